@@ -62,8 +62,8 @@ func (k *KDC) Delete(name string) error {
 	return err
 }
 
-// Keytab writes the keys of principals to a new keytab, and returns its path. The keys are those that
-// the KDC has.
+// Keytab writes the keys of principals to a new keytab, and returns its path. The keys are those
+// that the KDC has.
 func (k *KDC) Keytab(names ...string) (string, error) {
 	path := k.File("keytab")
 	return path, k.AddToKeytab(path, names...)
@@ -71,7 +71,8 @@ func (k *KDC) Keytab(names ...string) (string, error) {
 
 // AddToKeytab adds the keys of principals to a keytab.
 func (k *KDC) AddToKeytab(path string, names ...string) error {
-	_, err := k.Kadmin(append([]string{"ktadd", "-norandkey", "-k", quoted("FILE:" + path)}, names...)...)
+	query := []string{"ktadd", "-norandkey", "-k", quoted("FILE:" + path)}
+	_, err := k.Kadmin(append(query, names...)...)
 	return err
 }
 

@@ -1,6 +1,7 @@
-// Package testkdc has a Kerberos realm for tests: MIT's KDC (Debian's krb5-kdc, krb5-admin-server and
-// krb5-user) in a directory of its own. It takes no root, and touches no file of the system: MIT's
-// programs, and whatever takes its configuration from the environment, find the realm by [KDC.Env].
+// Package testkdc has a Kerberos realm for tests: MIT's KDC (Debian's krb5-kdc, krb5-admin-server
+// and krb5-user) in a directory of its own. It takes no root, and touches no file of the system:
+// MIT's programs, and whatever takes its configuration from the environment, find the realm by
+// [KDC.Env].
 package testkdc
 
 import (

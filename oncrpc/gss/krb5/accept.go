@@ -28,8 +28,8 @@ const (
 	flagInteg  = 32
 )
 
-// accept takes an AP-REQ (RFC 4120 section 3.2.3). What costs little is checked first: strangers send
-// it. reply is the token to send, nil if the client wants none.
+// accept takes an AP-REQ (RFC 4120 section 3.2.3). What costs little is checked first: strangers
+// send it. reply is the token to send, nil if the client wants none.
 func (a *Acceptor) accept(msg []byte) (reply []byte, made gss.Context, err error) {
 	var req messages.APReq
 	if err := parse("AP-REQ", req.Unmarshal, msg); err != nil {
@@ -77,8 +77,8 @@ func (a *Acceptor) openTicket(req *messages.APReq, now time.Time) (*messages.Enc
 		return nil, failed(codeNotUs, "a client's ticket is for a principal whose name has %d bytes",
 			service.len())
 	case !id.Supported():
-		return nil, failed(codeEtype, "a client's ticket for %v is encrypted with %v: give the principal "+
-			"keys of %s", service, id, supported())
+		return nil, failed(codeEtype, "a client's ticket for %v is encrypted with %v: give the "+
+			"principal keys of %s", service, id, supported())
 	}
 	c, err := a.keys.find(service, id, t.EncPart.KVNO, now, a.accepts)
 	if err != nil {
@@ -107,6 +107,7 @@ func (a *Acceptor) openTicket(req *messages.APReq, now time.Time) (*messages.Enc
 // clients are behind address translation, and many.
 func (a *Acceptor) checkTicket(t *messages.EncTicketPart, realm string, client principal,
 	now time.Time) error {
+	unchecked := len(t.Transited.Contents) > 0 && t.Flags.At(ticketTransitChecked) == 0
 	start := t.StartTime
 	if start.IsZero() {
 		start = t.AuthTime
@@ -120,7 +121,7 @@ func (a *Acceptor) checkTicket(t *messages.EncTicketPart, realm string, client p
 	case now.Sub(t.EndTime) > a.cfg.Skew:
 		return failed(codeTicketExpired, "%v's ticket has expired at %v, and it is %v: the client needs "+
 			"a new one (kinit), or the clock of this host is ahead", client, at(t.EndTime), at(now))
-	case client.realm != realm && len(t.Transited.Contents) > 0 && t.Flags.At(ticketTransitChecked) == 0:
+	case client.realm != realm && unchecked:
 		return failed(codePathNotAccepted, "%v's ticket has come through realms that its KDC has not "+
 			"checked", client)
 	}
@@ -128,7 +129,8 @@ func (a *Acceptor) checkTicket(t *messages.EncTicketPart, realm string, client p
 }
 
 // openAuthenticator decrypts the authenticator.
-func openAuthenticator(req *messages.APReq, session key, client principal) (*types.Authenticator, error) {
+func openAuthenticator(req *messages.APReq, session key, client principal) (
+	*types.Authenticator, error) {
 	plain, err := session.decrypt(usageAPReqAuth, req.EncryptedAuthenticator)
 	if err != nil {
 		return nil, failed(codeBadIntegrity, "%v's authenticator: %w", client, err)
@@ -141,7 +143,8 @@ func openAuthenticator(req *messages.APReq, session key, client principal) (*typ
 }
 
 // checkAuthenticator checks whose an authenticator is, its time, and its checksum.
-func (a *Acceptor) checkAuthenticator(auth *types.Authenticator, client principal, now time.Time) error {
+func (a *Acceptor) checkAuthenticator(auth *types.Authenticator, client principal,
+	now time.Time) error {
 	sum := auth.Cksum.Checksum
 	sent := timeOf(auth.CTime, auth.Cusec)
 	switch {
@@ -165,8 +168,8 @@ func (a *Acceptor) checkAuthenticator(auth *types.Authenticator, client principa
 }
 
 // answer makes the context, and the AP-REP of a client that wants one.
-func (a *Acceptor) answer(auth *types.Authenticator, session key, client principal, expires time.Time) (
-	[]byte, gss.Context, error) {
+func (a *Acceptor) answer(auth *types.Authenticator, session key, client principal,
+	expires time.Time) ([]byte, gss.Context, error) {
 	base := baseKey{key: session}
 	if len(auth.SubKey.KeyValue) > 0 {
 		subkey, err := keyOf(auth.SubKey)

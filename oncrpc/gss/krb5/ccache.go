@@ -47,7 +47,8 @@ func readCache(path string) (*cache, error) {
 		return nil, fmt.Errorf("credential cache: %w", err)
 	}
 	if info.Size() > maxCache {
-		return nil, fmt.Errorf("credential cache %s has %d bytes, more than %d", path, info.Size(), maxCache)
+		return nil, fmt.Errorf("credential cache %s has %d bytes, more than %d", path, info.Size(),
+			maxCache)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -62,8 +63,8 @@ func readCache(path string) (*cache, error) {
 
 var errCacheFormat = errors.New("it is malformed, or of a version before 3")
 
-// parseCache takes a credential cache of version 3 or 4 apart (MIT's description of the file format).
-// Credentials with keys that we cannot use are left out.
+// parseCache takes a credential cache of version 3 or 4 apart (MIT's description of the file
+// format). Credentials with keys that we cannot use are left out.
 func parseCache(b []byte) (*cache, error) {
 	r := &cacheReader{b: b}
 	switch version := r.uint16(); version {

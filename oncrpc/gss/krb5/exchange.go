@@ -97,7 +97,8 @@ func (k *kdcClient) login(ctx context.Context, client principal, keys []keyEntry
 		}
 	}
 	if len(etypes) == 0 {
-		return nil, failed(codeEtype, "the keytab's keys of %v are of no permitted encryption type", client)
+		return nil, failed(codeEtype, "the keytab's keys of %v are of no permitted encryption type",
+			client)
 	}
 	service := granting(client.realm, client.realm)
 	now := k.now().UTC()
@@ -184,8 +185,8 @@ func preauthKey(refused *kdcError, keys []keyEntry) (key, error) {
 	return key{}, failed(codeEtype, "the KDC takes none of the encryption types that the keytab has")
 }
 
-// keyFor finds the key of an encryption type and a version in keys, of which each has the newest. The
-// version need not match, since keytabs may not know it.
+// keyFor finds the key of an encryption type and a version in keys, of which each has the newest.
+// The version need not match, since keytabs may not know it.
 func keyFor(keys []keyEntry, id enctype.ID, version int) (found keyEntry, ok bool) {
 	for _, e := range keys {
 		if e.key.etype == id && (!ok || e.version == version) {
@@ -195,8 +196,8 @@ func keyFor(keys []keyEntry, id enctype.ID, version int) (found keyEntry, ok boo
 	return found, ok
 }
 
-// request asks with a ticket-granting ticket for another ticket (RFC 4120 section 3.3). If the KDC may
-// refer to other realms, the answer may be a ticket-granting ticket of one.
+// request asks with a ticket-granting ticket for another ticket (RFC 4120 section 3.3). If the KDC
+// may refer to other realms, the answer may be a ticket-granting ticket of one.
 func (k *kdcClient) request(ctx context.Context, tgt *ticket, service principal, refer bool) (
 	*ticket, error) {
 	var options []int
@@ -246,8 +247,8 @@ func (k *kdcClient) request(ctx context.Context, tgt *ticket, service principal,
 }
 
 // take decrypts a KDC's reply and checks it (RFC 4120 sections 3.1.5 and 3.3.4).
-func (k *kdcClient) take(rep *messages.KDCRepFields, with key, usage uint32, nonce int, client principal) (
-	*ticket, error) {
+func (k *kdcClient) take(rep *messages.KDCRepFields, with key, usage uint32, nonce int,
+	client principal) (*ticket, error) {
 	plain, err := with.decrypt(usage, rep.EncPart)
 	if err != nil {
 		return nil, failed(codePreauthFailed, "the KDC's reply to %v: %w: the key is another one than "+
@@ -273,7 +274,8 @@ func (k *kdcClient) take(rep *messages.KDCRepFields, with key, usage uint32, non
 	if err != nil {
 		return nil, failed(codeEtype, "the KDC's reply to %v: session key: %w", client, err)
 	}
-	t := &ticket{client: client, service: service, key: session, start: part.StartTime, end: part.EndTime}
+	t := &ticket{client: client, service: service, key: session}
+	t.start, t.end = part.StartTime, part.EndTime
 	if t.start.IsZero() {
 		t.start = part.AuthTime
 	}

@@ -54,11 +54,11 @@ func (n *initiation) Step(_ context.Context, token []byte) ([]byte, gss.Context,
 	case tokError:
 		return nil, nil, n.refused(msg)
 	}
-	return nil, nil, defective(fmt.Errorf("%s has sent a token of another kind than AP-REP", n.service))
+	return nil, nil, defective(fmt.Errorf("%s has sent another token than an AP-REP", n.service))
 }
 
-// request makes the AP-REQ (RFC 4121 section 4.1.1). Flags for replay and sequence are not set, since
-// RPCSEC_GSS looks after both (RFC 2203 section 5.2.2).
+// request makes the AP-REQ (RFC 4121 section 4.1.1). Flags for replay and sequence are not set,
+// since RPCSEC_GSS looks after both (RFC 2203 section 5.2.2).
 func (n *initiation) request() ([]byte, error) {
 	n.subkey, n.sequence = newKey(n.ticket.key.etype), newSequence()
 	n.time = n.initiator.cfg.Now()
@@ -145,16 +145,16 @@ func (n *initiation) Explain(refusal *gss.StatusError) *gss.StatusError {
 	return &said
 }
 
-// explain says what to do about a refusal, nil if there is nothing to say. A ticket that the service
-// has no key for is not used again.
+// explain says what to do about a refusal, nil if there is nothing to say. A ticket that the
+// service has no key for is not used again.
 func (n *initiation) explain(c code) *gss.StatusError {
 	switch c {
 	case codeSkew, codeTicketNotYet:
 		return failed(c, "%s: %v: compare its clock with ours", n.service, c)
 	case codeBadKeyVersion, codeNoKey, codeBadIntegrity, codeNotUs, codeModified:
 		n.initiator.refuse(n.ticket)
-		return failed(c, "%s: %v: its keytab has no key for a ticket of %v, or our ticket is old", n.service,
-			c, n.ticket.service)
+		return failed(c, "%s: %v: its keytab has no key for a ticket of %v, or our ticket is old",
+			n.service, c, n.ticket.service)
 	case codeTicketExpired:
 		return failed(c, "%s: %v: run kinit, or its clock is ahead of ours", n.service, c)
 	}

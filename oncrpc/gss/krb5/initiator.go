@@ -207,8 +207,8 @@ func (i *Initiator) expired(t *ticket) error {
 		return failed(codeTicketExpired, "the KDC's ticket for %v ends at %s, and it is %s: compare the "+
 			"clocks", t.client, at(t.end), at(i.cfg.Now()))
 	}
-	return failed(codeTicketExpired, "the ticket of %v in credential cache %s has expired, or is about "+
-		"to, at %s: run kinit", t.client, i.cache, at(t.end))
+	return failed(codeTicketExpired, "the ticket of %v in credential cache %s has expired, or is "+
+		"about to, at %s: run kinit", t.client, i.cache, at(t.end))
 }
 
 // credentials returns the ticket-granting ticket, and other tickets that there are.
@@ -228,8 +228,8 @@ func (i *Initiator) credentials(ctx context.Context) (tgt *ticket, have []*ticke
 		}
 	}
 	if tgt == nil {
-		return nil, nil, failed(codeNoTicketGranting, "credential cache %s has no ticket-granting ticket "+
-			"of %v with a key of %s: run kinit", i.cache, c.client, supported())
+		return nil, nil, failed(codeNoTicketGranting, "credential cache %s has no ticket-granting "+
+			"ticket of %v with a key of %s: run kinit", i.cache, c.client, supported())
 	}
 	return tgt, c.tickets, nil
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -114,32 +115,32 @@ func TestNoKDC(t *testing.T) {
 	})
 	fails(t, i, other, "no KDC of realm TEST.EXAMPLE has answered", dead)
 
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	silent := func() (net.Listener, *krb5.Initiator) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		return l, r.initiator(t, func(c *krb5.InitiatorConfig) {
+			c.Conf = conf(t, "[realms]", realm+" = {", "kdc = "+l.Addr().String(), "}")
+		})
 	}
-	defer silent.Close()
-	i = r.initiator(t, func(c *krb5.InitiatorConfig) {
-		c.Conf = conf(t, "[realms]", realm+" = {", "kdc = "+silent.Addr().String(), "}")
-	})
+	_, i = silent()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := i.Initiate(ctx, other); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a KDC that is silent: %v", err)
 	}
 	// Another caller waits for the first, within its own time.
+	l, i := silent()
 	busy, stop := context.WithCancel(t.Context())
+	defer stop()
 	done := make(chan error)
 	go func() {
 		_, err := i.Initiate(busy, other)
 		done <- err
 	}()
-	if c, err := silent.Accept(); err != nil { // of the caller before
-		t.Fatal(err)
-	} else {
-		defer c.Close()
-	}
-	c, err := silent.Accept()
+	c, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +154,62 @@ func TestNoKDC(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller that gives up: %v", err)
 	}
+}
+
+// A KDC that has UDP alone is asked by that, once more if the first request is lost.
+func TestUDP(t *testing.T) {
+	r := newRig(enctype.AES256SHA1)
+	l, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b := make([]byte, 64<<10)
+		for n := 0; ; n++ {
+			_, from, err := l.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			if n > 0 {
+				_, _ = l.WriteTo(krbError(7), from)
+			}
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	i := r.initiator(t, func(c *krb5.InitiatorConfig) {
+		c.Conf = conf(t, "[realms]", realm+" = {", "kdc = "+l.LocalAddr().String(), "}")
+	})
+	fails(t, i, "nfs@other.test", "not a principal that the KDC knows")
+}
+
+// Contexts are made concurrently, at both ends.
+func TestConcurrent(t *testing.T) {
+	r := newRig(enctype.AES256SHA1)
+	i, a := r.initiator(t, nil), r.acceptor(t, nil)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 20 {
+				n, err := i.Initiate(t.Context(), service)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				token, _, _ := n.Step(t.Context(), nil)
+				reply, server, err := a.Accept().Step(t.Context(), token)
+				if err != nil || server == nil {
+					t.Errorf("the acceptor: %v", err)
+					return
+				}
+				if _, client, err := n.Step(t.Context(), reply); err != nil || client == nil {
+					t.Errorf("the initiator: %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // fakeKDC answers each request with the same bytes, over TCP.

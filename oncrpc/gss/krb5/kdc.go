@@ -21,7 +21,8 @@ const (
 	maxReply    = 256 << 10 // bytes
 )
 
-// addresses are where the KDCs of a realm listen: those that krb5.conf names, else those that DNS has.
+// addresses are where the KDCs of a realm listen: those that krb5.conf names, else those that DNS
+// has.
 func (p *profile) addresses(ctx context.Context, realm string) ([]string, error) {
 	var addrs []string
 	for _, kdc := range p.realms[realm]["kdc"] {
@@ -60,8 +61,13 @@ func withPort(kdc string) string {
 	return net.JoinHostPort(strings.Trim(kdc, "[]"), kdcPort)
 }
 
-// send sends a request to a KDC of a realm, the first that answers, and returns the reply. TCP comes
-// first, since all KDCs have it (RFC 4120 section 7.2.2), and replies may be long.
+// transports are what a KDC is tried over.
+var transports = []func(ctx context.Context, addr string, request []byte) ([]byte, error){
+	overTCP, overUDP,
+}
+
+// send sends a request to a KDC of a realm, the first that answers, and returns the reply. TCP
+// comes first, since all KDCs have it (RFC 4120 section 7.2.2), and replies may be long.
 func (p *profile) send(ctx context.Context, realm string, request []byte) ([]byte, error) {
 	addrs, err := p.addresses(ctx, realm)
 	if err != nil {
@@ -69,7 +75,7 @@ func (p *profile) send(ctx context.Context, realm string, request []byte) ([]byt
 	}
 	var errs []error
 	for _, addr := range addrs {
-		for _, exchange := range []func(context.Context, string, []byte) ([]byte, error){overTCP, overUDP} {
+		for _, exchange := range transports {
 			reply, err := exchange(ctx, addr, request)
 			if err == nil {
 				return reply, nil

@@ -74,7 +74,8 @@ func readKeytab(path string) ([]keyEntry, error) {
 		keys = append(keys, keyEntry{owner, int(e.KVNO), k})
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("keytab %s has no key of a supported encryption type (%s)", path, supported())
+		return nil, fmt.Errorf("keytab %s has no key of a supported encryption type (%s)", path,
+			supported())
 	}
 	return keys, nil
 }

@@ -26,8 +26,8 @@ const (
 	tagEncAPRepPart = 27
 )
 
-// parse runs one of gokrb5's parsers on a message, which may be a stranger's. The parsers do not look
-// at the length of the whole, and are not known never to panic.
+// parse runs one of gokrb5's parsers on a message, which may be a stranger's. The parsers do not
+// look at the length of the whole, and are not known never to panic.
 func parse(what string, unmarshal func([]byte) error, b []byte) (err error) {
 	if len(b) == 0 {
 		return fmt.Errorf("%s is missing", what)
@@ -72,7 +72,8 @@ func bits(set ...int) asn1.BitString {
 }
 
 // appendAPReq encodes an AP-REQ.
-func marshalAPReq(ticket []byte, options asn1.BitString, authenticator types.EncryptedData) ([]byte, error) {
+func marshalAPReq(ticket []byte, options asn1.BitString, authenticator types.EncryptedData) (
+	[]byte, error) {
 	b, err := asn1.Marshal(apReq{
 		PVNO: version, MsgType: msgAPReq, APOptions: options,
 		Ticket: asn1.RawValue{

@@ -38,8 +38,11 @@ func (p principal) equal(q principal) bool {
 }
 
 var (
-	escapesName  = strings.NewReplacer(`\`, `\\`, "/", `\/`, "@", `\@`, "\n", `\n`, "\t", `\t`, "\b", `\b`, "\x00", `\0`)
-	escapesRealm = strings.NewReplacer(`\`, `\\`, "@", `\@`, "\n", `\n`, "\t", `\t`, "\b", `\b`, "\x00", `\0`)
+	escapes = []string{
+		`\`, `\\`, "@", `\@`, "\n", `\n`, "\t", `\t`, "\b", `\b`, "\x00", `\0`,
+	}
+	escapesRealm = strings.NewReplacer(escapes...)
+	escapesName  = strings.NewReplacer(append([]string{"/", `\/`}, escapes...)...)
 )
 
 // String is the name as MIT's programs write it: what separates its parts has a backslash before it
@@ -124,8 +127,8 @@ func parsePrincipal(s string) (principal, error) {
 	return p, nil
 }
 
-// parseService takes a service apart, "nfs@server.example.org" (RFC 2743 section 4.1). The name of the
-// host is taken as it is, in small letters: no resolver is asked for another one.
+// parseService takes a service apart, "nfs@server.example.org" (RFC 2743 section 4.1). The name of
+// the host is taken as it is, in small letters: no resolver is asked for another one.
 func parseService(s string) (service, host string, err error) {
 	service, host, ok := strings.Cut(s, "@")
 	host = strings.TrimSuffix(strings.ToLower(host), ".")

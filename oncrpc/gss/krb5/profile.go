@@ -18,8 +18,8 @@ const (
 	maxIncludes = 256     // files
 )
 
-// profile is what krb5.conf says: values by section and name, as MIT's library has them. Where there
-// are several the first counts, but for those that are lists, such as kdc.
+// profile is what krb5.conf says: values by section and name, as MIT's library has them. Where
+// there are several the first counts, but for those that are lists, such as kdc.
 type profile struct {
 	libdefaults map[string][]string
 	realms      map[string]map[string][]string

@@ -20,8 +20,8 @@ type replayCache struct {
 	queue   []accepted     // the oldest first
 }
 
-// authenticatorID is the hash of an encrypted authenticator. Another that decrypts to the same has the
-// same ciphertext, as its checksum is over what it decrypts to.
+// authenticatorID is the hash of an encrypted authenticator. Another that decrypts to the same has
+// the same ciphertext, as its checksum is over what it decrypts to.
 type authenticatorID [16]byte
 
 type accepted struct {
@@ -35,8 +35,8 @@ func idOf(ciphertext []byte) authenticatorID {
 	return authenticatorID(sum[:16])
 }
 
-// add remembers an authenticator. It returns an error if that has been accepted before, or if there is
-// no room.
+// add remembers an authenticator. It returns an error if that has been accepted before, or if there
+// is no room.
 func (r *replayCache) add(id authenticatorID, client string, now time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

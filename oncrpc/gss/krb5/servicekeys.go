@@ -73,8 +73,8 @@ func (s *serviceKeys) readLocked(accepts func(principal) bool) error {
 	return nil
 }
 
-// find returns the key that a ticket is encrypted with. version 0 is that of a ticket that has none:
-// then it is the newest. The error tells what there is instead.
+// find returns the key that a ticket is encrypted with. version 0 is that of a ticket that has
+// none: then it is the newest. The error tells what there is instead.
 func (s *serviceKeys) find(owner principal, id enctype.ID, version int, now time.Time,
 	accepts func(principal) bool) (*enctype.Cipher, error) {
 	s.mu.Lock()
@@ -93,7 +93,8 @@ func (s *serviceKeys) find(owner principal, id enctype.ID, version int, now time
 	return s.findLocked(owner, id, version)
 }
 
-func (s *serviceKeys) findLocked(owner principal, id enctype.ID, version int) (*enctype.Cipher, error) {
+func (s *serviceKeys) findLocked(owner principal, id enctype.ID, version int) (
+	*enctype.Cipher, error) {
 	keys := s.owners[owner.String()]
 	if keys == nil {
 		return nil, failed(codeNotUs, "the client's ticket is for %v, and keytab %s has no key of that "+

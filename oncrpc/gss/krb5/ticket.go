@@ -16,7 +16,8 @@ type ticket struct {
 	encoded         []byte // as the KDC has encoded it
 }
 
-// usable reports whether a ticket is valid now, by a clock that may differ, and for a while to come.
+// usable reports whether a ticket is valid now, by a clock that may differ, and for a while to
+// come.
 func (t *ticket) usable(now time.Time) bool {
 	return t != nil && t.end.Sub(now) >= minLeft && t.start.Sub(now) <= DefaultSkew
 }

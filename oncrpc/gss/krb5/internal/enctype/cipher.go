@@ -151,7 +151,8 @@ func (c *Cipher) Open(b []byte) ([]byte, error) {
 	return body[ConfounderLen:], nil
 }
 
-// wholeBlocks is the length of all blocks of n bytes but the last one, which may be a part of a block.
+// wholeBlocks is the length of all blocks of n bytes but the last one, which may be a part of a
+// block.
 func wholeBlocks(n int) int { return (n - 1) / aes.BlockSize * aes.BlockSize }
 
 // encrypt does CBC. The initial vector is zero, and a BlockMode begins with what it ended with: so
@@ -180,9 +181,9 @@ func (s *state) decrypt(b []byte, first bool) {
 	}
 }
 
-// encryptTail encrypts the last block, which is padded with zeros, and swaps it with the one before,
-// which has been encrypted and is cut to what the last block had (RFC 3962 section 5: CBC-CS3). tail
-// is both of them; with only there is no block before.
+// encryptTail encrypts the last block, which is padded with zeros, and swaps it with the one
+// before, which has been encrypted and is cut to what the last block had (RFC 3962 section 5:
+// CBC-CS3). tail is both of them; with only there is no block before.
 func (s *state) encryptTail(tail []byte, only bool) {
 	if only {
 		s.encrypt(tail, true) // the confounder makes it whole

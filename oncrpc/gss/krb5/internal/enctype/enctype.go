@@ -1,6 +1,6 @@
-// Package enctype has the encryption types of Kerberos that are made of AES: those of RFC 3962 (with
-// SHA-1) and of RFC 8009 (with SHA-2). It encrypts in place and, once warm, without allocating. Keys
-// are derived by gokrb5.
+// Package enctype has the encryption types of Kerberos that are made of AES: those of RFC 3962
+// (with SHA-1) and of RFC 8009 (with SHA-2). It encrypts in place and, once warm, without
+// allocating. Keys are derived by gokrb5.
 package enctype
 
 import (
@@ -73,7 +73,8 @@ var others = map[ID]string{
 // KeyLen is the length in bytes of a key.
 func (id ID) KeyLen() int { return profiles[id].keyLen }
 
-// ChecksumID is the number of the checksum that goes with the encryption type (RFC 4120 section 8.2).
+// ChecksumID is the number of the checksum that goes with the encryption type (RFC 4120 section
+// 8.2).
 func (id ID) ChecksumID() int32 { return profiles[id].checksumID }
 
 // NewKey makes a random key.
