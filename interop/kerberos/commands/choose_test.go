@@ -112,6 +112,15 @@ func TestExpired(t *testing.T) {
 	}
 }
 
+// TestSkew: where the clocks of KDC and server are apart, that is what is said.
+func TestSkew(t *testing.T) {
+	r := newRealmOf(t, testkdc.Config{ClockShift: 20 * time.Minute})
+	s := r.serve(t, "krb5")
+	const what = ": compare the clocks of this host and of the KDC\n"
+	r.fails(t, "alice", what, "ls", s.url("rdma", "/export", ""))
+	r.fails(t, "alice", what, "ls", s.url("tcp", "/export", "krb5"))
+}
+
 // TestClientKeytab: a command takes its tickets by a keytab.
 func TestClientKeytab(t *testing.T) {
 	r := newRealm(t)

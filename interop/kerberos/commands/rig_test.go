@@ -51,7 +51,12 @@ const aliceID = 1001
 // newRealm starts a KDC that serves until the test is over.
 func newRealm(t *testing.T) *realm {
 	t.Helper()
-	kdc, err := testkdc.Start(t.TempDir(), testkdc.Config{})
+	return newRealmOf(t, testkdc.Config{})
+}
+
+func newRealmOf(t *testing.T, cfg testkdc.Config) *realm {
+	t.Helper()
+	kdc, err := testkdc.Start(t.TempDir(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

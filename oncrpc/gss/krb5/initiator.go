@@ -202,7 +202,12 @@ func (i *Initiator) refuse(t *ticket) {
 	i.refused[t.id()] = struct{}{}
 }
 
+// expired says why a ticket is not usable.
 func (i *Initiator) expired(t *ticket) error {
+	if now := i.cfg.Now(); t.start.Sub(now) > DefaultSkew {
+		return failed(codeTicketNotYet, "the ticket of %v is good from %s on, and it is %s here: compare "+
+			"the clocks of this host and of the KDC", t.client, at(t.start), at(now))
+	}
 	if i.cfg.Keytab != "" {
 		return failed(codeTicketExpired, "the KDC's ticket for %v ends at %s, and it is %s: compare the "+
 			"clocks", t.client, at(t.end), at(i.cfg.Now()))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5"
 )
 
@@ -39,6 +40,9 @@ func (k *Kerberos) Initiator() (*krb5.Initiator, error) {
 		k.err = k.use(k.keytab)
 		if keytab := os.Getenv(clientKeytab); k.err != nil && k.keytab == "" && keytab != "" {
 			k.err = k.use(keytab)
+		}
+		if status := new(gss.StatusError); errors.As(k.err, &status) && status.Err != nil {
+			k.err = status.Err
 		}
 		if k.err != nil { // whatever it wraps is not about a file of a server
 			k.err = errors.New(k.err.Error())
