@@ -33,8 +33,9 @@ type ServerFlavor interface {
 // answered.
 type Identity interface {
 	// AppendKey appends what tells this caller from all others of the same flavour, and is the same
-	// whenever and however he calls: the reply cache goes by it. So it is the user or principal,
-	// and not a session or context, which a client may have made anew when it calls again.
+	// whenever he makes a call once more: the reply cache goes by it. So it is the user or
+	// principal, and how the call is protected, and not a session or context, which a client may
+	// have made anew when it calls again.
 	AppendKey(b []byte) []byte
 	// String names the caller in a log.
 	String() string

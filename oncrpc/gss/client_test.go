@@ -274,6 +274,23 @@ func TestReplacedInUse(t *testing.T) {
 	})
 }
 
+// The longest window is none that nobody gets into, also where an int has 32 bits.
+func TestLongestWindow(t *testing.T) {
+	p := newPeer(1, nil)
+	p.answer = func(call []byte) []byte {
+		if call[39] == 1 { // gss_proc
+			return initReply(initOf(1<<32 - 1))
+		}
+		return unhexReply("00000006 00000005 73756d0400000000 00000000 00000007")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	f := gss.NewClientFlavor(gss.ClientConfig{Initiator: &plain{}, Target: "test@server"})
+	if err := p.client(f).Call(ctx, 1, number(7), new(number)); err != nil {
+		t.Error(err)
+	}
+}
+
 // No more calls are under way than the server's window has places for. Who waits may give up, and
 // those that end let others in.
 func TestWindow(t *testing.T) {

@@ -160,6 +160,6 @@ func agreed(made Context, call *initCall, res *initRes, s Service) (*clientConte
 	if err := m.verifyMIC(call.verifier.Body, m.number[:]); err != nil {
 		return nil, fmt.Errorf("%w: %w", errVerifier, err)
 	}
-	window := int(min(res.window, maxSeq))
+	window := int(min(res.window, maxSeq-1)) // which an int of 32 bits has
 	return &clientContext{Context: made, handle: res.handle, window: window}, nil
 }

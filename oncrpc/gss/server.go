@@ -145,8 +145,12 @@ type Caller struct {
 	Service   Service // what this call was protected by
 }
 
-// AppendKey appends the principal.
-func (c *Caller) AppendKey(b []byte) []byte { return append(b, c.Principal...) }
+// AppendKey appends the service and the principal. A call that comes again has the service that it
+// had. So what was encrypted for a caller is not repeated in the clear, for one who has changed the
+// arguments of another call of his.
+func (c *Caller) AppendKey(b []byte) []byte {
+	return append(append(b, byte(c.Service)), c.Principal...)
+}
 
 // String returns the principal.
 func (c *Caller) String() string { return c.Principal }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -497,4 +498,50 @@ func testRepeated(t *testing.T, e Ends) {
 			}
 		})
 	})
+}
+
+// testOtherService has a call come again with another service. That is no copy: the reply that is kept
+// may be for those alone who can decrypt it.
+func testOtherService(t *testing.T, e Ends) {
+	s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
+	ss := s.establish(t, e, newConn(1))
+	for i, tt := range []struct {
+		service  gss.Service
+		executed uint32
+	}{
+		{gss.Privacy, 1},
+		{gss.None, 2},
+		{gss.Integrity, 3},
+		{gss.Privacy, 1},
+		{gss.None, 2},
+		{gss.Integrity, 3},
+	} {
+		seq := uint32(i)
+		call, _ := ss.call(t, 7, seq, tt.service, procCount, nil)
+		got := ss.results(t, s.answers(newConn(1), call), seq, tt.service)
+		if !bytes.Equal(got, word(nil, tt.executed)) {
+			t.Errorf("call %d, %v: results %x, want %d", i, tt.service, got, tt.executed)
+		}
+	}
+}
+
+// testReplayed has one call come many times at once: it is executed once.
+func testReplayed(t *testing.T, e Ends) {
+	const copies = 32
+	s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
+	ss := s.establish(t, e, newConn(1))
+	for seq := range uint32(20) {
+		call, _ := ss.call(t, seq, seq, gss.Integrity, procEcho, encoded("hello"))
+		var all sync.WaitGroup
+		for range copies {
+			all.Go(func() { s.answers(newConn(1), call) })
+		}
+		all.Wait()
+		if n := s.executed.Load(); n != int32(seq)+1 {
+			t.Fatalf("%d calls were executed %d times", seq+1, n)
+		}
+	}
+	if got := s.flavor.Stats(); got.Replays != 20*(copies-1) || got.BadMICs != 0 {
+		t.Errorf("%+v", got)
+	}
 }

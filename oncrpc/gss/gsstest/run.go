@@ -40,6 +40,8 @@ func Run(t *testing.T, newEnds func(t *testing.T) Ends) {
 		{"Forgotten", testForgotten},
 		{"Hosts", testHosts},
 		{"Repeated", testRepeated},
+		{"OtherService", testOtherService},
+		{"Replayed", testReplayed},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t, newEnds(t)) })
 	}
