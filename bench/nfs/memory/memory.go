@@ -15,6 +15,9 @@ import (
 // Export is the path under which a Server is mounted.
 const Export = "/"
 
+// root is who all principals are.
+var root vfs.Cred
+
 // Server is an NFS server of a file system in memory, for which everybody is who he says he is, and
 // every principal is user 0.
 type Server struct {
@@ -34,7 +37,7 @@ func New(files memfs.Config, rpc oncrpc.ServerConfig) (*Server, error) {
 	}
 	rule := nfsserver.Rule{Squash: nfsserver.SquashNone}
 	cfg := nfsserver.Config{
-		User: func(context.Context, string) (*vfs.Cred, error) { return new(vfs.Cred), nil },
+		User: func(context.Context, string) (*vfs.Cred, error) { return &root, nil },
 	}
 	for _, f := range rpc.Flavors {
 		if f.Flavor() == oncrpc.FlavorGSS {
