@@ -45,14 +45,34 @@ func (c *Call) end() {
 	c.args.Invalidate()
 }
 
-// forgetReply takes back the memory of a reply whose results were put into it.
+// longReplies has the memory of replies whose results were put into it and are longer than a Call
+// keeps memory for. So there is as much as such replies are on their way at a time, until the garbage
+// collector finds it unused.
+var longReplies = sync.Pool{New: func() any { return new(xdr.Encoder) }}
+
+// makeReply chooses the memory for a reply that c.plain is put into.
+func (c *Call) makeReply() {
+	c.out = &c.short
+	if c.plain.Len() > maxKeptBuffer/2 { // twice of it, or less, is what a buffer grows to
+		c.out = longReplies.Get().(*xdr.Encoder)
+	}
+}
+
+// forgetReply takes back the memory of a reply whose results were put into it, if it was made.
 func (c *Call) forgetReply() {
+	if c.out == nil {
+		return
+	}
 	b := c.out.Message().Inline
 	poison.Bytes(b)
 	c.out.Reset()
-	if cap(b) > maxKeptBuffer {
-		c.out = xdr.Encoder{}
+	switch {
+	case c.out != &c.short:
+		longReplies.Put(c.out)
+	case cap(b) > maxKeptBuffer:
+		c.short = xdr.Encoder{}
 	}
+	c.out = nil
 }
 
 // forget takes back the memory of results that have left. What the handler was lent stays ended.

@@ -102,8 +102,9 @@ type Call struct {
 	onWorker   bool
 	args       xdr.Decoder
 	enc        xdr.Encoder
-	apart      bool        // enc has the results alone, which are put into out, behind the header
-	out        xdr.Encoder // of such a reply
+	apart      bool         // enc has the results alone, which are put into out, behind the header
+	out        *xdr.Encoder // of such a reply: short, or one of longReplies
+	short      xdr.Encoder
 	plain      xdr.Message // what is in enc then
 	sys        SysCred
 	believed   bool   // sys was accepted

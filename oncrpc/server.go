@@ -587,9 +587,10 @@ func (s *Server) answer(c *Call, err error) {
 func (s *Server) reply(c *Call) {
 	e := &c.enc
 	if c.apart {
-		if e = &c.out; !s.assembled(c) {
+		if !s.assembled(c) {
 			return
 		}
+		e = c.out
 	}
 	m := e.Message()
 	m.Owner = (*owner)(c)
@@ -602,7 +603,7 @@ func (s *Server) reply(c *Call) {
 func (s *Server) assembled(c *Call) bool {
 	err := s.assemble(c)
 	if err != nil {
-		c.out.Reset()
+		c.forgetReply()
 		s.answer(c, fmt.Errorf("results cannot be protected: %w", err))
 	}
 	return err == nil
@@ -612,7 +613,8 @@ func (s *Server) assembled(c *Call) bool {
 func (s *Server) assemble(c *Call) error {
 	a := &c.acceptance
 	c.plain = c.enc.Message()
-	encodeSuccess(&c.out, c.XID, &a.Verifier)
+	c.makeReply()
+	encodeSuccess(c.out, c.XID, &a.Verifier)
 	if a.Wrapper == nil {
 		c.out.Append(&c.plain)
 	} else if err := s.guard(c.in.Context(), c, wrapResults, false); err != nil {
@@ -626,7 +628,7 @@ func (s *Server) assemble(c *Call) error {
 
 // wrapResults is Wrap in the shape of a Handler.
 func wrapResults(_ context.Context, c *Call) error {
-	return c.acceptance.Wrapper.Wrap(&c.out, &c.plain)
+	return c.acceptance.Wrapper.Wrap(c.out, &c.plain)
 }
 
 // finished takes a call back whose reply has left or never will.

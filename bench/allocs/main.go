@@ -19,12 +19,12 @@ const table = "bench/allocs/allocs.txt"
 
 // packages are those with benchmarks that allocate the same in every run: nothing in them waits for a network.
 var packages = []string{
-	"./chunks", "./credits", "./metrics", "./nfsdemo/nfs3", "./oncrpc", "./oncrpc/gss",
+	"./bench/gss", "./chunks", "./credits", "./metrics", "./nfsdemo/nfs3", "./oncrpc", "./oncrpc/gss",
 	"./rpcrdma", "./transport/iwarp/ddp", "./transport/iwarp/mpa", "./transport/iwarp/rdmap", "./transport/loopback", "./xdr",
 }
 
 // skipped are benchmarks there that are only about time: yardsticks that do something else, and ways over TCP.
-const skipped = `^BenchmarkPadding$|^BenchmarkCRC$|/^(channels|copy.*)$`
+const skipped = `^BenchmarkPadding$|^BenchmarkCRC$|^BenchmarkPaired|/^(channels|copy.*|tcp\+.*)$`
 
 // iterations of a benchmark: enough for what memory the first ones take to be less than one allocation in each.
 const iterations = "500x"
