@@ -21,11 +21,11 @@ type way struct {
 	options []string
 }
 
-// ways are those to two servers, of which one is there by way of RoCE.
-func (r *realm) ways(t *testing.T) []way {
+// ways are those to two servers with options, of which one is there by way of RoCE.
+func (r *realm) ways(t *testing.T, options ...string) []way {
 	t.Helper()
-	first := r.serve(t, netip.AddrFrom4([4]byte{127, 0, 0, 1}), serverName)
-	second := r.serve(t, r.w.host, roceName)
+	first := r.serve(t, netip.AddrFrom4([4]byte{127, 0, 0, 1}), serverName, options...)
+	second := r.serve(t, r.w.host, roceName, options...)
 	return []way{
 		{"tcp", first, first.by("tcp", first.TCP)},
 		{"siw", first, first.by("rdma", first.RDMA)},

@@ -111,18 +111,19 @@ func (r *realm) write(t *testing.T, text string, mode os.FileMode) string {
 	return file
 }
 
-// serve starts a server at an address, in which the guest knows it by a name. It has NFS over TCP at the port at which rpc.gssd makes
+// serve starts a server with more options at an address, in which the guest knows it by a name. It has NFS over TCP at the port at which rpc.gssd makes
 // contexts for mounts over RDMA, and MOUNT too.
-func (r *realm) serve(t *testing.T, host netip.Addr, name string) *nfsd {
+func (r *realm) serve(t *testing.T, host netip.Addr, name string, options ...string) *nfsd {
 	t.Helper()
 	s := newNFSD(t, name)
 	if err := os.Chmod(s.dir, 0o777|os.ModeSticky); err != nil {
 		t.Fatal(err)
 	}
-	s.Server = served.StartOn(t, host, 0, nfsPort, r.command, s.options([]string{
+	all := append([]string{
 		"--squash", "root", "--sec", "krb5:krb5i:krb5p", "--keytab", r.service, "--map-users", r.users,
 		"--provider", map[string]string{serverName: "iwarp", roceName: "roce"}[name],
-	})...)
+	}, options...)
+	s.Server = served.StartOn(t, host, 0, nfsPort, r.command, s.options(all)...)
 	return s
 }
 

@@ -25,6 +25,9 @@ func TestKerberos(t *testing.T) {
 	}, 2)
 	r.join(t, k.sh[0])
 	words := newPlainText(t)
+	if *full {
+		t.Run("steps", func(t *testing.T) { r.steps(t, k.sh[0]) })
+	}
 	for _, part := range []struct {
 		name string
 		test func(*testing.T)
