@@ -65,7 +65,7 @@ func TestCallTracker(t *testing.T) {
 	near, far := connection(t)
 	far.Serve(s)
 	sends := &sealing{Transport: near}
-	for _, tt := range []struct {
+	for _, tt := range []*struct {
 		name        string
 		client      macClient
 		session     uint32 // the least that the server takes

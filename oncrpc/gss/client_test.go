@@ -59,11 +59,11 @@ func TestFailureStays(t *testing.T) {
 		fails(1)
 		time.Sleep(time.Second - 1)
 		fails(1)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		fails(2)
 		time.Sleep(2*time.Second - 1)
 		fails(2)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		fails(3)
 		for i := range int32(10) {
 			time.Sleep(30 * time.Second)
@@ -78,12 +78,13 @@ func TestFailureStays(t *testing.T) {
 // Whose own time is over while he makes the context, or waits for it, leaves it to the next one.
 func TestCallerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := time.Minute
+		var slow atomic.Int64
+		slow.Store(int64(time.Minute))
 		m := &plain{initiate: func(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
-			case <-time.After(slow):
+			case <-time.After(time.Duration(slow.Load())):
 				return nil
 			}
 		}}
@@ -102,7 +103,7 @@ func TestCallerGivesUp(t *testing.T) {
 				}
 			})
 		}
-		all.Go(func() { time.Sleep(10 * time.Second); slow = 0; calls(t, p.client(f)) })
+		all.Go(func() { time.Sleep(10 * time.Second); slow.Store(0); calls(t, p.client(f)) })
 		all.Wait()
 		if got := sf.Stats(); got.Made != 1 {
 			t.Errorf("%+v", got)

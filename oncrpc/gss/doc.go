@@ -5,7 +5,8 @@
 //
 // # Use
 //
-// A client has one ClientFlavor for each principal and server, for all its connections and programs:
+// A client has one ClientFlavor for each principal and server, for all its connections and
+// programs:
 //
 //	flavor := gss.NewClientFlavor(gss.ClientConfig{
 //		Initiator: initiator, // of package krb5
@@ -19,13 +20,13 @@
 //
 // # Over RDMA
 //
-// With None bulk data goes by RDMA as ever. With Integrity and Privacy it is part of the message, and
-// nothing is placed directly: the message goes inline, or whole as position-zero and reply chunk (RFC
-// 8166 section 8.2.2.3).
+// With None bulk data goes by RDMA as ever. With Integrity and Privacy it is part of the message,
+// and nothing is placed directly: the message goes inline, or whole as position-zero and reply
+// chunk (RFC 8166 section 8.2.2.3).
 //
 // # What it is not
 //
-// There are neither channel bindings (RFC 5403) nor assertions of several principals (RFC 7861). The
-// header of a call, with program and procedure, can be read by anybody, whatever the service. So can
-// the headers of RPC-over-RDMA, which nothing protects.
+// There are neither channel bindings (RFC 5403) nor assertions of several principals (RFC 7861).
+// The header of a call, with program and procedure, can be read by anybody, whatever the service.
+// So can the headers of RPC-over-RDMA, which nothing protects.
 package gss

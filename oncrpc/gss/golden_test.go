@@ -8,17 +8,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// golden has the messages of a context of plain with a service, whole, by hand from RFC 2203 and RFC
-// 5531: those that make it, a call of procedure 1 with the argument 7 and its reply, and those that
-// destroy it. The handle is the server's own, and left out.
+// golden has messages of a context of plain with a service, whole, by hand from RFC 2203 and RFC
+// 5531: the call that makes it, a call of procedure 1 with the argument 7, and its reply. The
+// handle is the server's own, and left out.
 type golden struct {
-	service                 gss.Service
-	call, reply             string
-	creation, created       string
-	destruction, destructed string
+	service               gss.Service
+	creation, call, reply string
 }
 
-// Header, credential up to the handle, and the verifier's flavour, of a call with the service none.
+// goldenCreation is a call that makes a context, up to the service in its credential.
 const goldenCreation = `00000001 00000000 00000002 00061a80 00000003 00000000
 	00000006 00000014 00000001 00000001 00000000`
 

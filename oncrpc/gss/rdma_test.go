@@ -25,7 +25,8 @@ type data struct{ data, into []byte }
 func (b *data) MarshalXDR(e *xdr.Encoder)   { e.BulkBytes(b.data, nil) }
 func (b *data) UnmarshalXDR(d *xdr.Decoder) { b.data = d.BulkInto(b.into) }
 
-// bulkProgram takes and returns data: procedure 1 takes it, 2 returns as much as it is told, 3 both.
+// bulkProgram takes and returns data: procedure 1 takes it, 2 returns as much as it is told, 3
+// both.
 func bulkProgram() oncrpc.Program {
 	pattern := bytes.Repeat([]byte("read me "), 1<<17+1)
 	return oncrpc.Program{Number: 2, Version: 1, Procedures: []oncrpc.Procedure{
@@ -186,8 +187,8 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// Messages of the longest length go through in either direction, over both transports; one unit more
-// is an error of the call's, and the connection goes on.
+// Messages of the longest length go through in either direction, over both transports; one unit
+// more is an error of the call's, and the connection goes on.
 func TestLongest(t *testing.T) {
 	const longest = 1 << 20
 	for _, service := range []gss.Service{gss.None, gss.Integrity, gss.Privacy} {

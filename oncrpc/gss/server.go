@@ -30,8 +30,8 @@ type ServerConfig struct {
 }
 
 // ServerFlavor is RPCSEC_GSS at the server (oncrpc.ServerConfig.Flavors). It has the contexts of
-// all clients, over whichever connection they come. Several servers may share it: then a context that
-// was made with one is good for the others.
+// all clients, over whichever connection they come. Several servers may share it: then a context
+// that was made with one is good for the others.
 //
 // A call whose identity is a *Caller has passed. Which principals and which services may do what is
 // for Program.Authorize to say.

@@ -1,7 +1,7 @@
 package gss
 
-// Service is what of a call is protected, arguments and results alike (rpc_gss_service_t of RFC 2203
-// section 5). The header always is.
+// Service is what of a call is protected, arguments and results alike (rpc_gss_service_t of RFC
+// 2203 section 5). The header always is.
 type Service uint32
 
 const (

@@ -75,8 +75,8 @@ func (q *queue) remove(c *serverContext) {
 // sweepEvery is how often contexts are looked for whose time is over.
 const sweepEvery = 10 * time.Second
 
-// expiredFor is how long a context is kept when it has expired, so that its client is told that, and
-// not that there is no such context.
+// expiredFor is how long a context is kept when it has expired, so that its client is told that,
+// and not that there is no such context.
 const expiredFor = 5 * time.Minute
 
 func newTable(most int, idle time.Duration, stats *serverStats) *table {

@@ -284,8 +284,8 @@ func testSequence(t *testing.T, e Ends) {
 	})
 }
 
-// testOthersHandle has a call come with the handle of another context, and bodies of another call or
-// service.
+// testOthersHandle has a call come with the handle of another context, and bodies of another call
+// or service.
 func testOthersHandle(t *testing.T, e Ends) {
 	forServices(t, func(t *testing.T, service gss.Service) {
 		s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
@@ -420,7 +420,8 @@ func testForgotten(t *testing.T, e Ends) {
 	})
 }
 
-// testHosts has a host make more contexts than it may have, and strangers try. Neither harms others.
+// testHosts has a host make more contexts than it may have, and strangers try. Neither harms
+// others.
 func testHosts(t *testing.T, e Ends) {
 	const most = 8
 	s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor, MaxContexts: most})
@@ -462,8 +463,8 @@ type counted struct{ n uint32 }
 
 func (c *counted) UnmarshalXDR(d *xdr.Decoder) { c.n = d.Uint32() }
 
-// testRepeated has a reply be lost: the call is sent again over another connection, signed anew, and
-// its procedure is executed once.
+// testRepeated has a reply be lost: the call is sent again over another connection, signed anew,
+// and its procedure is executed once.
 func testRepeated(t *testing.T, e Ends) {
 	onCarriers(t, func(t *testing.T, over func(*testing.T, *server) dialer) {
 		forServices(t, func(t *testing.T, service gss.Service) {

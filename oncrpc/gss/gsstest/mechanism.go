@@ -179,8 +179,8 @@ func (n *accepting) Step(_ context.Context, token []byte) ([]byte, gss.Context, 
 	return n.m.token(100+n.taken, nil), made, nil
 }
 
-// Context is a context of Mechanism. A checksum is an HMAC. What is encrypted is so in counter mode,
-// between the counter and the checksum.
+// Context is a context of Mechanism. A checksum is an HMAC. What is encrypted is so in counter
+// mode, between the counter and the checksum.
 type Context struct {
 	peer          string
 	expires       time.Time
