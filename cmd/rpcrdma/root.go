@@ -76,9 +76,8 @@ Kerberos, by which he proves it, with checksums of all data, or encrypted. Witho
 that the server lists for the export and that there are credentials for. Kerberos takes a ticket, which
 kinit gets, and the host's name in place of its address.
 
-In
-names %, ? and # are written %25, %3F and %23. All other bytes may be as they are, or as % and
-two hexadecimal digits; quote what the shell takes for something else.
+In names %, ? and # are written %25, %3F and %23. All other bytes may be as they are, or as % and two
+hexadecimal digits; quote what the shell takes for something else.
 
 *, [...] and [!...] in the path of what is read, changed, moved or removed stand for names, as in
 shells, unless there is a file of that very name; %2A and %5B stand for themselves. ? does not: it

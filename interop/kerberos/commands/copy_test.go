@@ -13,18 +13,19 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
 // random is data that nobody can guess, of more than a READ or WRITE has.
-func random() []byte {
+var random = sync.OnceValue(func() []byte {
 	p := make([]byte, 3<<20+1)
 	rng := rand.NewChaCha8([32]byte{7})
 	_, _ = rng.Read(p) // which never fails
 	return p
-}
+})
 
 // copied puts a file at a URL and gets it again.
 func (r *realm) copied(t *testing.T, user, url string) {
