@@ -1,6 +1,7 @@
 package gss
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -30,8 +31,9 @@ type ClientConfig struct {
 // connections, of whichever transports, one after another or at a time (package redial).
 //
 // It has one context, which the first call makes; further ones wait for it. A context is made anew
-// before it expires or its sequence numbers run out, and when the server knows it no more. When
-// that fails, calls fail the same for a while, from 1 s up to 30 s, without another attempt.
+// before it expires or its sequence numbers run out, for which a call takes half of its own time at
+// most, and goes on with the old one if that fails; and when the server knows it no more. When that
+// fails, calls fail the same for a while, from 1 s up to 30 s, without another attempt.
 //
 // At most as many calls are under way as the server's window has places (RFC 2203 section 5.2.3.1);
 // further ones wait. A call that is overtaken by a window of others, which takes several
@@ -84,6 +86,8 @@ const (
 	retryFirst, retryMost = time.Second, 30 * time.Second
 	// attempts is how often a context is begun whose connection is lost.
 	attempts = 3
+	// refreshTimeout is how long a call waits for a context that it could do without.
+	refreshTimeout = 5 * time.Second
 	// destroyTimeout is how long a call waits for the server to forget a context that was replaced.
 	destroyTimeout = 5 * time.Second
 	// maxReplaced is the number of replaced contexts that the server is to be told to forget.
@@ -173,17 +177,37 @@ func (f *ClientFlavor) context(ctx context.Context, c *oncrpc.Client) (*clientCo
 	if cc.fresh(now) {
 		return cc, nil
 	}
-	next, err := f.attempt(ctx, c, now)
-	switch {
-	case err == nil:
-		f.current.Store(next)
-		f.replace(cc, now)
-		f.destroyReplaced(ctx, c, now)
-		return next, nil
-	case cc.usable(now):
-		return cc, nil
+	if !cc.usable(now) {
+		return f.replaceWith(ctx, c, cc, now)
 	}
-	return nil, err
+	early, cancel := ahead(ctx, refreshTimeout)
+	defer cancel()
+	if next, err := f.replaceWith(early, c, cc, now); err == nil {
+		return next, nil
+	}
+	return cc, nil
+}
+
+// ahead bounds what a call does for the sake of later ones: that takes no more than d, and leaves it
+// half of its own time.
+func ahead(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ok {
+		d = min(d, time.Until(end)/2)
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+// replaceWith makes a context in place of cc. Who calls it has f.making.
+func (f *ClientFlavor) replaceWith(ctx context.Context, c *oncrpc.Client, cc *clientContext,
+	now time.Time) (*clientContext, error) {
+	next, err := f.attempt(ctx, c, now, cc.usable(now))
+	if err != nil {
+		return nil, err
+	}
+	f.current.Store(next)
+	f.replace(cc, now)
+	f.destroyReplaced(ctx, c, now)
+	return next, nil
 }
 
 // fresh reports whether a context is good, and need not be made anew yet.
@@ -202,21 +226,26 @@ func (cc *clientContext) expired(now time.Time) bool {
 	return !end.IsZero() && !now.Before(end)
 }
 
-// attempt makes a context, unless that has failed just now. Who calls it has f.making.
-func (f *ClientFlavor) attempt(ctx context.Context, c *oncrpc.Client, now time.Time) (
+// attempt makes a context, unless that has failed just now. early says that it is not needed yet. Who
+// calls it has f.making.
+func (f *ClientFlavor) attempt(ctx context.Context, c *oncrpc.Client, now time.Time, early bool) (
 	*clientContext, error) {
-	if f.failed != nil && now.Before(f.retryAt) {
-		return nil, f.failed
+	if now.Before(f.retryAt) && (f.failed != nil || early) {
+		return nil, cmp.Or(f.failed, errLater)
 	}
 	cc, err := f.begin(ctx, c)
+	ended := ctx.Err() != nil || errors.Is(err, net.ErrClosed)
 	switch {
 	case err == nil:
-		f.failed, f.wait = nil, 0
+		f.failed, f.wait, f.retryAt = nil, 0, time.Time{}
 		cc.slack = slack(cc.Context, f.cfg.Service)
 		cc.refreshAt = refreshTime(f.cfg.Now(), cc.Expires())
-	case ctx.Err() == nil && !errors.Is(err, net.ErrClosed):
+	case !ended || early:
 		f.wait = min(max(2*f.wait, retryFirst), retryMost)
 		f.failed, f.retryAt = err, f.cfg.Now().Add(f.wait)
+		if ended { // which says nothing of calls with more time, or another connection
+			f.failed = nil
+		}
 	}
 	return cc, err
 }
@@ -299,6 +328,7 @@ var clientChecks = sync.Pool{New: func() any { return new(clientCheck) }}
 var (
 	errNoContext = errors.New("gss: no context: Ready makes it")
 	errNumbers   = errors.New("gss: sequence numbers of the context are used up")
+	errLater     = errors.New("gss: a context was not made just now")
 )
 
 // Seal numbers a transmission, signs its header, and protects its arguments (RFC 2203 section 5.3).

@@ -62,7 +62,7 @@ func (f *ClientFlavor) destroyReplaced(ctx context.Context, c *oncrpc.Client, no
 	if len(over) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, destroyTimeout)
+	ctx, cancel := ahead(ctx, destroyTimeout)
 	defer cancel()
 	for _, cc := range over {
 		_ = cc.destroy(ctx, c)
