@@ -1,6 +1,7 @@
 package users
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -11,7 +12,7 @@ import (
 const (
 	knownTime   = 30 * time.Minute // for which an answer is believed
 	unknownTime = time.Minute      // and that there is none
-	lookupTime  = 5 * time.Second  // for which somebody waits for a look-up
+	lookupTime  = 5 * time.Second  // for which a look-up is waited for
 	maxKnown    = 4096             // answers
 	maxLookups  = 64               // look-ups under way
 )
@@ -40,9 +41,10 @@ type answer[V any] struct {
 
 // pending is a look-up under way.
 type pending[V any] struct {
-	done  chan struct{} // closed when the rest is there
-	value V
-	err   error
+	slowAt time.Time     // from when on nobody waits any more
+	done   chan struct{} // closed when the rest is there
+	value  V
+	err    error
 }
 
 func newCache[K comparable, V any](lookup func(K) (V, bool, error)) *cache[K, V] {
@@ -51,7 +53,8 @@ func newCache[K comparable, V any](lookup func(K) (V, bool, error)) *cache[K, V]
 	}
 }
 
-// get returns the answer for k, and waits for it within ctx and lookupTime.
+// get returns the answer for k, and waits for it within ctx and lookupTime. A look-up that has taken
+// longer holds up nobody else: callers wait on workers, of which each call would keep one.
 func (c *cache[K, V]) get(ctx context.Context, k K) (v V, err error) {
 	c.mu.Lock()
 	if a, ok := c.known[k]; ok && time.Now().Before(a.until) {
@@ -60,7 +63,7 @@ func (c *cache[K, V]) get(ctx context.Context, k K) (v V, err error) {
 	}
 	p := c.pending[k]
 	if p == nil && len(c.pending) < maxLookups {
-		p = &pending[V]{done: make(chan struct{})}
+		p = &pending[V]{slowAt: time.Now().Add(lookupTime), done: make(chan struct{})}
 		c.pending[k] = p
 		go c.look(k, p)
 	}
@@ -68,7 +71,11 @@ func (c *cache[K, V]) get(ctx context.Context, k K) (v V, err error) {
 	if p == nil {
 		return v, errBusy
 	}
-	slow := time.NewTimer(lookupTime)
+	left := time.Until(p.slowAt)
+	if left <= 0 {
+		return v, cmp.Or(ctx.Err(), errSlow)
+	}
+	slow := time.NewTimer(left)
 	defer slow.Stop()
 	select {
 	case <-p.done:

@@ -218,6 +218,30 @@ func TestHangingDatabase(t *testing.T) {
 	})
 }
 
+// TestHangingDatabaseHoldsUpOnce: who calls again and again while his look-up hangs waits for it once.
+// So his calls do not keep all workers of a server busy.
+func TestHangingDatabaseHoldsUpOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := newDatabase()
+		p := principals(t, db, "", slog.New(slog.DiscardHandler))
+		letGo := db.stop()
+		began := time.Now()
+		for range 100 {
+			if _, err := p.User(t.Context(), "u1000@EXAMPLE.ORG"); err == nil {
+				t.Error("no error of a database that hangs")
+			}
+		}
+		if got := time.Since(began); got != 5*time.Second || db.asked() != 1 {
+			t.Errorf("a hundred calls waited for %v, and asked %d times", got, db.asked())
+		}
+		letGo()
+		synctest.Wait()
+		if c, err := p.User(t.Context(), "u1000@EXAMPLE.ORG"); err != nil || c == nil {
+			t.Errorf("when it goes on: %+v, %v", c, err)
+		}
+	})
+}
+
 // TestManyPrincipals: however many come, those that were found are asked for again when they had to
 // make room, and no more are kept than that.
 func TestManyPrincipals(t *testing.T) {
