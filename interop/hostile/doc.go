@@ -8,4 +8,7 @@
 // TestBystander has all attacks in virtual time, where nothing but the server's own decisions makes
 // anybody wait. TestServe has them by sockets, with the server in a process of its own, whose
 // memory is measured; with -figures it prints the tables of docs/security.md.
+//
+// The tests of RPCSEC_GSS (gss_*_test.go) are by sockets: floods of contexts, what somebody has heard
+// on the way, protected calls with chunks, and a gateway between. There calls are counted.
 package hostile
