@@ -43,9 +43,11 @@ func refusals(n uint64) func(gss.ServerStats) bool {
 
 var gssFloods = []gssFlood{
 	{"garbage tokens", true,
-		floodWith(true, func(p *peer) []byte { return p.create(gssInit, nil, noise(700)) }), refusals(500)},
+		floodWith(true, func(p *peer) []byte { return p.create(gssInit, nil, noise(700)) }),
+		refusals(500)},
 	{"garbage tokens over RDMA", false,
-		floodWith(false, func(p *peer) []byte { return p.create(gssInit, nil, noise(700)) }), refusals(500)},
+		floodWith(false, func(p *peer) []byte { return p.create(gssInit, nil, noise(700)) }),
+		refusals(500)},
 	{"the longest tokens", true,
 		floodWith(true, func(p *peer) []byte { return p.create(gssInit, nil, make([]byte, 64<<10)) }),
 		refusals(100)},
@@ -94,9 +96,9 @@ var gssFloods = []gssFlood{
 		}, func(s gss.ServerStats) bool { return s.HalfMade+int(s.Evicted) >= 100 }},
 }
 
-// TestGSSFloods has hosts flood the making of contexts. Clients on other hosts keep theirs, and their
-// calls are answered; another one comes and makes its own. There are no more contexts, made or half
-// made, than there may be, what they take is bounded, and in the end there are none.
+// TestGSSFloods has hosts flood the making of contexts. Clients on other hosts keep theirs, and
+// their calls are answered; another one comes and makes its own. There are no more contexts, made
+// or half made, than there may be, what they take is bounded, and in the end there are none.
 func TestGSSFloods(t *testing.T) {
 	for i, a := range gssFloods {
 		for _, hosts := range []int{1, 3} {
@@ -108,8 +110,8 @@ func TestGSSFloods(t *testing.T) {
 	}
 }
 
-// gssMemory is what the contexts of a small server, half made ones among them, and what is under way
-// with a few connections take at most, in bytes.
+// gssMemory is what the contexts of a small server, half made ones among them, and what is under
+// way with a few connections take at most, in bytes.
 const gssMemory = 24 << 20
 
 func (a *gssFlood) test(t *testing.T, hosts int) {

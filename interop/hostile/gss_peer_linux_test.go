@@ -38,7 +38,8 @@ func opaque(b []byte) []byte {
 }
 
 // gssHeader is a call up to its credential, with the next transaction id.
-func (p *peer) gssHeader(program, procedure, proc, seq uint32, s gss.Service, handle []byte) []byte {
+func (p *peer) gssHeader(program, procedure, proc, seq uint32, s gss.Service,
+	handle []byte) []byte {
 	p.xid++
 	cred := append(be32(1, proc, seq, uint32(s)), opaque(handle)...)
 	return append(be32(p.xid, 0, 2, program, gssVersion, procedure, uint32(oncrpc.FlavorGSS)),
@@ -59,7 +60,8 @@ func (p *peer) rpcReply(tcp bool) []byte {
 	}
 	for p.ok() {
 		h, b := p.segment()
-		if _, op := rdmap.ParseControl(h.Control); !p.ok() || op != rdmap.OpSend && op != rdmap.OpSendInvalidate {
+		_, op := rdmap.ParseControl(h.Control)
+		if !p.ok() || op != rdmap.OpSend && op != rdmap.OpSendInvalidate {
 			continue
 		}
 		var head rpcrdma.Header
@@ -122,7 +124,8 @@ func (p *peer) created(tcp bool) (c creation) {
 }
 
 // context makes a context of a principal's. Without last it is left half made.
-func (p *peer) context(r *realm, principal string, tcp, last bool) (made gss.Context, handle []byte) {
+func (p *peer) context(r *realm, principal string, tcp, last bool) (made gss.Context,
+	handle []byte) {
 	n, err := r.mechanism.Initiator(principal).Initiate(p.ctx, "test@server")
 	proc := uint32(gssInit)
 	var c creation
@@ -144,7 +147,8 @@ func (p *peer) context(r *realm, principal string, tcp, last bool) (made gss.Con
 }
 
 // protected is a call of procedure 1 with a context.
-func (p *peer) protected(made gss.Context, handle []byte, seq uint32, s gss.Service, args []byte) []byte {
+func (p *peer) protected(made gss.Context, handle []byte, seq uint32, s gss.Service,
+	args []byte) []byte {
 	b := p.gssHeader(gssProgram, gssEcho, gssData, seq, s, handle)
 	mic, err := made.AppendMIC(nil, [][]byte{b})
 	b = append(append(b, be32(uint32(oncrpc.FlavorGSS))...), opaque(mic)...)

@@ -55,8 +55,8 @@ func (r *realm) intrudesAt(tcp bool, addr string) *peer {
 	return p
 }
 
-// TestGSSSniffed has somebody on the way between a client and the server send what he has heard, as it
-// was and changed, over connections of his own. Nothing is executed, his connections end where
+// TestGSSSniffed has somebody on the way between a client and the server send what he has heard, as
+// it was and changed, over connections of his own. Nothing is executed, his connections end where
 // RFC 2203 has calls discarded, and the client loses neither context nor connection.
 func TestGSSSniffed(t *testing.T) {
 	for _, tcp := range []bool{true, false} {
@@ -103,6 +103,9 @@ func (r *realm) sniffed(t *testing.T, tcp bool, heard [][]byte) {
 	set := func(at int, to uint32) func([]byte) {
 		return func(b []byte) { binary.BigEndian.PutUint32(b[at:], to) }
 	}
+	null := func(proc uint32) func([]byte) {
+		return func(b []byte) { set(atGSS, proc)(b); set(atProcedure, 0)(b) }
+	}
 	p := r.intrudes(tcp)
 	for _, tt := range []struct {
 		name   string
@@ -121,10 +124,10 @@ func (r *realm) sniffed(t *testing.T, tcp bool, heard [][]byte) {
 		{"a service that there is not", set(atService, 4), "AUTH_BADCRED"},
 		{"another version of RPCSEC_GSS", set(32, 2), "AUTH_BADCRED"},
 		{"DESTROY of procedure 1", set(atGSS, gssDestroy), "AUTH_BADCRED"},
-		{"DESTROY", func(b []byte) { set(atGSS, gssDestroy)(b); set(atProcedure, 0)(b) }, "RPCSEC_GSS_CREDPROBLEM"},
+		{"DESTROY", null(gssDestroy), "RPCSEC_GSS_CREDPROBLEM"},
 		{"INIT of procedure 1", set(atGSS, gssInit), "AUTH_BADCRED"},
-		{"INIT", func(b []byte) { set(atGSS, gssInit)(b); set(atProcedure, 0)(b) }, "AUTH_BADVERF"},
-		{"CONTINUE_INIT", func(b []byte) { set(atGSS, gssContinue)(b); set(atProcedure, 0)(b) }, "AUTH_BADVERF"},
+		{"INIT", null(gssInit), "AUTH_BADVERF"},
+		{"CONTINUE_INIT", null(gssContinue), "AUTH_BADVERF"},
 		{"a procedure of RPCSEC_GSS that there is not", set(atGSS, 5), "AUTH_BADCRED"},
 		{"another handle", func(b []byte) { b[atHandle] ^= 1 }, "RPCSEC_GSS_CREDPROBLEM"},
 		{"a handle of no length", set(atHandle-4, 0), "AUTH_BADCRED"},
@@ -145,8 +148,8 @@ func (r *realm) sniffed(t *testing.T, tcp bool, heard [][]byte) {
 	}
 }
 
-// TestGSSReordered has calls of a context come in any order over several connections, which is right,
-// and again, which is not.
+// TestGSSReordered has calls of a context come in any order over several connections, which is
+// right, and again, which is not.
 func TestGSSReordered(t *testing.T) {
 	r := newRealm(t)
 	p := r.intrudes(true)
@@ -163,7 +166,9 @@ func TestGSSReordered(t *testing.T) {
 		return said(reply)
 	}
 	// The window is 8192 numbers long (RFC 2203 section 5.2.3.1).
-	for i, seq := range []uint32{9000, 1000, 8999, 809, 5000, 4999, 5001, 0x7fffffff, 0x7fffffff - 8191} {
+	for i, seq := range []uint32{
+		9000, 1000, 8999, 809, 5000, 4999, 5001, 0x7fffffff, 0x7fffffff - 8191,
+	} {
 		if got := answered(i%3, seq); got != "SUCCESS" {
 			t.Errorf("number %d: %s", seq, got)
 		}
@@ -206,7 +211,8 @@ func TestGSSChunks(t *testing.T) {
 			}
 			var head rpcrdma.Header
 			n, err := head.Parse(b)
-			if err != nil || len(head.Writes) != 1 || len(head.Writes[0]) != 1 || head.Writes[0][0].Length != 0 {
+			if err != nil || len(head.Writes) != 1 || len(head.Writes[0]) != 1 ||
+				head.Writes[0][0].Length != 0 {
 				t.Errorf("lists %+v, %v; want the write list with nothing in it", head.Lists, err)
 			}
 			if got := said(b[n:]); got != "SUCCESS" {
@@ -219,7 +225,7 @@ func TestGSSChunks(t *testing.T) {
 		}
 	})
 
-	// answers serves the server's RDMA Reads with b, and with other once more when the last is served.
+	// serves answers the server's RDMA Reads with b, and then with other; and tells what it replies.
 	serves := func(b, other []byte) string {
 		for p.ok() {
 			h, payload := p.segment()
@@ -311,8 +317,8 @@ func (p *peer) responseWith(q rdmap.ReadRequest, b []byte) []byte {
 	return tagged(rdmap.OpReadResponse, uint32(q.SinkSTag), q.SinkOffset, b)
 }
 
-// TestGSSGateway has somebody repeat, through a gateway, what a client has said through it. Only his
-// own connection ends, though all calls come to the server from the gateway's host.
+// TestGSSGateway has somebody repeat, through a gateway, what a client has said through it. Only
+// his own connection ends, though all calls come to the server from the gateway's host.
 func TestGSSGateway(t *testing.T) {
 	r := newRealm(t)
 	g, err := gateway.New(gateway.Config{

@@ -71,7 +71,8 @@ func TestRefreshHungBefore(t *testing.T) {
 			return ctx.Err()
 		}}
 		s, _ := newServer(t, gss.ServerConfig{Acceptor: m})
-		client := newPeer(1, s).client(gss.NewClientFlavor(gss.ClientConfig{Initiator: m, Target: "test@server"}))
+		f := gss.NewClientFlavor(gss.ClientConfig{Initiator: m, Target: "test@server"})
+		client := newPeer(1, s).client(f)
 		calls(t, client)
 		hang.Store(true)
 		time.Sleep(time.Hour - 100*time.Millisecond)
@@ -141,7 +142,9 @@ func TestWindowsOfServers(t *testing.T) {
 // A server that denies all calls, for ever, has each call made twice at most, each with its own
 // context, and each call ends.
 func TestDeniedForEver(t *testing.T) {
-	for _, stat := range []oncrpc.AuthStat{oncrpc.GSSCredProblem, oncrpc.GSSCtxProblem, oncrpc.AuthTooWeak} {
+	for _, stat := range []oncrpc.AuthStat{
+		oncrpc.GSSCredProblem, oncrpc.GSSCtxProblem, oncrpc.AuthTooWeak,
+	} {
 		p := newPeer(1, nil)
 		var creations, data int
 		p.answer = func(call []byte) []byte {

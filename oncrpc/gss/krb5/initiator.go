@@ -38,13 +38,14 @@ type Initiator struct {
 	cache string // its path
 	kdc   kdcClient
 
-	busy chan struct{} // holds a value while somebody uses the rest
-	self *ticket       // the ticket-granting ticket that the keytab has got
+	busy    chan struct{} // holds a value while somebody asks a KDC
+	renewAt time.Time     // when to try to renew self again; with busy
+
+	mu   sync.Mutex // guards what follows; it is written with busy, but for refused
+	self *ticket    // the ticket-granting ticket that the keytab has got
 	// services are the tickets that were got, by client and service.
 	services map[string]*ticket
-
-	mu      sync.Mutex
-	refused map[[32]byte]struct{} // tickets that a service has no key for; guarded by mu
+	refused  map[[32]byte]struct{} // tickets that a service has no key for
 }
 
 var _ gss.Initiator = (*Initiator)(nil)
@@ -140,14 +141,22 @@ func (i *Initiator) Initiate(ctx context.Context, service string) (gss.Negotiati
 	return &initiation{initiator: i, service: service, ticket: t}, nil
 }
 
-// ticket gets a ticket for a service: from the cache, from memory, or from a KDC.
+// ticket gets a ticket for a service: from the cache, from memory, or from a KDC. Who needs no KDC does
+// not wait for one that somebody else waits for.
 func (i *Initiator) ticket(ctx context.Context, service principal) (*ticket, error) {
 	select {
 	case i.busy <- struct{}{}:
-		defer func() { <-i.busy }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	default:
+		if t := i.held(service); t != nil {
+			return t, nil
+		}
+		select {
+		case i.busy <- struct{}{}:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
+	defer func() { <-i.busy }()
 	tgt, have, err := i.credentials(ctx)
 	if err != nil {
 		return nil, err
@@ -157,9 +166,7 @@ func (i *Initiator) ticket(ctx context.Context, service principal) (*ticket, err
 			return t, nil
 		}
 	}
-	at := tgt.client.String() + " " + service.String()
-	old := i.services[at]
-	if i.good(old) {
+	if old := i.kept(tgt.client, service); i.good(old) {
 		return old, nil
 	}
 	if !tgt.usable(i.cfg.Now()) {
@@ -169,12 +176,52 @@ func (i *Initiator) ticket(ctx context.Context, service principal) (*ticket, err
 	if err != nil {
 		return nil, err
 	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	if len(i.services) >= maxKept {
 		clear(i.services)
 	}
-	i.services[at] = t
+	i.services[keptAs(tgt.client, service)] = t
 	return t, nil
 }
+
+// held returns a good ticket for a service that there is already, or nil.
+func (i *Initiator) held(service principal) *ticket {
+	var client principal
+	if i.cfg.Keytab != "" {
+		i.mu.Lock()
+		self := i.self
+		i.mu.Unlock()
+		if self == nil {
+			return nil
+		}
+		client = self.client
+	} else {
+		c, err := readCache(i.cache)
+		if err != nil {
+			return nil
+		}
+		client = c.client
+		for _, t := range c.tickets {
+			if t.client.equal(client) && matches(t.service, service) && i.good(t) {
+				return t
+			}
+		}
+	}
+	if t := i.kept(client, service); i.good(t) {
+		return t
+	}
+	return nil
+}
+
+// kept returns the ticket of a client for a service that was got before, or nil.
+func (i *Initiator) kept(client, service principal) *ticket {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.services[keptAs(client, service)]
+}
+
+func keptAs(client, service principal) string { return client.String() + " " + service.String() }
 
 // matches reports whether a ticket is for a service, whose realm may be unknown.
 func matches(has, want principal) bool {
@@ -239,25 +286,44 @@ func (i *Initiator) credentials(ctx context.Context) (tgt *ticket, have []*ticke
 	return tgt, c.tickets, nil
 }
 
+// What is tried before it is needed.
+const (
+	renewTimeout = 5 * time.Second // for a new ticket-granting ticket, and half of the caller's time
+	renewPause   = time.Minute     // behind an attempt that has failed
+)
+
 // login returns the ticket-granting ticket that the keytab has got, a new one if that is to expire
 // before the last sixth of its time.
 func (i *Initiator) login(ctx context.Context) (*ticket, error) {
 	now := i.cfg.Now()
-	if i.self.usable(now) && i.self.end.Sub(now) > i.self.end.Sub(i.self.start)/6 {
+	early := i.self.usable(now)
+	if early && (i.self.end.Sub(now) > i.self.end.Sub(i.self.start)/6 || now.Before(i.renewAt)) {
 		return i.self, nil
 	}
 	client, keys, err := i.keys()
 	if err != nil {
 		return nil, err
 	}
-	t, err := i.kdc.login(ctx, client, keys)
-	if err != nil {
-		if i.self.usable(now) {
-			return i.self, nil // it does yet
+	if early {
+		d := renewTimeout
+		if end, ok := ctx.Deadline(); ok {
+			d = min(d, time.Until(end)/2)
 		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	t, err := i.kdc.login(ctx, client, keys)
+	switch {
+	case err != nil && early:
+		i.renewAt = now.Add(renewPause)
+		return i.self, nil // it does yet
+	case err != nil:
 		return nil, err
 	}
+	i.mu.Lock()
 	i.self = t
+	i.mu.Unlock()
 	return t, nil
 }
 

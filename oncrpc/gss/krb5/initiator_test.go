@@ -147,8 +147,12 @@ func TestNoKDC(t *testing.T) {
 	defer c.Close()
 	late, cancelLate := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancelLate()
-	if _, err := i.Initiate(late, service); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := i.Initiate(late, "nfs@third.test"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while another waits: %v", err)
+	}
+	// But not if there is a ticket.
+	if _, err := i.Initiate(t.Context(), service); err != nil {
+		t.Errorf("with a ticket, while another waits: %v", err)
 	}
 	stop()
 	if err := <-done; !errors.Is(err, context.Canceled) {

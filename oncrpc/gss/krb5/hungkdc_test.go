@@ -1,0 +1,152 @@
+package krb5_test
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jcmturner/gofork/encoding/asn1"
+	"github.com/jcmturner/gokrb5/v8/asn1tools"
+	"github.com/jcmturner/gokrb5/v8/crypto"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/types"
+
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
+)
+
+// ownKDC is a KDC of a rig, over TCP. It gives everybody who asks a ticket of 6 hours.
+type ownKDC struct {
+	*rig
+	tb    testing.TB
+	addr  string
+	hangs atomic.Bool // it takes requests and says nothing
+	asked atomic.Int32
+	at    func() time.Time
+}
+
+func (r *rig) serves(tb testing.TB, at func() time.Time) *ownKDC {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	k := &ownKDC{rig: r, tb: tb, addr: l.Addr().String(), at: at}
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			ended.Go(func() {
+				defer c.Close()
+				var length [4]byte
+				if _, err := io.ReadFull(c, length[:]); err != nil {
+					return
+				}
+				b := make([]byte, binary.BigEndian.Uint32(length[:]))
+				if _, err := io.ReadFull(c, b); err != nil {
+					return
+				}
+				k.asked.Add(1)
+				if k.hangs.Load() {
+					_, _ = io.Copy(io.Discard, c)
+					return
+				}
+				reply := k.reply(b)
+				_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(reply))), reply...))
+			})
+		}
+	})
+	tb.Cleanup(func() { l.Close(); ended.Wait() })
+	return k
+}
+
+// reply is an AS-REP or a TGS-REP, whose ticket nobody looks into.
+func (k *ownKDC) reply(request []byte) []byte {
+	const asReq, asRep, tgsRep = 10, 11, 13 // RFC 4120 section 5.10
+	var as messages.ASReq
+	var tgs messages.TGSReq
+	kind, key, usage := asRep, k.service, uint32(3)
+	err := as.Unmarshal(request)
+	body := as.ReqBody
+	if request[0] != 0x60|asReq {
+		kind, key, usage = tgsRep, k.session, 8
+		err = tgs.Unmarshal(request)
+		body = tgs.ReqBody
+	}
+	if err != nil {
+		k.tb.Error(err)
+		return nil
+	}
+	start := k.at().UTC().Truncate(time.Second)
+	end := start.Add(6 * time.Hour)
+	part := messages.EncKDCRepPart{
+		Key: wireKey(k.id, k.session), LastReqs: []messages.LastReq{{LRType: 0, LRValue: start}},
+		Nonce: body.Nonce, Flags: flags(), AuthTime: start, StartTime: start, EndTime: end,
+		SRealm: realm, SName: body.SName,
+	}
+	plain := asn1tools.AddASNAppTag(must(asn1.Marshal(part)), 25)
+	ticket := messages.Ticket{TktVNO: 5, Realm: realm, SName: body.SName,
+		EncPart: types.EncryptedData{EType: int32(k.id), KVNO: 1, Cipher: make([]byte, 64)}}
+	rep := messages.KDCRepFields{
+		PVNO: 5, MsgType: kind, CRealm: realm, CName: name("alice"), Ticket: ticket,
+		EncPart: must(crypto.GetEncryptedData(plain, wireKey(k.id, key), usage, kvno)),
+	}
+	if kind == asRep {
+		return must((&messages.ASRep{KDCRepFields: rep}).Marshal())
+	}
+	return must((&messages.TGSRep{KDCRepFields: rep}).Marshal())
+}
+
+// A KDC that hangs holds up nobody whose tickets are good, though it is time for new ones.
+func TestRenewalHangs(t *testing.T) {
+	r := newRig(enctype.AES256SHA1)
+	var ahead atomic.Int64
+	at := func() time.Time { return now.Add(time.Duration(ahead.Load())) }
+	k := r.serves(t, at)
+	i := r.initiator(t, func(c *krb5.InitiatorConfig) {
+		c.Keytab, c.Now = write(t, keytabBytes(r.id, r.service, kvno, []string{"alice"})), at
+		c.Conf = conf(t, "[realms]", realm+" = {", "kdc = "+k.addr, "}")
+	})
+	initiate := func() {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		n, err := i.Initiate(ctx, service)
+		if err == nil {
+			_, _, err = n.Step(ctx, nil)
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	initiate()
+	if n := k.asked.Load(); n != 2 {
+		t.Errorf("the KDC was asked %d times, want 2", n)
+	}
+	ahead.Store(int64(5*time.Hour + 30*time.Minute)) // the last sixth
+	k.hangs.Store(true)
+	for range 10 {
+		initiate()
+	}
+	if n := k.asked.Load(); n != 3 {
+		t.Errorf("the KDC was asked %d times, want 3", n)
+	}
+	k.hangs.Store(false)
+	ahead.Add(int64(2 * time.Minute))
+	initiate()
+	ahead.Add(int64(time.Hour)) // the service's ticket is over
+	initiate()
+	if n := k.asked.Load(); n != 5 {
+		t.Errorf("the KDC was asked %d times, want 5", n)
+	}
+}
