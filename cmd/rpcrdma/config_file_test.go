@@ -125,7 +125,8 @@ func TestConfigFileErrors(t *testing.T) {
 	}
 }
 
-// TestConfigFileKeys: each flag of serve and gateway is a key, and takes a list if it may be repeated.
+// TestConfigFileKeys: each flag of serve and gateway is a key, and takes a list if it may be
+// repeated.
 func TestConfigFileKeys(t *testing.T) {
 	for _, name := range []string{"serve", "gateway"} {
 		command := commandNamed(t, name)

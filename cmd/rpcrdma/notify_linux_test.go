@@ -71,8 +71,8 @@ func TestNotifyServe(t *testing.T) {
 	}
 }
 
-// TestNotifyGateway: systemd learns when a gateway is ready and ends, whether its server is there or
-// not.
+// TestNotifyGateway: systemd learns when a gateway is ready and ends, whether its server is there
+// or not.
 func TestNotifyGateway(t *testing.T) {
 	m := newManager(t, filepath.Join(t.TempDir(), "notify"))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -79,8 +79,8 @@ func tomlError(err error) error {
 	return err
 }
 
-// wordsOf returns a value of a file as the flag takes it on the command line. A list is one word for
-// each use of the flag.
+// wordsOf returns a value of a file as the flag takes it on the command line. A list is one word
+// for each use of the flag.
 func wordsOf(f *pflag.Flag, value any) ([]string, error) {
 	list, ok := value.([]any)
 	if !ok {
