@@ -138,6 +138,18 @@ func TestNoKerberos(t *testing.T) {
 	if want := "/said is for callers with sec=sys, and the URL says sec=krb5: leave that out, or write one of these\n"; code != cli.ExitFailed || !strings.Contains(stderr, want) {
 		t.Errorf("exit %d, %s, want %q", code, stderr, want)
 	}
+	plain := startServe(t, "--memory", "/said") // which takes AUTH_NONE, too
+	for _, url := range []string{plain.tcp, plain.rdma} {
+		scheme := map[string]string{plain.tcp: "tcp://", plain.rdma: "rdma://"}[url]
+		url = scheme + strings.Replace(url, "127.0.0.1", "localhost", 1) + "/said"
+		if code, _, stderr := execute(t, "ls", "--keytab", kt, url); code != cli.ExitOK {
+			t.Errorf("%s: exit %d, %s", url, code, stderr)
+		}
+		code, _, stderr := execute(t, "ls", "--keytab", kt, url+"?sec=krb5p")
+		if want := "/said is for callers with sec=sys, and the URL says sec=krb5p: leave that out, or write one of these\n"; code != cli.ExitFailed || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %d, %s, want %q", url, code, stderr, want)
+		}
+	}
 	r := probing{}.of(t, byName+"/said")
 	for _, f := range r.Findings {
 		if f.Values["gss"] == true || f.Step == "mount" && f.Values["export"] == "/said" && f.Values["taken"] != "sys" {

@@ -16,7 +16,8 @@ type Error struct {
 	Exports   []mount3.Export // what the server exports, as it says
 	ExportErr error           // why it has not said that
 
-	// Unprivileged: the call came from a port that anybody can have, which may be why.
+	// Unprivileged: the call came from a port that anybody can have, over TCP or RDMA, which may be
+	// why.
 	Unprivileged bool
 	// Err is, or wraps, the status with which the server answered (mount3.Status; errors.Is with
 	// fs.ErrPermission and the like finds them), a *FlavorError, or the error of the RPC layer.
@@ -48,8 +49,8 @@ func (e *Error) Error() string {
 		b.WriteString("it exports " + describe(e.Exports))
 	}
 	if e.wantsPrivilege(status) {
-		b.WriteString("; it may want calls from a port below 1024, for which this process lacks " +
-			`the privilege, or else the export option "insecure"`)
+		b.WriteString("; it may want calls from a port below 1024 (secure, the default of exports " +
+			"files): add insecure to the export, or call as root, over TCP or iWARP")
 	}
 	return b.String()
 }

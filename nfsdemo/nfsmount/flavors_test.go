@@ -10,6 +10,19 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
 )
 
+// TestFlavorKerberosAlone: a server that lists AUTH_SYS and AUTH_NONE need not take RPCSEC_GSS.
+func TestFlavorKerberosAlone(t *testing.T) {
+	m := &mounter{exports: []mount3.Export{{Path: "/"}}, results: map[string]mount3.MntRes{
+		"/": {Root: handle("h"), Flavors: []mount3.Flavor{mount3.FlavorSys, mount3.FlavorNone}}}}
+	_, err := nfsmount.Mount(t.Context(), connect(t, m.programs()), "/", nfsmount.Config{
+		Host: "server", Flavors: []mount3.Flavor{mount3.FlavorKrb5p}})
+	const want = "mount refused: server: / is for callers with AUTH_SYS or AUTH_NONE credentials, " +
+		"and there are but Kerberos (krb5p) ones"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // TestFlavorChosen: of the flavours that the caller has, the server's preference counts, and it is
 // told which ones there are.
 func TestFlavorChosen(t *testing.T) {
@@ -33,6 +46,8 @@ func TestFlavorChosen(t *testing.T) {
 		{"nothing is said", nil, flavors{krb5, sys}, krb5},
 		{"none is looked at", flavors{none}, flavors{sys, krb5}, sys},
 		{"none is looked at, or another", flavors{none, krb5}, flavors{sys, krb5}, krb5},
+		{"none is looked at, with Kerberos before it", flavors{sys, none}, flavors{krb5, sys}, sys},
+		{"none is looked at, with AUTH_NONE", flavors{none}, flavors{krb5, sys}, sys},
 		{"there is none of them", flavors{krb5p, unknown}, flavors{sys, krb5}, refused},
 	} {
 		m := &mounter{exports: []mount3.Export{{Path: "/"}},

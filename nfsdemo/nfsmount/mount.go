@@ -3,7 +3,7 @@ package nfsmount
 import (
 	"context"
 	"errors"
-	"net"
+	"net/netip"
 	"path"
 	"slices"
 
@@ -89,7 +89,7 @@ func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root,
 	if err != nil {
 		return Root{}, &Error{
 			Host: m.host(), Path: export, Listed: listed, Exports: m.list, ExportErr: m.listErr,
-			Unprivileged: m.s.addr != "" && unprivileged(m.conn), Err: err,
+			Unprivileged: unprivileged(m.conn), Err: err,
 		}
 	}
 	rest, _ := holds(clean(export), m.dir)
@@ -99,16 +99,24 @@ func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root,
 }
 
 // choose returns the first flavour that a server takes of those that there are. A server that takes
-// AUTH_NONE takes all others, as it does not look at them, and one that says nothing has to be
-// tried.
+// AUTH_NONE takes all others that prove nothing, as it does not look at them; RPCSEC_GSS takes a
+// context, which it may have no key for. A server that says nothing has to be tried.
 func choose(takes, have []mount3.Flavor) (f mount3.Flavor, ok bool) {
 	for _, f := range takes {
 		if slices.Contains(have, f) {
 			return f, true
 		}
 	}
-	return have[0], len(takes) == 0 || slices.Contains(takes, mount3.FlavorNone)
+	if len(takes) == 0 {
+		return have[0], true
+	}
+	if i := slices.IndexFunc(have, provesNothing); i >= 0 {
+		return have[i], slices.Contains(takes, mount3.FlavorNone)
+	}
+	return 0, false
 }
+
+func provesNothing(f mount3.Flavor) bool { return !f.Proves() }
 
 // host names the server.
 func (m *mounting) host() string {
@@ -120,6 +128,6 @@ func (m *mounting) host() string {
 
 // unprivileged reports whether a connection comes from a port that anybody can have.
 func unprivileged(t oncrpc.Transport) bool {
-	a, ok := t.LocalAddr().(*net.TCPAddr)
-	return ok && a.Port >= 1024
+	a, ok := t.LocalAddr().(interface{ AddrPort() netip.AddrPort }) // as *net.TCPAddr and roce.Addr
+	return ok && a.AddrPort().Port() >= 1024
 }

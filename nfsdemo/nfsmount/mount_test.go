@@ -280,7 +280,8 @@ func TestRefusedByServer(t *testing.T) {
 
 // TestUnprivileged: a refusal of a call from a port that anybody can have tells that this may be why, and no other does.
 func TestUnprivileged(t *testing.T) {
-	const advice = `; it may want calls from a port below 1024, for which this process lacks the privilege, or else the export option "insecure"`
+	const advice = "; it may want calls from a port below 1024 (secure, the default of exports " +
+		"files): add insecure to the export, or call as root, over TCP or iWARP"
 	for s, want := range map[mount3.Status]bool{mount3.ErrAcces: true, mount3.ErrPerm: true, mount3.ErrNoEnt: false} {
 		m := &mounter{exports: []mount3.Export{{Path: "/data"}}, results: map[string]mount3.MntRes{
 			"/data": {Status: s}, "/other": {Status: s},

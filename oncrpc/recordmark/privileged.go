@@ -28,22 +28,30 @@ func DialPrivileged(ctx context.Context, addr string, cfg Config) (*Conn, error)
 	if err != nil {
 		return nil, err
 	}
-	ports := rand.Perm(lastPrivileged - firstPrivileged + 1)
-	for i := range ports {
-		ports[i] += firstPrivileged
-	}
-	conn, err := dialFrom(ctx, addr, ports)
+	conn, err := DialPrivilegedTCP(ctx, net.Dialer{}, addr)
 	if err != nil {
 		return nil, &OpError{Op: "dial", Err: err}
 	}
 	return newConn(cfg.wrap(conn), cfg), nil
 }
 
+// DialPrivilegedTCP makes the connection of DialPrivileged for what is not record marking, such as
+// iWARP. It connects by d, whose LocalAddr and Control it sets. The error wraps ErrNoPrivilegedPort
+// as that of DialPrivileged does.
+func DialPrivilegedTCP(ctx context.Context, d net.Dialer, addr string) (net.Conn, error) {
+	ports := rand.Perm(lastPrivileged - firstPrivileged + 1)
+	for i := range ports {
+		ports[i] += firstPrivileged
+	}
+	return dialFrom(ctx, d, addr, ports)
+}
+
 // dialFrom connects from the first of ports that can be had.
-func dialFrom(ctx context.Context, addr string, ports []int) (net.Conn, error) {
+func dialFrom(ctx context.Context, d net.Dialer, addr string, ports []int) (net.Conn, error) {
 	var err error
+	d.Control = reuse
 	for _, port := range ports {
-		d := net.Dialer{LocalAddr: &net.TCPAddr{Port: port}, Control: reuse}
+		d.LocalAddr = &net.TCPAddr{Port: port}
 		var conn net.Conn
 		if conn, err = d.DialContext(ctx, "tcp", addr); err == nil {
 			return conn, nil

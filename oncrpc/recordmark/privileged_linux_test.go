@@ -2,6 +2,7 @@ package recordmark
 
 import (
 	"errors"
+	"net"
 	"os"
 	"runtime"
 	"strings"
@@ -43,13 +44,13 @@ func TestDialPrivilegedForbidden(t *testing.T) {
 
 // TestDialFromReuse: two servers can be called from one port.
 func TestDialFromReuse(t *testing.T) {
-	first, err := dialFrom(t.Context(), listen(t).Addr().String(), []int{0})
+	first, err := dialFrom(t.Context(), net.Dialer{}, listen(t).Addr().String(), []int{0})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Close()
 	port := portOf(first.LocalAddr())
-	second, err := dialFrom(t.Context(), listen(t).Addr().String(), []int{port})
+	second, err := dialFrom(t.Context(), net.Dialer{}, listen(t).Addr().String(), []int{port})
 	if err != nil {
 		t.Fatal(err)
 	}

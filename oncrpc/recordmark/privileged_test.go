@@ -39,22 +39,22 @@ func taking(t *testing.T) int {
 func TestDialFrom(t *testing.T) {
 	server := listen(t)
 	used := []int{taking(t), taking(t)}
-	c, err := dialFrom(t.Context(), server.Addr().String(), append(used, 0))
+	c, err := dialFrom(t.Context(), net.Dialer{}, server.Addr().String(), append(used, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if c, err := dialFrom(t.Context(), server.Addr().String(), used); !errors.Is(err, ErrNoPrivilegedPort) {
+	if c, err := dialFrom(t.Context(), net.Dialer{}, server.Addr().String(), used); !errors.Is(err, ErrNoPrivilegedPort) {
 		t.Errorf("all ports in use: got %v, %v, want ErrNoPrivilegedPort", c, err)
 	}
-	if c, err := dialFrom(t.Context(), server.Addr().String(), []int{portOf(c.LocalAddr())}); !errors.Is(err, ErrNoPrivilegedPort) {
+	if c, err := dialFrom(t.Context(), net.Dialer{}, server.Addr().String(), []int{portOf(c.LocalAddr())}); !errors.Is(err, ErrNoPrivilegedPort) {
 		t.Errorf("from the port of another connection to the same server: got %v, %v, want ErrNoPrivilegedPort", c, err)
 	}
 }
 
 // TestDialFromRefused: that nobody listens is not the fault of the port.
 func TestDialFromRefused(t *testing.T) {
-	c, err := dialFrom(t.Context(), deadport.New(t, "127.0.0.1").String(), []int{0, 0})
+	c, err := dialFrom(t.Context(), net.Dialer{}, deadport.New(t, "127.0.0.1").String(), []int{0, 0})
 	if err == nil || errors.Is(err, ErrNoPrivilegedPort) {
 		t.Errorf("got %v, %v, want another error than ErrNoPrivilegedPort", c, err)
 	}
@@ -100,7 +100,7 @@ func TestDialPrivileged(t *testing.T) {
 
 // TestForbidden: which errors mean that the process may not, and which that another port may do.
 func TestForbidden(t *testing.T) {
-	_, err := dialFrom(t.Context(), "127.0.0.1:1", []int{taking(t)})
+	_, err := dialFrom(t.Context(), net.Dialer{}, "127.0.0.1:1", []int{taking(t)})
 	if !errors.Is(err, ErrNoPrivilegedPort) || forbidden(err) || !taken(err) {
 		t.Errorf("a port in use: %v: forbidden %t, taken %t", err, forbidden(err), taken(err))
 	}

@@ -1,10 +1,13 @@
 package reach
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/metrics"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
@@ -48,10 +51,16 @@ func (t Target) Dialer(w *trace.Writer, low RDMAConfig) (transport.Dialer, error
 
 // dialerOverTCP returns what connects by iWARP over TCP.
 func dialerOverTCP(w *trace.Writer, low iwarp.Config) iwarp.Dialer {
-	d := iwarp.Dialer{Config: low}
-	if w != nil {
-		below := net.Dialer{FallbackDelay: -1} // as Dialer has it
-		d.DialContext = w.DialContext(below.DialContext)
+	return iwarp.Dialer{Config: low, DialContext: w.DialContext(dialPrivileged)}
+}
+
+// dialPrivileged connects from a port below 1024 if the process may have one, as over TCP: exports
+// without the option insecure ask for it.
+func dialPrivileged(ctx context.Context, network, addr string) (net.Conn, error) {
+	d := net.Dialer{FallbackDelay: -1} // as iwarp.Dialer has it
+	conn, err := recordmark.DialPrivilegedTCP(ctx, d, addr)
+	if errors.Is(err, recordmark.ErrNoPrivilegedPort) {
+		return d.DialContext(ctx, network, addr)
 	}
-	return d
+	return conn, err
 }

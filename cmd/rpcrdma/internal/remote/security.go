@@ -100,9 +100,12 @@ func (s *Server) explainFlavor(err error) error {
 	if !errors.As(err, &refused) || !errors.As(err, &want) {
 		return err
 	}
-	takes := fmt.Sprintf("%s is for callers with sec=%s", cli.Printable(refused.Path), mount3.FormatFlavors(want.Flavors))
+	takes := fmt.Sprintf("%s is for callers with sec=%s", cli.Printable(refused.Path), choices(want.Flavors))
 	why := s.unproven()
 	switch {
+	case s.Target.Sec != 0 && slices.Contains(want.Flavors, mount3.FlavorNone) &&
+		!slices.ContainsFunc(want.Flavors, known):
+		return fmt.Errorf("%s, and the URL says sec=%v: leave that out", takes, s.Target.Sec)
 	case !slices.ContainsFunc(want.Flavors, known):
 		return err
 	case s.Target.Sec != 0:
@@ -111,6 +114,15 @@ func (s *Server) explainFlavor(err error) error {
 		return fmt.Errorf("%s: %w", takes, why)
 	}
 	return err
+}
+
+// choices are the flavours of a server's list of which a URL can name one. Others are there only if
+// all are others.
+func choices(list []mount3.Flavor) string {
+	if some := slices.DeleteFunc(slices.Clone(list), func(f mount3.Flavor) bool { return !known(f) }); len(some) > 0 {
+		list = some
+	}
+	return mount3.FormatFlavors(list)
 }
 
 // known reports whether a flavour is one that commands can have.
