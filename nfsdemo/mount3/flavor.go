@@ -10,7 +10,7 @@ import (
 )
 
 // Flavor is what the reply of MNT lists of how calls of NFS may prove who calls: a flavour of RPC,
-// or a pseudo flavour, which is RPCSEC_GSS with a mechanism and a service (RFC 2623 section 2.2.3).
+// or a pseudo flavour, which is RPCSEC_GSS with a mechanism and a service (RFC 2623 section 3.2).
 type Flavor uint32
 
 // The flavours. Others may come from servers.

@@ -163,6 +163,12 @@ func testFlipped(t *testing.T, e Ends) {
 		if !bytes.Equal(got, args) || s.executed.Load() != 1 {
 			t.Errorf("the call itself returns %x", got)
 		}
+		// Its checksum is looked at before its number: a forged copy ends no connection.
+		c, b := newConn(1), bytes.Clone(call)
+		b[padding-1] ^= 1
+		if got := outcome(s.answers(c, b)); got != credProblem || c.closed.Load() {
+			t.Errorf("forged copy: %s, connection closed %v", got, c.closed.Load())
+		}
 	})
 }
 

@@ -61,7 +61,7 @@ func (s *Server) ConfFlavor() (oncrpc.ClientFlavor, error) {
 	return s.Flavor(s.Target.Sec)
 }
 
-// service is the name of the server's NFS for Kerberos (RFC 2623 section 4.1).
+// service is the name of the server's NFS for Kerberos (RFC 2623 section 3.1).
 func (s *Server) service() (string, error) {
 	host := s.Target.Host
 	if _, err := netip.ParseAddr(host); err == nil {

@@ -106,7 +106,7 @@ func (f *realmsFlag) Type() string { return "REALM" }
 // Repeatable says that each one is added.
 func (f *realmsFlag) Repeatable() {}
 
-// isNFS reports whether a principal is one that clients of NFS ask for (RFC 2623 section 4.1).
+// isNFS reports whether a principal is one that clients of NFS ask for (RFC 2623 section 3.1).
 func isNFS(principal string) bool { return strings.HasPrefix(principal, "nfs/") }
 
 // keytabError says of a keytab that cannot be used why there is to be one, and what to do.
