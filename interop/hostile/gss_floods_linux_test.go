@@ -114,6 +114,17 @@ func TestGSSFloods(t *testing.T) {
 // way with a few connections take at most, in bytes.
 const gssMemory = 24 << 20
 
+// TestGSSManyHosts has one principal come from more hosts than there are places for contexts, where
+// fairness among hosts has no hold: he takes the places of his own.
+func TestGSSManyHosts(t *testing.T) {
+	a := gssFlood{tcp: true, play: func(p *peer, r *realm) {
+		for p.ok() {
+			p.context(r, "eve@TEST", true, true)
+		}
+	}, arrived: func(s gss.ServerStats) bool { return s.Evicted >= 1000 }}
+	a.test(t, 2*gssContexts)
+}
+
 func (a *gssFlood) test(t *testing.T, hosts int) {
 	r := newRealm(t)
 	byTCP := r.joins("127.0.1.1", "TCP", gss.Integrity)
@@ -128,7 +139,7 @@ func (a *gssFlood) test(t *testing.T, hosts int) {
 		}
 		a.play(p, r)
 	}}
-	under := flood.begin(ctx, r.site, hosts, 8)
+	under := flood.begin(ctx, r.site, hosts, max(1, 8/hosts))
 	defer under.end()
 	until(t, "the attack is there", func() bool { return a.arrived(r.flavor.Stats()) })
 	work(t, 40, byTCP, byRDMA)

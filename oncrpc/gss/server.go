@@ -19,8 +19,8 @@ type ServerConfig struct {
 	// MaxContexts is the number of contexts that are kept, of all hosts together, 1 or more; 0
 	// means 4096. Of these, a host that has some gets another only while it then has no more than
 	// are left. Otherwise the new one takes the place of that of its own which was not used for
-	// longest. A host that has none takes, if there is no place, that of the host which has most. A
-	// context takes 2 KiB or so.
+	// longest. A host that has none takes, if there is no place, that of the host or the principal
+	// which has most. A context takes 3 KiB or so.
 	MaxContexts int
 	// IdleTimeout is how long a context is kept that is not used; 0 means an hour. Its client makes
 	// another one then.

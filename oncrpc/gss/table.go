@@ -26,6 +26,7 @@ type serverContext struct {
 	rounds      int
 
 	place   list.Place[serverContext] // among those of its host
+	named   list.Place[serverContext] // when it is made: among those of its principal
 	expires time.Time                 // zero: never
 	until   time.Time                 // unless it is used
 }
@@ -38,6 +39,7 @@ type table struct {
 	mu       sync.Mutex // guards what follows
 	contexts map[handle]*serverContext
 	hosts    map[peerhost.Host]*hostContexts
+	names    map[string]*queue // of principals: their contexts that are made
 	made     *fair.Shares
 	half     *fair.Shares
 	sweepAt  time.Time // when to look for those whose time is over
@@ -62,13 +64,13 @@ type queue struct {
 
 func (q *queue) first() *serverContext { return q.list.First() }
 
-func (q *queue) push(c *serverContext) {
-	q.list.Push(&c.place, c)
+func (q *queue) push(at *list.Place[serverContext], c *serverContext) {
+	q.list.Push(at, c)
 	q.n++
 }
 
-func (q *queue) remove(c *serverContext) {
-	q.list.Remove(&c.place)
+func (q *queue) remove(at *list.Place[serverContext]) {
+	q.list.Remove(at)
 	q.n--
 }
 
@@ -84,6 +86,7 @@ func newTable(most int, idle time.Duration, stats *serverStats) *table {
 		idle: idle, stats: stats,
 		contexts: make(map[handle]*serverContext),
 		hosts:    make(map[peerhost.Host]*hostContexts),
+		names:    make(map[string]*queue),
 		made:     fair.New(int64(most)),
 		half:     fair.New(maxHalfMade),
 	}
@@ -102,9 +105,11 @@ func (t *table) find(h []byte, now time.Time) *serverContext {
 		return nil
 	}
 	c.until = now.Add(t.idle)
-	of := &t.hosts[c.host].made
-	of.remove(c)
-	of.push(c)
+	of, by := &t.hosts[c.host].made, t.names[c.principal]
+	of.remove(&c.place)
+	of.push(&c.place, c)
+	by.remove(&c.named)
+	by.push(&c.named, c)
 	return c
 }
 
@@ -126,7 +131,7 @@ func (t *table) claim(h []byte, now time.Time) *serverContext {
 
 // insert puts a context into the table, with a handle if it has none yet. If its host may not have
 // another one, it takes the place of that of the host which was not used for longest; if the host
-// has none, and there is no place, that of the host which has most.
+// has none, and there is no place, that of the host or the principal which has most.
 func (t *table) insert(c *serverContext, now time.Time) {
 	if c.handle == (handle{}) {
 		_, _ = rand.Read(c.handle[:]) // which never fails
@@ -147,8 +152,17 @@ func (t *table) insert(c *serverContext, now time.Time) {
 	if c.made != nil {
 		c.until = now.Add(t.idle)
 	}
-	t.of(c).push(c)
+	t.of(c).push(&c.place, c)
 	t.contexts[c.handle] = c
+	if c.made == nil {
+		return
+	}
+	by := t.names[c.principal]
+	if by == nil {
+		by = new(queue)
+		t.names[c.principal] = by
+	}
+	by.push(&c.named, c)
 }
 
 // shares returns those of which a context takes its place.
@@ -169,14 +183,22 @@ func (t *table) of(c *serverContext) *queue {
 	return of.queue(c)
 }
 
-// most returns the longest of the lists such as c belongs to, of all hosts; of those that are as
-// long as each other, the one whose first element was not used for longest.
+// most returns the longest of the lists such as c belongs to, of all hosts, and of all principals:
+// one principal may come from many hosts. Of lists that are as long as each other, it is the one
+// whose first element was not used for longest.
 func (t *table) most(c *serverContext) (most *queue) {
-	for _, of := range t.hosts {
-		q := of.queue(c)
+	consider := func(q *queue) {
 		if q.n > 0 && (most == nil || q.n > most.n ||
 			q.n == most.n && q.first().until.Before(most.first().until)) {
 			most = q
+		}
+	}
+	for _, of := range t.hosts {
+		consider(of.queue(c))
+	}
+	if c.made != nil {
+		for _, by := range t.names {
+			consider(by)
 		}
 	}
 	return most
@@ -192,9 +214,16 @@ func (t *table) remove(c *serverContext) {
 // host without contexts then.
 func (t *table) unlink(c *serverContext) {
 	delete(t.contexts, c.handle)
-	t.of(c).remove(c)
+	t.of(c).remove(&c.place)
 	if of := t.hosts[c.host]; of.made.n == 0 && of.half.n == 0 {
 		delete(t.hosts, c.host)
+	}
+	if c.made == nil {
+		return
+	}
+	by := t.names[c.principal]
+	if by.remove(&c.named); by.n == 0 {
+		delete(t.names, c.principal)
 	}
 }
 
