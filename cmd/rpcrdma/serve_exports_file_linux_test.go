@@ -73,6 +73,28 @@ func TestServeReloadToKerberos(t *testing.T) {
 	mountAs(t, dialTCP(t, s.tcp), 7, "/m").put(t, "file", []byte("data"))
 }
 
+// TestServeReloadUsers: the file of --map-users is read again with the exports, and one with an error
+// changes nothing.
+func TestServeReloadUsers(t *testing.T) {
+	kt := keytabOf(t, "nfs/localhost")
+	users := filepath.Join(t.TempDir(), "users")
+	write := func(text string) {
+		if err := os.WriteFile(users, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("carol@OTHER.EXAMPLE 1000:100\n")
+	const file = "/m *(rw,insecure,memory,sec=krb5)\n"
+	s := serveFile(t, file, "--keytab", kt, "--map-users", users)
+	write("carol@OTHER.EXAMPLE 1000\n")
+	s.reload(t, file+"/n *(memory)\n", "--map-users "+users+": line 1: user 1000 has no group: write 1000:GID")
+	if _, err := user(t, dialTCP(t, s.tcp), 0).Mount(t.Context(), "/n"); !errors.Is(err, mount3.ErrNoEnt) {
+		t.Errorf("mount of what comes with a wrong map: %v", err)
+	}
+	write("carol@OTHER.EXAMPLE 1000:101\n")
+	s.reload(t, file, reloaded)
+}
+
 // TestServeExportsFile: exports come, go and change under a client that has mounted them, when the
 // file is read again. A file with an error changes nothing.
 func TestServeExportsFile(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/probe"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
 // keytabOf makes a keytab with a key of a principal of EXAMPLE.ORG, and takes the tickets away that
@@ -58,13 +60,14 @@ func TestServeKerberos(t *testing.T) {
 	for _, want := range []string{
 		"serving /proved (memory, 4GiB, read-write, root squashed to 65534:65534, sec=krb5p:krb5)\n",
 		"Kerberos: clients have tickets for nfs/localhost@EXAMPLE.ORG\n",
-		" localhost:/proved /mnt\n",
+		"to mount it from Linux:\n    not /proved: that takes port 2049 of TCP, too\n",
+		"nolock,sec=krb5p localhost:/proved /mnt\n",
 	} {
 		if !strings.Contains(s.greeting, want) {
 			t.Errorf("no %q in\n%s", want, s.greeting)
 		}
 	}
-	if log := s.stderr.String(); !strings.Contains(log, "no NFS over TCP at port 2049") {
+	if log := s.stderr.String(); !strings.Contains(log, "Linux cannot mount over RDMA with Kerberos") {
 		t.Errorf("there is no warning: %s", log)
 	}
 	byName := func(addr string) string { return strings.Replace(addr, "127.0.0.1", "localhost", 1) }
@@ -105,6 +108,70 @@ func TestServeKerberos(t *testing.T) {
 	}
 }
 
+// TestServeExportsSec: --sec holds for the lines of a file that do not say sec=, and for no others.
+// --check tells it.
+func TestServeExportsSec(t *testing.T) {
+	kt := keytabOf(t, "nfs/localhost")
+	const file = "/silent *(rw,insecure,memory)\n/said *(rw,insecure,memory,sec=sys)\n"
+	path := filepath.Join(t.TempDir(), "exports")
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--exports", path, "--sec", "krb5p:krb5i", "--keytab", kt}
+	code, stdout, stderr := execute(t, append([]string{"serve", "--check"}, args...)...)
+	for _, want := range []string{
+		"/silent (memory, 4GiB, read-write, root squashed to 65534:65534, sec=krb5p:krb5i)\n",
+		"/said (memory, 4GiB, read-write, root squashed to 65534:65534, sec=sys)\n",
+		"Kerberos: clients have tickets for nfs/localhost@EXAMPLE.ORG\n",
+	} {
+		if code != cli.ExitOK || !strings.Contains(stdout, want) {
+			t.Errorf("--check: exit %d, %s%s, want %q", code, stdout, stderr, want)
+		}
+	}
+	s := startServe(t, args...)
+	conn := dialTCP(t, s.tcp)
+	for name, want := range map[string]error{"/silent": nfs3.ErrAcces, "/said": nfs3.ErrNoEnt} {
+		m := mountAs(t, conn, 7, name)
+		if err := m.Remove(t.Context(), m.root, "missing"); !errors.Is(err, want) {
+			t.Errorf("remove in %s with AUTH_SYS: %v, want %v", name, err, want)
+		}
+	}
+}
+
+// TestServeExportsReadOnly: flags that only exports of the command line heed go with a file as long as
+// there is such an export.
+func TestServeExportsReadOnly(t *testing.T) {
+	for _, args := range []string{"--read-only=false", "--memory /m --read-only --squash all --anonuid 7"} {
+		args = "serve --check --exports " + os.DevNull + " " + args
+		if code, _, stderr := execute(t, strings.Fields(args)...); code != cli.ExitOK {
+			t.Errorf("%s: exit %d, %s", args, code, stderr)
+		}
+	}
+}
+
+// TestCheckUsers: --check finds users of a map whom this host does not have.
+func TestCheckUsers(t *testing.T) {
+	kt := keytabOf(t, "nfs/localhost")
+	path := filepath.Join(t.TempDir(), "users")
+	if err := os.WriteFile(path, []byte("a@B root\nb@B no-such-user\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := execute(t, "serve", "--check", "--memory", "/m", "--keytab", kt, "--map-users", path)
+	if want := "--map-users " + path + ": line 2: b@B: no such user"; code != cli.ExitFailed || !strings.Contains(stderr, want) {
+		t.Errorf("exit %d, %s, want %q", code, stderr, want)
+	}
+}
+
+// TestServeUnusedKeytab: a server with a keytab whose exports do not ask for Kerberos says so.
+func TestServeUnusedKeytab(t *testing.T) {
+	kt := keytabOf(t, "nfs/localhost")
+	code, stdout, _ := execute(t, "serve", "--check", "--memory", "/m", "--keytab", kt)
+	want := "nfs/localhost@EXAMPLE.ORG; no export asks for them: --sec or the option sec= does\n"
+	if code != cli.ExitOK || !strings.HasSuffix(stdout, want) {
+		t.Errorf("exit %d, %s, want %q", code, stdout, want)
+	}
+}
+
 // TestServeKeytab: a server does not start whose keytab is not one of NFS.
 func TestServeKeytab(t *testing.T) {
 	kt := keytabOf(t, "host/localhost")
@@ -116,6 +183,8 @@ func TestServeKeytab(t *testing.T) {
 		{"--map-users " + kt + "x --principal host/localhost --keytab " + kt, "--map-users " + kt + "x: open "},
 		{"--map-users " + os.DevNull + " --realm A --realm B --check --principal host/localhost --keytab " + kt, ""},
 		{"--check --sec krb5", "which takes a keytab"},
+		{"--check --realm A", "--realm, which takes a keytab"},
+		{"--check --map-users " + kt + "x", "--map-users, which takes a keytab"},
 	} {
 		code, _, stderr := execute(t, strings.Fields("serve --memory /m "+tt.args+ports)...)
 		if (code == cli.ExitOK) != (tt.want == "") || !strings.Contains(stderr, tt.want) {

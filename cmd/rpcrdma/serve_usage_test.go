@@ -77,6 +77,10 @@ func TestServeCommandLine(t *testing.T) {
 		{"--memory /m --sec sys,krb5", cli.ExitUsage, `"sys,krb5" is no flavour`},
 		{"--memory /m --sec sys:sys", cli.ExitUsage, "sys is there twice"},
 		{"--memory /m --sec=", cli.ExitUsage, `"" is no flavour`},
+		{"--exports " + file + " --read-only", cli.ExitUsage, "--read-only is for exports of the command line, and there is none: leave it out, and write ro in " + file},
+		{"--exports " + file + " --squash all", cli.ExitUsage, "--squash is for exports of the command line, and there is none"},
+		{"--exports " + file + " --anonuid 7", cli.ExitUsage, "write anonuid=UID in " + file},
+		{"--exports " + file + " --anongid 7", cli.ExitUsage, "write anongid=GID in " + file},
 		{"--memory /m --realm a@B", cli.ExitUsage, `invalid argument "a@B" for "--realm" flag: write a realm, such as EXAMPLE.ORG`},
 		{"--memory /m --sec krb5 --keytab " + missing + ports, cli.ExitFailed,
 			"callers of /m are to prove who they are (sec=krb5 and the like), which takes a keytab with this host's keys: keytab: stat " + missing +

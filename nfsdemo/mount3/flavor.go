@@ -43,6 +43,9 @@ func ParseFlavor(name string) (Flavor, error) {
 			return f, nil
 		}
 	}
+	if strings.Contains(name, ",") {
+		return 0, fmt.Errorf("%q is no flavour: write colons between them", name)
+	}
 	return 0, fmt.Errorf("%q is no flavour: there are sys, krb5, krb5i, krb5p and none", name)
 }
 

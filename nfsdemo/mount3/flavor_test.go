@@ -44,7 +44,7 @@ func TestParseFlavors(t *testing.T) {
 	}
 	for list, want := range map[string]string{
 		"": `"" is no flavour`, "sys:": `"" is no flavour`, ":sys": `"" is no flavour`,
-		"SYS": `"SYS" is no flavour`, "krb5,sys": `"krb5,sys" is no flavour`, " sys": `" sys" is`,
+		"SYS": `"SYS" is no flavour`, "krb5,sys": `"krb5,sys" is no flavour: write colons between them`, " sys": `" sys" is`,
 		"flavour 7": "is no flavour", "sys:krb5:sys": "sys is there twice",
 	} {
 		if f, err := mount3.ParseFlavors(list); err == nil || f != nil || !strings.Contains(err.Error(), want) {

@@ -2,8 +2,10 @@ package users
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
@@ -16,6 +18,7 @@ type Map struct{ users map[string]target }
 type target struct {
 	cred *vfs.Cred // nil: name is to be looked up
 	name string
+	line int
 }
 
 // MapError is what is wrong with a line of a map.
@@ -50,7 +53,7 @@ func ParseMap(r io.Reader) (*Map, error) {
 		number++
 		line, _, _ := strings.Cut(lines.Text(), "#")
 		if words := strings.Fields(line); len(words) > 0 {
-			if err := m.add(words); err != nil {
+			if err := m.add(words, number); err != nil {
 				return nil, &MapError{number, err}
 			}
 		}
@@ -61,8 +64,28 @@ func ParseMap(r io.Reader) (*Map, error) {
 	return m, nil
 }
 
+// Check looks up the users that have names in the map. Its error joins a *MapError for each whom the
+// database does not have, or does not know of just now.
+func (m *Map) Check(db Database) error {
+	var wrong []*MapError
+	for principal, to := range m.users {
+		if to.cred != nil {
+			continue
+		}
+		if _, err := db.User(to.name); err != nil {
+			wrong = append(wrong, &MapError{to.line, fmt.Errorf("%s: %w", principal, err)})
+		}
+	}
+	slices.SortFunc(wrong, func(a, b *MapError) int { return a.Line - b.Line })
+	var all error
+	for _, e := range wrong {
+		all = errors.Join(all, e)
+	}
+	return all
+}
+
 // add adds a line.
-func (m *Map) add(words []string) error {
+func (m *Map) add(words []string, line int) error {
 	principal := words[0]
 	switch _, known := m.users[principal]; {
 	case len(words) != 2:
@@ -76,6 +99,7 @@ func (m *Map) add(words []string) error {
 	if err != nil {
 		return err
 	}
+	to.line = line
 	m.users[principal] = to
 	return nil
 }

@@ -37,6 +37,23 @@ func TestMapErrors(t *testing.T) {
 	}
 }
 
+// TestMapCheck: a map names users who do not exist, by their lines; numbers need no user.
+func TestMapCheck(t *testing.T) {
+	m, err := users.ParseMap(strings.NewReader("a@B u1\nb@B gone\nc@B 7:7\n\nd@B away\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = m.Check(newDatabase())
+	want := "line 2: b@B: no such user: \"gone\"\nline 5: d@B: no such user: \"away\""
+	if err == nil || err.Error() != want || !errors.Is(err, users.ErrUnknown) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	m, err = users.ParseMap(strings.NewReader("a@B u1\nc@B 7:7\n"))
+	if err := errors.Join(err, m.Check(newDatabase())); err != nil {
+		t.Error(err)
+	}
+}
+
 // FuzzParseMap: a file is a map or an error.
 func FuzzParseMap(f *testing.F) {
 	f.Add("alice@B 1:2:3,4 # x\nbob@B bob\n")

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -33,18 +34,23 @@ in it.
 Callers are taken for the users that they say they are, except those that --squash names.
 With root these are user 0, and group 0 of anybody: root of a client is nobody here. Backups
 and installations need --squash none. Nothing is encrypted: serve to networks that you
-trust, and name them with --allow. The options hold for all exports of the command line. Run
-by root,
-files that clients make in directories are theirs; else they belong to the user that runs
-serve, who must be allowed what they do.
+trust, and name them with --allow. Run by root, files that clients make in directories are
+theirs; else they belong to the user that runs serve, who must be allowed what they do.
+
+Of the flags, --read-only, --squash, --anonuid and --anongid are for all exports of the command
+line, and for none of a file. Where there is only a file they are an error. The flag --sec is
+for those of a file, too, unless a line has sec=; --allow is for all that there is.
 
 With --sec krb5, krb5i, krb5p or several of them, callers prove by Kerberos who they are: with krb5
 that alone, with krb5i and a checksum of all data, with krb5p and encrypted. It takes a keytab with
 the keys of nfs/HOST, of which clients use HOST to mount (--keytab). Principals of the keytab's realm
 are the users of this host with their names, alice@REALM alice; --realm names other realms, and
 --map-users FILE has lines such as 'nfs/build.example.org@REALM build' or 'bob@OTHER 1002:100' for
-others. Who is no user is taken for the anonymous one. Contexts are made over RDMA and over TCP; as
-RFC 8166 has it, NFS over TCP is at port 2049 then, too, unless --mount names a port.
+others. With --exports, SIGHUP has that file read again, too. Who is no user is taken for the
+anonymous one; the log says so. Contexts are made over RDMA and over TCP. NFS over TCP is at port 2049 then, too:
+Linux makes its contexts for NFS over RDMA there, whatever its option port= says. A firewall has to
+let it through, --mount must name no port but 20048 or 2049, and an nfsd or a gateway of this host
+must not have it. The server needs no krb5.conf.
 
 With --exports, FILE says what is exported and to whom, in the format of exports(5): each path
 with its clients, and their options. SIGHUP has it read again: exports come, go and change under
@@ -75,10 +81,11 @@ line has of a flag replaces what the file has. The file is read once, at the sta
 After a restart with the same --state, clients that have mounted a directory go on as if
 nothing had happened. Without, they have to mount it again.
 
-SIGTERM, SIGINT and, without --exports, SIGHUP end the server in order: it takes no more calls, answers those
-under way, for up to 10 seconds, and exits with 0. Another signal ends it at once if it comes
-more than a second after the first. Under nohup, SIGHUP does nothing. It exits with 1 if
-something fails, such as a port that is taken, and with 2 if the command line is wrong.`,
+SIGTERM, SIGINT and, without --exports, SIGHUP end the server in order: it
+takes no more calls, answers those under way, for up to 10 seconds, and exits with 0. Another
+signal ends it at once if it comes more than a second after the first. Under nohup, SIGHUP does
+nothing. It exits with 1 if something fails, such as a port that is taken, and with 2 if the
+command line is wrong.`,
 		Example: `  # A directory, for the hosts of one network; files survive, and so do mounts
   rpcrdma serve --export /data=/srv/data --allow 192.168.1.0/24 --state /var/lib/rpcrdma
 
@@ -101,8 +108,7 @@ something fails, such as a port that is taken, and with 2 if the command line is
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg.mountSaid = cmd.Flags().Changed("mount")
-			if err := cfg.check(); err != nil {
+			if err := cmp.Or(cfg.check(), cfg.checkRule(cmd.Flags().Changed)); err != nil {
 				return cli.UsageError{Err: err}
 			}
 			if cfg.onlyCheck {

@@ -18,6 +18,9 @@ import (
 // minMemory is the least --memory-size: one WRITE of the largest size, or there is a unit missing.
 const minMemory = 1 << 20
 
+// defaultMount is where TCP is served that no --mount names.
+const defaultMount = ":20048"
+
 // Config is the command line of serve.
 type Config struct {
 	Exports     []Export // of the command line
@@ -46,7 +49,6 @@ type Config struct {
 	principal string // "": any of the keytab
 	realms    realmsFlag
 	mapUsers  string // a file; "": none
-	mountSaid bool   // the command line has --mount
 
 	readOnly bool
 	allow    []netip.Prefix
@@ -68,6 +70,7 @@ type Config struct {
 // NewConfig returns what serve does by default. Rpcbind is reached by dial.
 func NewConfig(dial RPCBindDialer) *Config {
 	return &Config{
+		Mount:       defaultMount,
 		providers:   providersFlag{reach.DefaultProvider},
 		registering: NewRPCBindConfig(dial),
 		DrainTime:   10 * time.Second,

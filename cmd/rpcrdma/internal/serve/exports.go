@@ -37,6 +37,7 @@ type exportSet struct {
 	cfg *Config
 	log *slog.Logger
 	nfs *nfsserver.Server
+	k   *service // nil: nobody can prove who calls
 
 	changing sync.Mutex // held by who changes what follows
 	said     []Export   // by the command line and the file
@@ -63,7 +64,7 @@ type closeErrors struct {
 
 // openExports makes the file systems that are said, and the server that exports them.
 func openExports(cfg *Config, said []Export, k *service, log *slog.Logger) (_ *exportSet, err error) {
-	x := &exportSet{cfg: cfg, log: log, said: said, open: make(map[string]*opened),
+	x := &exportSet{cfg: cfg, log: log, k: k, said: said, open: make(map[string]*opened),
 		failed: make(map[string]string)}
 	defer func() {
 		if err != nil {
@@ -141,9 +142,13 @@ func (x *exportSet) close() error {
 	return x.closed.err
 }
 
-// reload reads the file again. With an error nothing changes.
+// reload reads the file again, and that of --map-users. With an error nothing changes.
 func (x *exportSet) reload(ctx context.Context) error {
 	said, err := x.cfg.read(ctx)
+	if err != nil {
+		return err
+	}
+	known, err := x.k.readUsers(x.cfg, x.log)
 	if err != nil {
 		return err
 	}
@@ -156,6 +161,9 @@ func (x *exportSet) reload(ctx context.Context) error {
 		if err := checkDirectory(e.Dir, hostSystem); err != nil {
 			return directoryError(e, err, os.Geteuid())
 		}
+	}
+	if x.k != nil {
+		x.k.users.Store(known)
 	}
 	warnOverlap(said, x.log)
 	x.said = said

@@ -59,6 +59,7 @@ func (c *Config) read(ctx context.Context) ([]Export, error) {
 		if e.Rules, err = x.Rules(ctx, net.DefaultResolver); err != nil {
 			return nil, wrap(err)
 		}
+		c.secureByDefault(e.Rules)
 		all = append(all, e)
 	}
 	return all, nil
@@ -81,9 +82,13 @@ func checkExports(ctx context.Context, cfg *Config, out io.Writer) error {
 			err = errors.Join(err, checkDirectory(e.Dir, hostSystem))
 		}
 	}
-	if _, noKeytab := cfg.openService(all, slog.New(slog.DiscardHandler)); noKeytab != nil {
-		err = errors.Join(err, noKeytab)
+	service, noService := cfg.openService(all, slog.New(slog.DiscardHandler))
+	if noService != nil {
+		err = errors.Join(err, noService)
+	} else {
+		err = errors.Join(err, cfg.checkMap())
 	}
+	service.describe(&b, cfg, all)
 	if _, werr := io.WriteString(out, b.String()); werr != nil {
 		return werr
 	}

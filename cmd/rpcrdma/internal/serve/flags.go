@@ -27,25 +27,26 @@ func (c *Config) addFlags(cmd *cobra.Command) {
 
 	f.BoolVar(&c.newKey, "new-key", false, "make file handles with a new key; those of the key before stay good until the next new one")
 
-	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes")
+	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes to exports of the command line")
 	f.Var((*daemon.AllowFlag)(&c.allow), "allow", "only take connections of clients of the network CIDR, or of one address; may be repeated")
-	f.Var(cli.SquashFlag{Choice: c.squash}, "squash", "callers to take for the anonymous user: "+c.squash.Names())
+	f.Var(cli.SquashFlag{Choice: c.squash}, "squash", "callers of exports of the command line to take for the anonymous user: "+c.squash.Names())
 	f.Var((*cli.UserFlag)(&c.anonUID), "anonuid", "anonymous user, by number or by name on this host")
 	f.Var((*cli.GroupFlag)(&c.anonGID), "anongid", "group of the anonymous user, by number or by name on this host")
 
 	f.Var(&c.sec, "sec", "flavours that calls may have, with colons between them, the preferred first: sys, who callers say they are; with "+
-		"Kerberos krb5, who they are, krb5i, with checksums of all data, and krb5p, encrypted; without it sys")
+		"Kerberos krb5, who they are, krb5i, with checksums of all data, and krb5p, encrypted; without it sys; "+
+		"for exports of the command line, and lines of a file of --exports without sec=")
 
 	f.StringVar(&c.keytab, "keytab", "", "`FILE` with this host's keys, of nfs/HOST, for Kerberos; without it KRB5_KTNAME or /etc/krb5.keytab")
 	f.StringVar(&c.principal, "principal", "", "`NAME` that clients' tickets are to be for, nfs/HOST or nfs/HOST@REALM; without it any that the keytab has")
 
 	f.Var(&c.realms, "realm", "realm of Kerberos whose principals are this host's users by their names, alice@REALM alice; may be repeated; without it that of the keytab")
-	f.StringVar(&c.mapUsers, "map-users", "", "`FILE` that says of other principals which users they are, a line each: a principal, and a user or UID:GID")
+	f.StringVar(&c.mapUsers, "map-users", "", "`FILE` that says of other principals which users they are, a line each: a principal, and a user or UID:GID; with --exports, SIGHUP reads it again")
 
 	f.BoolVar(&c.manageGIDs, "manage-gids", false, "take the groups of callers from this host's user database, not from what they say, which is 16 at most")
 
 	f.StringVar(&c.Listen, "listen", ":20049", "`ADDRESS` for NFS and MOUNT over RDMA; port 0: any")
-	f.StringVar(&c.Mount, "mount", ":20048", "`ADDRESS` for MOUNT and NFS over TCP, or none")
+	f.StringVar(&c.Mount, "mount", defaultMount, "`ADDRESS` for MOUNT and NFS over TCP, or none")
 	f.BoolVar(&c.rpcbind, "rpcbind", false, "tell clients the ports by the rpcbind of this host, until the end")
 	f.StringVar(&c.rdmaRPCBind, "rdma-rpcbind", "", "`ADDRESS` to tell clients the ports at over RDMA, such as :111")
 

@@ -37,9 +37,7 @@ func (s *server) greet(out io.Writer) error {
 		fmt.Fprintf(&b, "and on %s, where clients may make contexts of RPCSEC_GSS (RFC 8166 section 8.2.2.1)\n",
 			s.ports.nfs.Addr())
 	}
-	if s.service != nil {
-		fmt.Fprintf(&b, "Kerberos: clients have tickets for %s\n", strings.Join(s.service.principals, ", "))
-	}
+	s.service.describe(&b, s.cfg, s.exports.said)
 	for _, l := range s.ports.rpcbind {
 		fmt.Fprintf(&b, "look-ups over RDMA (%s) on %s\n", l.provider, l.Addr())
 	}

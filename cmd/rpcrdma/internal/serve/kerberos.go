@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
@@ -22,7 +23,7 @@ import (
 type service struct {
 	flavor     *gss.ServerFlavor
 	principals []string // "nfs/host.example.org@EXAMPLE.ORG"
-	users      *users.Principals
+	users      atomic.Pointer[users.Principals]
 }
 
 // wantsKerberos says what is to be served that takes Kerberos; "" means nothing.
@@ -36,6 +37,10 @@ func (c *Config) wantsKerberos(all []Export) string {
 		return "--keytab"
 	case c.principal != "":
 		return "--principal"
+	case c.mapUsers != "":
+		return "--map-users"
+	case len(c.realms) > 0:
+		return "--realm"
 	}
 	return ""
 }
@@ -55,34 +60,73 @@ func (c *Config) openService(all []Export, log *slog.Logger) (*service, error) {
 		return nil, keytabError(why, fmt.Errorf("the keytab has keys of %s, and clients ask for nfs/HOST",
 			strings.Join(s.principals, ", ")))
 	}
-	if s.users, err = c.users(s.principals, log); err != nil {
+	known, err := s.readUsers(c, log)
+	if err != nil {
 		return nil, err
 	}
+	s.users.Store(known)
 	s.flavor = gss.NewServerFlavor(gss.ServerConfig{Acceptor: a, Logger: log})
 	return s, nil
 }
 
-// users returns what knows which users principals are, by the host's database and by --map-users.
-func (c *Config) users(services []string, log *slog.Logger) (*users.Principals, error) {
+// describe says what clients have tickets for, if anything that is served takes Kerberos.
+func (s *service) describe(b *strings.Builder, c *Config, all []Export) {
+	if s == nil {
+		return
+	}
+	fmt.Fprintf(b, "Kerberos: clients have tickets for %s", strings.Join(s.principals, ", "))
+	if proven(all) == "" && c.conf.Value != confGSS {
+		b.WriteString("; no export asks for them: --sec or the option sec= does")
+	}
+	b.WriteString("\n")
+}
+
+// readUsers returns what knows which users principals are, by the host's database and by --map-users.
+func (s *service) readUsers(c *Config, log *slog.Logger) (*users.Principals, error) {
+	if s == nil {
+		return nil, nil
+	}
 	cfg := users.Config{Realms: c.realms, Logger: log}
 	if len(cfg.Realms) == 0 {
-		for _, p := range services {
+		for _, p := range s.principals {
 			if _, realm, ok := strings.Cut(p, "@"); ok && !slices.Contains(cfg.Realms, realm) {
 				cfg.Realms = append(cfg.Realms, realm)
 			}
 		}
 	}
-	if c.mapUsers != "" {
-		f, err := os.Open(c.mapUsers)
-		if err == nil {
-			defer f.Close()
-			cfg.Map, err = users.ParseMap(f)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("--map-users %s: %w", cli.Printable(c.mapUsers), err)
-		}
+	var err error
+	if cfg.Map, err = c.readMap(); err != nil {
+		return nil, err
 	}
 	return users.NewPrincipals(cfg)
+}
+
+// readMap reads the file of --map-users; without one there is no map.
+func (c *Config) readMap() (m *users.Map, err error) {
+	if c.mapUsers == "" {
+		return nil, nil
+	}
+	f, err := os.Open(c.mapUsers)
+	if err == nil {
+		defer f.Close()
+		m, err = users.ParseMap(f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--map-users %s: %w", cli.Printable(c.mapUsers), err)
+	}
+	return m, nil
+}
+
+// checkMap finds users of the file of --map-users whom this host does not have.
+func (c *Config) checkMap() error {
+	m, err := c.readMap()
+	if err != nil || m == nil {
+		return err
+	}
+	if err := m.Check(users.Host()); err != nil {
+		return fmt.Errorf("--map-users %s: %w", cli.Printable(c.mapUsers), err)
+	}
+	return nil
 }
 
 // realmsFlag is realms.
@@ -144,7 +188,7 @@ func (s *service) user(ctx context.Context, principal string) (*vfs.Cred, error)
 	if s == nil {
 		return nil, nil
 	}
-	return s.users.User(ctx, principal)
+	return s.users.Load().User(ctx, principal)
 }
 
 // stats are what the flavour counts.

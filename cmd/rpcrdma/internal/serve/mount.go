@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -56,9 +57,30 @@ func (s *server) tellRDMA(b *strings.Builder, over rdmaPort) {
 		if slices.ContainsFunc(e.Rules, func(r nfsserver.Rule) bool { return r.Privileged }) {
 			from = ""
 		}
-		fmt.Fprintf(b, "    mount -t nfs -o vers=3,rdma,port=%d,mountport=%d,mountproto=tcp,nolock%s %s /mnt\n",
-			rdma.Port(), AddrPort(s.ports.TCP.Addr()).Port(), from, Quote(s.hostAt(rdma.Addr())+":"+e.Name))
+		sec, ok := secOption(e, s.ports.notNFS == nil)
+		if !ok {
+			fmt.Fprintf(b, "    not %s: that takes port 2049 of TCP, too\n", cli.Printable(e.Name))
+			continue
+		}
+		fmt.Fprintf(b, "    mount -t nfs -o vers=3,rdma,port=%d,mountport=%d,mountproto=tcp,nolock%s%s %s /mnt\n",
+			rdma.Port(), AddrPort(s.ports.TCP.Addr()).Port(), from, sec, Quote(s.hostAt(rdma.Addr())+":"+e.Name))
 	}
+}
+
+// secOption returns ",sec=krb5p" and the like: the preferred flavour of an export, which a client names
+// that must not be talked down. Without Kerberos it is the first that takes none, if there is one; "" has the
+// client ask.
+func secOption(e Export, kerberos bool) (option string, ok bool) {
+	i := slices.IndexFunc(e.Rules, ruleProves)
+	if i < 0 {
+		return "", true
+	}
+	for _, f := range e.Rules[i].Flavors {
+		if kerberos || !f.Proves() {
+			return ",sec=" + f.String(), true
+		}
+	}
+	return "", false
 }
 
 // tellDraft has a command over RDMA for clients of the draft's dialect, and one for Linux over TCP.
@@ -81,8 +103,12 @@ func (s *server) tellDraft(b *strings.Builder) {
 // tellTCP has a command over TCP.
 func (s *server) tellTCP(b *strings.Builder) {
 	tcp := AddrPort(s.ports.TCP.Addr())
-	fmt.Fprintf(b, "    mount -t nfs -o vers=3,tcp,port=%d,mountport=%d,mountproto=tcp,nolock %s /mnt\n",
-		tcp.Port(), tcp.Port(), Quote(s.hostAt(tcp.Addr())+":"+s.anExport()))
+	sec := ""
+	if len(s.exports.said) > 0 {
+		sec, _ = secOption(s.exports.said[0], true)
+	}
+	fmt.Fprintf(b, "    mount -t nfs -o vers=3,tcp,port=%d,mountport=%d,mountproto=tcp,nolock%s %s /mnt\n",
+		tcp.Port(), tcp.Port(), sec, Quote(s.hostAt(tcp.Addr())+":"+s.anExport()))
 }
 
 // anExport returns the name of an export, for an example.

@@ -11,11 +11,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/metrics"
 )
 
-// TestNFSPort: with Kerberos there is NFS over TCP at port 2049, too, unless the command line says where
-// it is to be; then, and where the port is taken, there is a warning (rfc8166-8.2.2.1-1).
+// TestNFSPort: with Kerberos there is NFS over TCP at port 2049, too, unless the command line names
+// another port than the default; then, and where the port is taken, there is a warning (rfc8166-8.2.2.1-1).
 func TestNFSPort(t *testing.T) {
 	const host = "127.20.0.50" // of this host, and of no other test
 	at := net.JoinHostPort(host, "2049")
+	const (
+		anyPort   = host + ":0"
+		byDefault = host + defaultMount
+	)
 	l, err := net.Listen("tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		t.Skip("there is an NFS server on this host")
@@ -25,19 +29,20 @@ func TestNFSPort(t *testing.T) {
 	l.Close()
 	for _, tt := range []struct {
 		name     string
+		listen   string
 		mount    string
-		said     bool // by the command line
 		kerberos bool
 		taken    bool
 		want     string // the port
 		warning  string
 	}{
-		{"with Kerberos", host + ":0", false, true, false, at, ""},
-		{"without", host + ":0", false, false, false, "", ""},
-		{"another port", host + ":0", true, true, false, "", "--mount names another port: --mount :2049 is both"},
-		{"that port", at, true, true, false, "", ""},
-		{"no TCP", "", true, true, false, "", "--mount names another port"},
-		{"taken", host + ":0", false, true, true, "", "another server?"},
+		{"with Kerberos", anyPort, byDefault, true, false, at, ""},
+		{"without", anyPort, byDefault, false, false, "", ""},
+		{"another port", anyPort, anyPort, true, false, "", "leave --mount out, or say --mount :2049"},
+		{"that port", anyPort, at, true, false, "", ""},
+		{"no TCP", anyPort, "", true, false, "", "leave --mount out, or say --mount :2049"},
+		{"taken", anyPort, byDefault, true, true, "", "stop what has it, such as nfsd or rpcrdma gateway"},
+		{"taken by RDMA", at, byDefault, true, false, "", "--listen has that port for iWARP"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.taken {
@@ -48,13 +53,16 @@ func TestNFSPort(t *testing.T) {
 				defer l.Close()
 			}
 			cfg := NewConfig(nil)
-			cfg.Listen, cfg.Mount, cfg.mountSaid, cfg.credits = host+":0", tt.mount, tt.said, 1
+			cfg.Listen, cfg.Mount, cfg.credits = tt.listen, tt.mount, 1
 			var logged strings.Builder
 			p, err := Listen(t.Context(), cfg, tt.kerberos, metrics.New(), slog.New(slog.NewTextHandler(&logged, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer p.Close()
+			if tt.warning != "" && !strings.Contains(logged.String(), "Linux cannot mount over RDMA with Kerberos") {
+				t.Errorf("logged: %s", logged.String())
+			}
 			got := ""
 			if p.nfs != nil {
 				got = p.nfs.Addr().String()

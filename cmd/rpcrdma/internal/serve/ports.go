@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -103,27 +104,45 @@ func Listen(ctx context.Context, cfg *Config, kerberos bool, m *metrics.Metrics,
 // 8166 section 8.2.2.1 has servers that take them over RDMA listen at it.
 const NFSPort = 2049
 
-// errMountElsewhere is why there is no NFSPort if the command line names another.
-var errMountElsewhere = errors.New("--mount names another port: --mount :2049 is both")
+// Why there is no NFSPort.
+var (
+	errMountElsewhere = errors.New("leave --mount out, or say --mount :2049")
+	errNFSPortIsRDMA  = errors.New("--listen has that port for iWARP: choose another")
+)
 
-// listenNFS listens at NFSPort, too, unless the command line says where to. That it cannot is no
-// reason not to serve: clients need it only to make contexts before they turn to RDMA.
+// listenNFS listens at NFSPort, too, unless the command line names another port than that of the
+// default. That it cannot is no reason not to serve: over TCP, and to clients of this module, contexts
+// are made at any port.
 func (p *Ports) listenNFS(ctx context.Context, cfg *Config, log *slog.Logger) {
 	switch {
 	case p.TCP != nil && AddrPort(p.TCP.Addr()).Port() == NFSPort:
-	case cfg.mountSaid:
+	case !mountsByDefault(cfg.Mount):
 		p.notNFS = errMountElsewhere
+	case p.listensForRDMAAt(NFSPort):
+		p.notNFS = errNFSPortIsRDMA
 	default:
 		host, _, _ := net.SplitHostPort(cfg.Mount)
 		addr := net.JoinHostPort(host, strconv.Itoa(NFSPort))
 		if p.nfs, p.notNFS = daemon.ListenAllowed(ctx, addr, cfg.allow, &p.Excluded, log); p.notNFS != nil {
-			p.notNFS = daemon.ListenError("--mount", addr, p.notNFS)
+			p.notNFS = fmt.Errorf("stop what has it, such as nfsd or rpcrdma gateway: %w", p.notNFS)
 		}
 	}
 	if p.notNFS != nil {
-		log.Warn("no NFS over TCP at port 2049, where clients of NFS over RDMA may want to make contexts "+
-			"of RPCSEC_GSS (RFC 8166 section 8.2.2.1)", "err", p.notNFS)
+		log.Warn("Linux cannot mount over RDMA with Kerberos: its rpc.gssd makes contexts at port 2049 of TCP "+
+			"(RFC 8166 section 8.2.2.1), which this server has not got", "err", p.notNFS)
 	}
+}
+
+// listensForRDMAAt reports whether iWARP has a port of TCP.
+func (p *Ports) listensForRDMAAt(port uint16) bool {
+	l, ok := p.over("iwarp")
+	return ok && l.at().Port() == port
+}
+
+// mountsByDefault reports whether an address has the port that --mount has when nobody names it.
+func mountsByDefault(addr string) bool {
+	_, port, err := net.SplitHostPort(addr)
+	return err == nil && net.JoinHostPort("", port) == defaultMount
 }
 
 // opener opens ports over RDMA.

@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
@@ -28,6 +30,33 @@ func (f *secFlag) Type() string { return "LIST" }
 
 // Words are the names that a list begins with.
 func (f *secFlag) Words() []string { return []string{"sys", "krb5", "krb5i", "krb5p"} }
+
+// secureByDefault has --sec hold for rules of a file that name no flavours.
+func (c *Config) secureByDefault(rules []nfsserver.Rule) {
+	for i := range rules {
+		if len(rules[i].Flavors) == 0 {
+			rules[i].Flavors = c.sec
+		}
+	}
+}
+
+// checkRule refuses flags that only exports of the command line heed, where there are none: who
+// wrote them expects them to hold for the file.
+func (c *Config) checkRule(changed func(flag string) bool) error {
+	if c.exportsFile == "" || len(c.Exports) > 0 {
+		return nil
+	}
+	for _, f := range []struct{ flag, option string }{
+		{"read-only", "ro"}, {"squash", "root_squash, all_squash or no_root_squash"},
+		{"anonuid", "anonuid=UID"}, {"anongid", "anongid=GID"},
+	} {
+		if changed(f.flag) && (f.flag != "read-only" || c.readOnly) {
+			return fmt.Errorf("--%s is for exports of the command line, and there is none: leave it out, "+
+				"and write %s in %s", f.flag, f.option, cli.Printable(c.exportsFile))
+		}
+	}
+	return nil
+}
 
 // proven returns the name of an export whose callers are to prove who they are; "" means none.
 func proven(all []Export) string {
