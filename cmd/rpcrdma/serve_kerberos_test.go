@@ -112,7 +112,8 @@ func TestServeKerberos(t *testing.T) {
 // --check tells it.
 func TestServeExportsSec(t *testing.T) {
 	kt := keytabOf(t, "nfs/localhost")
-	const file = "/silent *(rw,insecure,memory)\n/said *(rw,insecure,memory,sec=sys)\n"
+	const file = "/silent *(rw,insecure,memory)\n/said *(rw,insecure,memory,sec=sys)\n" +
+		"/both *(memory,insecure,sec=krb5p:krb5i,rw,sec=sys,ro,all_squash,sec=krb5,rw)\n"
 	path := filepath.Join(t.TempDir(), "exports")
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
@@ -122,6 +123,8 @@ func TestServeExportsSec(t *testing.T) {
 	for _, want := range []string{
 		"/silent (memory, 4GiB, read-write, root squashed to 65534:65534, sec=krb5p:krb5i)\n",
 		"/said (memory, 4GiB, read-write, root squashed to 65534:65534, sec=sys)\n",
+		"/both (memory, 4GiB, read-write, root squashed to 65534:65534 " +
+			"(sys: read-only, all squashed to 65534:65534), sec=krb5p:krb5i:sys:krb5)\n",
 		"Kerberos: clients have tickets for nfs/localhost@EXAMPLE.ORG\n",
 	} {
 		if code != cli.ExitOK || !strings.Contains(stdout, want) {

@@ -42,7 +42,7 @@ func (f *ServerFlavor) create(ctx context.Context, a *oncrpc.Acceptance, cred *c
 		f.faults.Fault(peer, "gss: context refused", res.major, "err", err)
 	case res.major == Complete:
 		f.stats.made.Add(1)
-		f.faults.Event(peer, "gss: context made", nil, "principal", principal)
+		f.arrivals.Event(peer, "gss: context made", principal, "principal", principal)
 	}
 	res.MarshalXDR(a.BeginAnswer())
 	return nil

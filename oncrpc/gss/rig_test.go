@@ -2,6 +2,7 @@ package gss_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"io"
@@ -49,7 +50,7 @@ func secret(m gsstest.Mechanism) *gsstest.Mechanism {
 
 // newServer returns a server with the test program, and the flavour.
 func newServer(t testing.TB, cfg gss.ServerConfig, more ...oncrpc.Program) (*oncrpc.Server, *gss.ServerFlavor) {
-	cfg.Logger = quiet
+	cfg.Logger = cmp.Or(cfg.Logger, quiet)
 	f := gss.NewServerFlavor(cfg)
 	s := oncrpc.NewServer(oncrpc.ServerConfig{Flavors: []oncrpc.ServerFlavor{f}, Logger: quiet})
 	programs := append(more, oncrpc.Program{Number: testProgram, Version: testVersion,

@@ -43,6 +43,7 @@ type ServerConfig struct {
 type ServerFlavor struct {
 	cfg        ServerConfig
 	faults     *faultlog.Log
+	arrivals   *faultlog.Log // of principals, which must not take the room of faults
 	contexts   *table
 	handshakes chan struct{} // has an element for each token that is looked at
 	stats      serverStats
@@ -105,6 +106,7 @@ func NewServerFlavor(cfg ServerConfig) *ServerFlavor {
 	f := &ServerFlavor{
 		cfg:        cfg,
 		faults:     faultlog.New(cfg.Logger),
+		arrivals:   faultlog.New(cfg.Logger),
 		handshakes: make(chan struct{}, maxHandshakes),
 	}
 	idle := cmp.Or(cfg.IdleTimeout, time.Hour)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
@@ -83,24 +84,62 @@ func (c *Config) Describe(e Export, uid int) string {
 // describeRule says what clients may do, behind a separator.
 func describeRule(b *strings.Builder, r *nfsserver.Rule, separator string) {
 	b.WriteString(separator)
-	if r.ReadOnly {
-		b.WriteString("read-only")
-	} else {
-		b.WriteString("read-write")
-	}
-	switch r.Squash {
-	case nfsserver.SquashRoot:
-		fmt.Fprintf(b, ", root squashed to %d:%d", r.Anon.UID, r.Anon.GID)
-	case nfsserver.SquashAll:
-		fmt.Fprintf(b, ", all squashed to %d:%d", r.Anon.UID, r.Anon.GID)
-	case nfsserver.SquashNone:
-		b.WriteString(", no squashing")
+	access := accessesOf(r)
+	describeAccess(b, r, access[0].Access)
+	for _, a := range access[1:] {
+		fmt.Fprintf(b, " (%s: ", mount3.FormatFlavors(a.flavors))
+		describeAccess(b, r, a.Access)
+		b.WriteString(")")
 	}
 	if r.Privileged {
 		b.WriteString(", from ports below 1024")
 	}
 	if len(r.Flavors) > 0 {
 		b.WriteString(", sec=" + mount3.FormatFlavors(r.Flavors))
+	}
+}
+
+// flavorAccess is what callers with some flavours may do.
+type flavorAccess struct {
+	nfsserver.Access
+	flavors []mount3.Flavor
+}
+
+// accessesOf returns what callers may do, first those with the preferred flavour.
+func accessesOf(r *nfsserver.Rule) (all []flavorAccess) {
+	general := nfsserver.Access{ReadOnly: r.ReadOnly, Squash: r.Squash}
+	for _, f := range r.Flavors {
+		access, ok := r.PerFlavor[f]
+		if !ok {
+			access = general
+		}
+		same := func(a flavorAccess) bool { return a.Access == access }
+		if i := slices.IndexFunc(all, same); i >= 0 {
+			all[i].flavors = append(all[i].flavors, f)
+		} else {
+			all = append(all, flavorAccess{access, []mount3.Flavor{f}})
+		}
+	}
+	if len(all) == 0 {
+		all = []flavorAccess{{Access: general}}
+	}
+	return all
+}
+
+// describeAccess says what callers may do, and as whom.
+func describeAccess(b *strings.Builder, r *nfsserver.Rule, a nfsserver.Access) {
+	if a.ReadOnly {
+		b.WriteString("read-only")
+	} else {
+		b.WriteString("read-write")
+	}
+	switch a.Squash {
+	case nfsserver.SquashRoot:
+		fmt.Fprintf(b, ", root squashed to %d:%d", r.Anon.UID, r.Anon.GID)
+	case nfsserver.SquashAll:
+		fmt.Fprintf(b, ", all squashed to %d:%d", r.Anon.UID, r.Anon.GID)
+	case nfsserver.SquashNone:
+		b.WriteString(", no squashing")
 	}
 }
 
