@@ -81,7 +81,7 @@ func TestServeKerberos(t *testing.T) {
 		{"ls --keytab " + kt + "x rdma://" + byName(s.rdma) + "/proved", "sec=krb5p:krb5: keytab: stat " + kt + "x: no such file or directory\n"},
 		{"ping --count 1 rdma://" + byName(s.rdma) + "?sec=krb5", ": run kinit\n"},
 		{"ping --count 1 rdma://" + s.rdma + "?sec=krb5", "Kerberos knows hosts by their names"},
-		{"conf rdma://" + s.rdma, "denies it to this caller: AUTH_TOOWEAK"},
+		{"conf rdma://" + s.rdma, "denies it to this caller: AUTH_TOOWEAK; who may have it is in --conf of rpcrdma serve: try ?sec=krb5\n"},
 		{"conf rdma://" + byName(s.rdma) + "?sec=krb5", ": run kinit\n"},
 		{"ls --dialect draft rdma://" + byName(s.rdma) + "/proved?sec=krb5", ": run kinit\n"},
 	} {
@@ -95,10 +95,14 @@ func TestServeKerberos(t *testing.T) {
 		t.Errorf("the list of exports: exit %d, %s%s", code, stdout, stderr)
 	}
 	r := probing{}.of(t, "rdma://"+byName(s.rdma)+"/proved")
-	f := r.names(t, "mount", probe.Fail, probe.CauseTooWeak)
+	f := r.names(t, "mount", probe.Fail, probe.CauseNoTicket)
 	if !strings.Contains(f.Do, "sec=krb5p:krb5: there is no credential cache") || !strings.HasSuffix(f.Do, "run kinit") {
 		t.Errorf("to do: %s", f.Do)
 	}
+	probing{}.of(t, "rdma://"+s.rdma+"/proved").
+		names(t, "mount", probe.Fail, probe.CauseHostByAddress)
+	probing{}.of(t, "rdma://"+byName(s.rdma)+"/proved?sec=krb5").
+		names(t, "call", probe.Fail, probe.CauseNoTicket)
 	gss := false
 	for _, f := range r.Findings {
 		gss = gss || f.Values["gss"] == true
@@ -172,6 +176,39 @@ func TestServeUnusedKeytab(t *testing.T) {
 	want := "nfs/localhost@EXAMPLE.ORG; no export asks for them: --sec or the option sec= does\n"
 	if code != cli.ExitOK || !strings.HasSuffix(stdout, want) {
 		t.Errorf("exit %d, %s, want %q", code, stdout, want)
+	}
+}
+
+// TestKerberosFallback: who is refused something, without a ticket, is told that his calls prove
+// nothing, and why.
+func TestKerberosFallback(t *testing.T) {
+	kt := keytabOf(t, "nfs/localhost")
+	s := startServe(t, "--memory", "/m", "--sec", "krb5p:krb5:sys", "--keytab", kt)
+	byName := "rdma://" + strings.Replace(s.rdma, "127.0.0.1", "localhost", 1) + "/m"
+	for _, args := range []string{"touch --uid 7 ", "chmod --uid 7 600 "} {
+		if code, _, stderr := execute(t, strings.Fields(args+byName+"/x?sec=sys")...); code != cli.ExitOK {
+			t.Fatalf("%s: exit %d, %s", args, code, stderr)
+		}
+	}
+	const no = "permission denied to user 5001"
+	for _, tt := range []struct{ url, want string }{
+		{byName + "/x", no + "; calls have sec=sys, since for sec=krb5p there is no credential cache "},
+		{"tcp://" + s.tcp + "/m/x", no + "; calls have sec=sys, since for sec=krb5p Kerberos knows hosts by their names: write that of 127.0.0.1 in the URL\n"},
+		{byName + "/x?sec=sys", no + "\n"},
+	} {
+		code, _, stderr := execute(t, "cat", "--uid", "5001", tt.url)
+		if code != cli.ExitFailed || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%s: exit %d, %s, want %q", tt.url, code, stderr, tt.want)
+		}
+	}
+	found := ""
+	for _, f := range (probing{}).of(t, byName).Findings {
+		if f.Values["export"] == "/m" {
+			found = f.Found
+		}
+	}
+	if want := " with sec=krb5p:krb5:sys; calls have sec=sys, since for sec=krb5p there is no credential cache "; !strings.Contains(found, want) {
+		t.Errorf("probe found %q, want ...%s...", found, want)
 	}
 }
 

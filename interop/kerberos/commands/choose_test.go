@@ -110,6 +110,10 @@ func TestExpired(t *testing.T) {
 			t.Fatalf("exit %d, %s%s", got.code, got.stdout, got.stderr)
 		}
 	}
+	got := r.run(t, "brief", "probe", "--json", s.url("rdma", "/export", ""))
+	if !strings.Contains(got.stdout, `"cause": "ticket-expired"`) {
+		t.Errorf("probe: exit %d, %s", got.code, got.stdout)
+	}
 }
 
 // TestSkew: where the clocks of KDC and server are apart, that is what is said.

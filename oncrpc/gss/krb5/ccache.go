@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"strconv"
 	"strings"
 	"time"
@@ -26,9 +27,29 @@ func cachePath(name string, conf *profile) (string, error) {
 	if name == "" {
 		name = "/tmp/krb5cc_" + uid
 	}
-	name = strings.NewReplacer("%{uid}", uid, "%{USERID}", uid,
-		"%{euid}", strconv.Itoa(os.Geteuid()), "%{TEMP}", os.TempDir(), "%{null}", "").Replace(name)
-	return filePath("credential cache", name)
+	euid := strconv.Itoa(os.Geteuid())
+	name = strings.NewReplacer("%{uid}", uid, "%{USERID}", uid, "%{euid}", euid,
+		"%{username}", userName(name, euid), "%{TEMP}", os.TempDir(), "%{null}", "").Replace(name)
+	path, err := filePath("credential cache", name)
+	if err != nil {
+		return "", fmt.Errorf("%w: kinit -c FILE:/tmp/krb5cc_%s, and KRB5CCNAME=FILE:/tmp/krb5cc_%[2]s",
+			err, uid)
+	}
+	return path, nil
+}
+
+// userName is the name of a user, if the name of a cache has it in it (MIT's parameter expansion in
+// krb5.conf(5)). One without a name leaves it as it is.
+func userName(cache, uid string) string {
+	const param = "%{username}"
+	if !strings.Contains(cache, param) {
+		return param
+	}
+	u, err := user.LookupId(uid)
+	if err != nil {
+		return param
+	}
+	return u.Username
 }
 
 // cache is what a credential cache has.

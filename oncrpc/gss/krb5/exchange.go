@@ -325,8 +325,13 @@ func (k *kdcClient) describe(err error, client, service principal) error {
 	case codeClientUnknown:
 		advice = fmt.Sprintf("%v is not a principal that the KDC knows", client)
 	case codeServerUnknown:
-		advice = fmt.Sprintf("%v is not a principal that the KDC knows: add it there, or see "+
-			"domain_realm in krb5.conf and the server's name", service)
+		if realm := service.grants(); realm != "" && realm != service.realm {
+			advice = fmt.Sprintf("%s and %s do not trust each other: kinit in %[2]s, or set up a "+
+				"cross-realm key", printable(service.realm), printable(realm))
+			break
+		}
+		advice = fmt.Sprintf("%v is not a principal that the KDC knows: write the server's "+
+			"full name, or add the principal there, or see domain_realm in krb5.conf", service)
 	case codePreauthFailed:
 		advice = fmt.Sprintf("the keytab's key of %v is another one than the KDC's: get a new keytab",
 			client)

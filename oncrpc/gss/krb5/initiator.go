@@ -259,8 +259,12 @@ func (i *Initiator) expired(t *ticket) error {
 		return failed(codeTicketExpired, "the KDC's ticket for %v ends at %s, and it is %s: compare the "+
 			"clocks", t.client, at(t.end), at(i.cfg.Now()))
 	}
-	return failed(codeTicketExpired, "the ticket of %v in credential cache %s has expired, or is "+
-		"about to, at %s: run kinit", t.client, i.cache, at(t.end))
+	if left := t.end.Sub(i.cfg.Now()); left > 0 {
+		return failed(codeTicketExpired, "the ticket of %v in credential cache %s is good for %v more, "+
+			"and %v is the least: run kinit", t.client, i.cache, left.Round(time.Second), minLeft)
+	}
+	return failed(codeTicketExpired, "the ticket of %v in credential cache %s has expired at %s: "+
+		"run kinit", t.client, i.cache, at(t.end))
 }
 
 // credentials returns the ticket-granting ticket, and other tickets that there are.

@@ -5,9 +5,13 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net"
+	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -44,6 +48,8 @@ func TestCacheErrors(t *testing.T) {
 	tgt := credential{[]string{"krbtgt", realm}, r.session, r.id, now.Add(-time.Hour), now.Add(time.Hour), ticket}
 	old := tgt
 	old.end = now.Add(-time.Minute)
+	brief := tgt
+	brief.end = now.Add(30 * time.Second)
 	rc4 := tgt
 	rc4.id, rc4.key = 23, r.session[:16]
 	good := cacheBytes("alice", tgt)
@@ -54,7 +60,8 @@ func TestCacheErrors(t *testing.T) {
 	}{
 		{"empty", nil, []string{"malformed", "run kinit"}},
 		{"no ticket", cacheBytes("alice"), []string{"no ticket-granting ticket of alice@TEST.EXAMPLE", "run kinit"}},
-		{"expired", cacheBytes("alice", old), []string{"has expired", "alice@TEST.EXAMPLE", "run kinit"}},
+		{"expired", cacheBytes("alice", old), []string{"has expired at ", "alice@TEST.EXAMPLE", "run kinit"}},
+		{"expires", cacheBytes("alice", brief), []string{"is good for ", "s more, and 1m0s is the least: run kinit"}},
 		{"RC4", cacheBytes("alice", rc4), []string{"aes256-cts-hmac-sha1-96", "run kinit"}},
 		{"version 2", append([]byte{5, 2}, good[2:]...), []string{"version"}},
 	} {
@@ -79,8 +86,11 @@ func TestNames(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	for _, kind := range []string{"KEYRING:persistent:1000", "KCM:", "DIR:/run/user/1000/krb5cc", "API:x"} {
 		_, err := krb5.NewInitiator(krb5.InitiatorConfig{Cache: kind, Conf: conf(t)})
-		if err == nil || !strings.Contains(err.Error(), "FILE:") {
-			t.Errorf("%s: %v", kind, err)
+		name, _, _ := strings.Cut(kind, ":")
+		want := fmt.Sprintf("only files are read (FILE:PATH), not %s: kinit -c FILE:/tmp/krb5cc_%d, and "+
+			"KRB5CCNAME=FILE:/tmp/krb5cc_%[2]d", name, os.Getuid())
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want ...%s", kind, err, want)
 		}
 		t.Setenv("KRB5CCNAME", kind)
 		if _, err := krb5.NewInitiator(krb5.InitiatorConfig{Conf: conf(t)}); err == nil {
@@ -101,6 +111,13 @@ func TestNames(t *testing.T) {
 	if _, err := i.Initiate(t.Context(), service); err != nil {
 		t.Errorf("by default_ccache_name: %v", err)
 	}
+	dir, who := t.TempDir(), "%{username}" // which stays where the user has no name
+	if u, err := user.LookupId(strconv.Itoa(os.Geteuid())); err == nil {
+		who = u.Username
+	}
+	byConf = conf(t, " default_ccache_name = FILE:"+filepath.Join(dir, "%{username}.%{uid}"))
+	i = r.initiator(t, func(c *krb5.InitiatorConfig) { c.Cache, c.Conf = "", byConf })
+	fails(t, i, service, filepath.Join(dir, fmt.Sprintf("%s.%d", who, os.Getuid()))+": run kinit")
 }
 
 // A KDC that does not answer ends with the context, and one that is not there at once.
@@ -113,7 +130,10 @@ func TestNoKDC(t *testing.T) {
 	i := r.initiator(t, func(c *krb5.InitiatorConfig) {
 		c.Conf = conf(t, "[realms]", realm+" = {", "kdc = "+dead, "}")
 	})
-	fails(t, i, other, "no KDC of realm TEST.EXAMPLE has answered", dead)
+	fails(t, i, other, "no KDC of realm TEST.EXAMPLE has answered, see [realms] in krb5.conf: ", dead)
+	if _, err := i.Initiate(t.Context(), other); strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v: more than a line", err)
+	}
 
 	silent := func() (net.Listener, *krb5.Initiator) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -255,7 +275,7 @@ func TestKDCErrors(t *testing.T) {
 		code  int32
 		words string
 	}{
-		{7, "nfs/other.test@TEST.EXAMPLE is not a principal that the KDC knows"},
+		{7, "nfs/other.test@TEST.EXAMPLE is not a principal that the KDC knows: write the server's full name, "},
 		{14, "permitted_enctypes"},
 		{32, "run kinit"},
 		{37, "the KDC's clock is 20m0s ahead of ours"},
@@ -265,6 +285,9 @@ func TestKDCErrors(t *testing.T) {
 		i := r.initiator(t, func(c *krb5.InitiatorConfig) { c.Conf = conf(t, fakeKDC(t, krbError(tt.code))...) })
 		fails(t, i, "nfs@other.test", tt.words)
 	}
+	abroad := conf(t, append(fakeKDC(t, krbError(7)), "[domain_realm]", "other.test = OTHER.EXAMPLE")...)
+	fails(t, r.initiator(t, func(c *krb5.InitiatorConfig) { c.Conf = abroad }), "nfs@other.test",
+		"TEST.EXAMPLE and OTHER.EXAMPLE do not trust each other: kinit in OTHER.EXAMPLE, or set up")
 	for _, reply := range [][]byte{nil, {0x7e}, {0x7e, 0}, {0x6d, 0}, {0x6d, 0x82, 0xff, 0xff}, bytes.Repeat([]byte{0x30}, 5000)} {
 		i := r.initiator(t, func(c *krb5.InitiatorConfig) { c.Conf = conf(t, fakeKDC(t, reply)...) })
 		fails(t, i, "nfs@other.test", "GSS_S_")

@@ -81,14 +81,31 @@ func (p *profile) send(ctx context.Context, realm string, request []byte) ([]byt
 				return reply, nil
 			}
 			if ctx.Err() != nil {
-				return nil, fmt.Errorf("no KDC of realm %s has answered: %w", realm,
-					errors.Join(append(errs, err, context.Cause(ctx))...))
+				return nil, noAnswer(realm, append(errs, err, context.Cause(ctx)))
 			}
 			errs = append(errs, err)
 		}
 	}
-	return nil, fmt.Errorf("no KDC of realm %s has answered: %w", realm, errors.Join(errs...))
+	return nil, noAnswer(realm, errs)
 }
+
+func noAnswer(realm string, errs []error) error {
+	return fmt.Errorf("no KDC of realm %s has answered, see [realms] in krb5.conf: %w", realm,
+		attempts(errs))
+}
+
+// attempts are why nobody has answered, in one line.
+type attempts []error
+
+func (a attempts) Error() string {
+	var words []string
+	for _, err := range a {
+		words = append(words, err.Error())
+	}
+	return strings.Join(words, "; ")
+}
+
+func (a attempts) Unwrap() []error { return a }
 
 // dial connects to a KDC. The connection ends with ctx, and with done.
 func dial(ctx context.Context, network, addr string) (c net.Conn, done func(), err error) {

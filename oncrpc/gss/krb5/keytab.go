@@ -37,7 +37,7 @@ func filePath(what, name string) (string, error) {
 	case kind == "FILE" || what == "keytab" && kind == "WRFILE":
 		return path, nil
 	}
-	return "", fmt.Errorf("%s %s: only files are read, not %s: name one, FILE:PATH", what, name, kind)
+	return "", fmt.Errorf("%s %s: only files are read (FILE:PATH), not %s", what, name, kind)
 }
 
 // keyEntry is a key in a keytab.

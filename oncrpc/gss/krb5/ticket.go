@@ -23,9 +23,12 @@ func (t *ticket) usable(now time.Time) bool {
 }
 
 // grantsIn is the realm whose tickets a ticket-granting ticket is for, "" if it is another ticket.
-func (t *ticket) grantsIn() string {
-	if len(t.service.name) == 2 && t.service.name[0] == ticketGranting {
-		return t.service.name[1]
+func (t *ticket) grantsIn() string { return t.service.grants() }
+
+// grants is the realm whose tickets a service grants, "" if it grants none.
+func (p principal) grants() string {
+	if len(p.name) == 2 && p.name[0] == ticketGranting {
+		return p.name[1]
 	}
 	return ""
 }

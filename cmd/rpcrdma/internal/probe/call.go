@@ -25,7 +25,7 @@ func (p *Prober) stepCall(ctx context.Context) bool {
 	defer cancel()
 	conn, err := p.connect(limited)
 	if err != nil {
-		cause := CauseFailed
+		cause := unprovenCause(err, CauseFailed)
 		if words.TimedOut(err) {
 			cause = CauseNoAnswer
 		}

@@ -152,7 +152,12 @@ func explainConf(url, at reach.Target, err error) error {
 	)
 	switch {
 	case errors.As(err, &denied):
-		return fmt.Errorf("the server at port %s has CONF_RDMA, and denies it to this caller: %v; who may have it is in --conf of rpcrdma serve", at.Addr(), denied.Stat)
+		do := "who may have it is in --conf of rpcrdma serve"
+		if denied.Stat == oncrpc.AuthTooWeak && url.Sec == 0 {
+			do += ": try ?sec=krb5"
+		}
+		return fmt.Errorf("the server at port %s has CONF_RDMA, and denies it to this caller: %v; %s",
+			at.Addr(), denied.Stat, do)
 	case errors.As(err, &call) && (call.Program == confproto.Program || call.Program == confproto.ProgramRFC5666): // and not one of rpcbind
 		return fmt.Errorf("port %s is one of RPC over RDMA, but CONF_RDMA fails there: %s", at.Addr(), words.EndReason(call))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
@@ -139,7 +140,12 @@ func (p *Prober) mountOne(ctx context.Context, s *nfsmount.Service, path, dir st
 			values["sec"], values["taken"] = mount3.FormatFlavors(root.Flavors), root.Flavor.String()
 		}
 		if slices.ContainsFunc(root.Flavors, mount3.Flavor.Proves) {
-			found += fmt.Sprintf(" with sec=%s; calls have %v", mount3.FormatFlavors(root.Flavors), root.Flavor)
+			found += fmt.Sprintf(" with sec=%s; ", mount3.FormatFlavors(root.Flavors))
+			if why := p.server.Fallback(&root); why != "" {
+				found += why
+			} else {
+				found += fmt.Sprintf("calls have %v", root.Flavor)
+			}
 		}
 		if p.root == nil {
 			p.flavor, err = p.server.Flavor(root.Flavor)
@@ -164,11 +170,28 @@ func (p *Prober) mountOne(ctx context.Context, s *nfsmount.Service, path, dir st
 	case errors.As(err, &denied):
 		found, do = found+": "+denied.Error(), wantsMore(p.at)
 	case cause == CauseTooWeak:
-		do = p.server.ExplainMount(err).Error()
+		err = p.server.ExplainMount(err)
+		do = err.Error()
+		cause = unprovenCause(err, cause)
 	case cause == CauseNotForHost:
 		found += " from this host"
 	}
 	return Finding{Status: Fail, Cause: cause, Values: values, Found: found, Do: do}
+}
+
+// unprovenCause is the cause of an error that this end cannot prove who calls, or else another.
+func unprovenCause(err error, otherwise Cause) Cause {
+	var unproven *remote.UnprovenError
+	if !errors.As(err, &unproven) {
+		return otherwise
+	}
+	switch unproven.Kind {
+	case remote.TicketExpired:
+		return CauseTicketExpired
+	case remote.HostByAddress:
+		return CauseHostByAddress
+	}
+	return CauseNoTicket
 }
 
 // mountCause says why an export cannot be mounted, and what to do.
@@ -184,7 +207,7 @@ func mountCause(err error, list []mount3.Export) (Cause, string) {
 	case errors.As(err, &denied):
 		return authCause(denied), do
 	case !errors.As(err, &refused):
-		return CauseFailed, do
+		return unprovenCause(err, CauseFailed), do
 	case errors.Is(err, mount3.ErrAcces), errors.Is(err, mount3.ErrPerm):
 		switch {
 		case len(list) > 0 && !refused.Listed:

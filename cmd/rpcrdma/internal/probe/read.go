@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
@@ -97,9 +98,13 @@ func (p *Prober) reason(err error) string {
 // denied says whom the server has refused something.
 func (p *Prober) denied() string {
 	if p.flavor.Flavor() == oncrpc.FlavorGSS {
-		return " to " + p.Flags.Connections.Kerberos.Name()
+		return remote.DeniedTo(p.Flags.Connections.Kerberos.Name())
 	}
-	return p.Flags.Connections.Denied()
+	text := p.Flags.Connections.Denied()
+	if why := p.server.Fallback(p.root); why != "" {
+		text += "; " + why
+	}
+	return text
 }
 
 // causeOf is the cause that an error of NFS is.

@@ -54,6 +54,12 @@ const (
 	CauseVersion Cause = "version-missing" // NFS version 3
 	CauseTooWeak Cause = "auth-tooweak"    // AUTH_TOOWEAK, or MOUNT wants another flavour
 	CauseDenied  Cause = "auth-denied"     // otherwise
+
+	// Causes why this end cannot prove who calls, by Kerberos.
+	CauseNoTicket      Cause = "no-ticket"
+	CauseTicketExpired Cause = "ticket-expired"
+	CauseHostByAddress Cause = "host-by-address" // in the URL, where its name is needed
+
 	CauseNoMount Cause = "mount-absent"
 )
 

@@ -54,6 +54,10 @@ func (p *Prober) stepRoot(ctx context.Context) bool {
 	} else {
 		p.report.ok(values, "%s", text)
 	}
+	if p.flavor.Flavor() == oncrpc.FlavorGSS && rights&nfs3.AccessModify == 0 {
+		p.report.note(nil, "%s may not modify it. If the server has no such user, it takes this "+
+			"principal for nobody: its log says so", caller)
+	}
 	if p.flavor.Flavor() == oncrpc.FlavorSys { // as otherwise nobody can call as another
 		p.lookSquash(ctx, h, a)
 	}
@@ -67,8 +71,11 @@ func (p *Prober) failRoot(ctx context.Context, what string, err error) bool {
 	case words.TimedOut(err):
 		return p.failSilent(ctx, what)
 	case errors.As(err, new(*gss.OpError)):
-		return p.report.fail(CauseDenied, what+": "+words.Reason(err),
-			"klist shows the tickets that there are; the server's log says what it does not take")
+		do := ""
+		if !explained(err) {
+			do = "klist shows the tickets that there are; the server's log says what it does not take"
+		}
+		return p.report.fail(unprovenCause(err, CauseDenied), what+": "+words.Reason(err), do)
 	case errors.As(err, &denied):
 		return p.report.fail(authCause(denied), what+": "+words.Reason(err),
 			wantsMore(p.at))
@@ -85,6 +92,12 @@ func (p *Prober) failRoot(ctx context.Context, what string, err error) bool {
 	}
 	return p.report.fail(cause, what+": "+words.Reason(err)+p.denied(),
 		"see the server's log, and the rules of the export there")
+}
+
+// explained reports whether an error of making a context says itself what to do.
+func explained(err error) bool {
+	return errors.As(err, new(*gss.StatusError)) || errors.As(err, new(*oncrpc.AuthError)) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 
 // rightsText names rights of ACCESS.

@@ -41,11 +41,15 @@ func (k *Kerberos) Initiator() (*krb5.Initiator, error) {
 		if keytab := os.Getenv(clientKeytab); k.err != nil && k.keytab == "" && keytab != "" {
 			k.err = k.use(keytab)
 		}
+		kind := NoTicket
 		if status := new(gss.StatusError); errors.As(k.err, &status) && status.Err != nil {
+			if status.Major == gss.CredentialsExpired {
+				kind = TicketExpired
+			}
 			k.err = status.Err
 		}
 		if k.err != nil { // whatever it wraps is not about a file of a server
-			k.err = errors.New(k.err.Error())
+			k.err = &UnprovenError{Kind: kind, text: k.err.Error()}
 		}
 	})
 	return k.initiator, k.err

@@ -65,7 +65,8 @@ func (s *Server) ConfFlavor() (oncrpc.ClientFlavor, error) {
 func (s *Server) service() (string, error) {
 	host := s.Target.Host
 	if _, err := netip.ParseAddr(host); err == nil {
-		return "", fmt.Errorf("Kerberos knows hosts by their names: write that of %s in the URL", cli.Printable(host))
+		return "", &UnprovenError{HostByAddress,
+			"Kerberos knows hosts by their names: write that of " + cli.Printable(host) + " in the URL"}
 	}
 	return "nfs@" + strings.TrimSuffix(strings.ToLower(host), "."), nil
 }
@@ -114,6 +115,21 @@ func (s *Server) explainFlavor(err error) error {
 		return fmt.Errorf("%s: %w", takes, why)
 	}
 	return err
+}
+
+// Fallback says why calls for an export prove nothing, though the server would rather have proof.
+// It is empty if they do, or the URL says how they are.
+func (s *Server) Fallback(root *nfsmount.Root) string {
+	first := slices.IndexFunc(root.Flavors, known)
+	if s.Target.Sec != 0 || first < 0 || !root.Flavors[first].Proves() || root.Flavor.Proves() {
+		return ""
+	}
+	why := s.unproven()
+	if why == nil {
+		return ""
+	}
+	return fmt.Sprintf("calls have sec=%v, since for sec=%v %v", root.Flavor, root.Flavors[first],
+		why)
 }
 
 // choices are the flavours of a server's list of which a URL can name one. Others are there only if

@@ -30,10 +30,25 @@ func (r *Session) denied() string {
 	defer r.mu.Unlock()
 	for _, s := range r.Servers {
 		if s.hasContexts() {
-			return " to " + r.Flags.Kerberos.Name()
+			return DeniedTo(r.Flags.Kerberos.Name())
 		}
 	}
-	return r.Flags.Identity.Denied()
+	text := r.Flags.Identity.Denied()
+	for _, s := range r.Servers {
+		for _, m := range s.Exports {
+			if why := s.Fallback(&m.Root); why != "" {
+				return text + "; " + why
+			}
+		}
+	}
+	return text
+}
+
+// DeniedTo says which principal a server has refused something, and what may be behind it: servers
+// take whom they do not know for nobody.
+func DeniedTo(principal string) string {
+	return " to " + principal + "; if the server has no such user, it takes this principal for " +
+		"nobody: its log says so"
 }
 
 // Work is a command on files of servers, under way. It goes on when a file makes trouble.
