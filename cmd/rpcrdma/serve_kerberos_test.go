@@ -156,6 +156,20 @@ func TestServeExportsReadOnly(t *testing.T) {
 	}
 }
 
+// TestMountWithoutKerberos: where Linux cannot make contexts for NFS over RDMA, it mounts with AUTH_SYS
+// over RDMA, if the export takes it.
+func TestMountWithoutKerberos(t *testing.T) {
+	kt := keytabOf(t, "nfs/localhost")
+	s := startServe(t, "--memory", "/m", "--sec", "krb5i:sys", "--keytab", kt)
+	for _, want := range []string{
+		"noresvport,sec=sys localhost:/m /mnt\n", "nolock,sec=krb5i localhost:/m /mnt\n",
+	} {
+		if !strings.Contains(s.greeting, want) {
+			t.Errorf("no %q in\n%s", want, s.greeting)
+		}
+	}
+}
+
 // TestCheckUsers: --check finds users of a map whom this host does not have.
 func TestCheckUsers(t *testing.T) {
 	kt := keytabOf(t, "nfs/localhost")

@@ -203,7 +203,7 @@ func TestNFSPort(t *testing.T) {
 	r := newRealm(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cmd := exec.CommandContext(ctx, command, "serve", "--memory", "/export", "--sec", "krb5", "--keytab", r.keytab,
-		"--listen", "127.0.0.1:0")
+		"--listen", "127.0.0.1:0", "--mount", ":20048")
 	var out strings.Builder
 	cmd.Stdout = &out
 	if err := cmd.Start(); err != nil {
@@ -218,8 +218,14 @@ func TestNFSPort(t *testing.T) {
 	if got.code != 0 {
 		t.Errorf("ping at port 2049: %+v", got)
 	}
-	if !strings.Contains(out.String(), "and on [::]:2049, where clients may make contexts of RPCSEC_GSS") {
-		t.Errorf("greeting: %s", &out)
+	for _, want := range []string{
+		"and on [::]:2049, where clients may make contexts of RPCSEC_GSS",
+		"nolock,noresvport,sec=krb5 localhost:/export /mnt\nor without RDMA",
+		"nolock,sec=krb5 localhost:/export /mnt\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("greeting: %s, want %q", &out, want)
+		}
 	}
 }
 

@@ -63,13 +63,14 @@ func (s *server) tellRDMA(b *strings.Builder, over rdmaPort) {
 			continue
 		}
 		fmt.Fprintf(b, "    mount -t nfs -o vers=3,rdma,port=%d,mountport=%d,mountproto=tcp,nolock%s%s %s /mnt\n",
-			rdma.Port(), AddrPort(s.ports.TCP.Addr()).Port(), from, sec, Quote(s.hostAt(rdma.Addr())+":"+e.Name))
+			rdma.Port(), AddrPort(s.ports.TCP.Addr()).Port(), from, sec,
+			Quote(s.hostAt(rdma.Addr())+":"+e.Name))
 	}
 }
 
-// secOption returns ",sec=krb5p" and the like: the preferred flavour of an export, which a client names
-// that must not be talked down. Without Kerberos it is the first that takes none, if there is one; "" has the
-// client ask.
+// secOption returns ",sec=krb5p" and the like: the preferred flavour of an export, which a client
+// names that must not be talked down. Without Kerberos it is the first that takes none; ok is false if
+// there is none. Exports that never take Kerberos have "".
 func secOption(e Export, kerberos bool) (option string, ok bool) {
 	i := slices.IndexFunc(e.Rules, ruleProves)
 	if i < 0 {
