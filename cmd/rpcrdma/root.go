@@ -53,8 +53,8 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "rpcrdma",
 		Short: "ONC RPC over RDMA, in user space",
-		Long: `Rpcrdma serves files by NFS version 3 over RDMA, by iWARP or RoCE in software, and over TCP, and reaches
-files on such servers, Linux's included, without mounting them.
+		Long: `Rpcrdma serves files by NFS version 3 over RDMA, by iWARP or RoCE in software, and over
+TCP, and reaches files on such servers, Linux's included, without mounting them.
 
 Files are named by URLs:
 
@@ -72,12 +72,13 @@ would have nfs:// take 2049 and the public file handle: write nfs://HOST:2049 fo
 mountport is needed only for a server whose MOUNT is not found by itself; & joins the two.
 
 ?sec=sys, krb5, krb5i or krb5p, in any of these, is how calls say who calls: by his number, or with
-Kerberos, by which he proves it, with checksums of all data, or encrypted. Without it, it is the first
-that the server lists for the export and that there are credentials for. Kerberos takes a ticket, which
-kinit gets, and the host's name in place of its address.
+Kerberos, by which he proves it, with checksums of all data, or encrypted. Without it, it is the
+first that the server lists for the export and that there are credentials for. Kerberos takes a
+ticket, which kinit gets, in a file (FILE: and no other kind of cache), and the host's name in place
+of its address.
 
-In names %, ? and # are written %25, %3F and %23. All other bytes may be as they are, or as % and two
-hexadecimal digits; quote what the shell takes for something else.
+In names %, ? and # are written %25, %3F and %23. All other bytes may be as they are, or as % and
+two hexadecimal digits; quote what the shell takes for something else.
 
 *, [...] and [!...] in the path of what is read, changed, moved or removed stand for names, as in
 shells, unless there is a file of that very name; %2A and %5B stand for themselves. ? does not: it

@@ -72,6 +72,10 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.fails(t, "bob", "no Kerberos context with the server: ", "ls", plain.url("tcp", "/export", "krb5"))
+	got := r.run(t, "bob", "probe", plain.url("rdma", "/export", "krb5"))
+	if !strings.Contains(got.stdout, "no Kerberos context with the server: ") || strings.Contains(got.stdout, "klist") {
+		t.Errorf("probe says what to do, and then something else: exit %d, %s", got.code, got.stdout)
+	}
 	if !strings.Contains(plain.Log(), "ktadd") {
 		t.Errorf("the server does not log what to do about a keytab that is too old:\n%s", plain.Log())
 	}

@@ -38,9 +38,15 @@ It is for a mount that waits in silence. A step that fails ends those that depen
 
 The steps: the name; what rpcbind says; whether RoCE may be there; who listens at the port of the
 URL and at those that NFS has as a rule; the setup of iWARP (revision, markers, CRC, RDMA Reads,
-private data), where the URL is one of iWARP; a first call, with credits and inline sizes; CONF_RDMA; programs and versions; the
-exports, and whether this host may mount each; what root may do there; a read of some bytes, of
-the file that the URL names or of the first that is found; and the MTU of the path.
+private data), where the URL is one of iWARP; a first call, with credits and inline sizes;
+CONF_RDMA; programs and versions, and whether the server takes Kerberos; the exports, and whether
+this host may mount each; what the caller may do in the root directory of the export, and with
+AUTH_SYS whether user 0 is taken for nobody; a read of some bytes, of the file that the URL names
+or of the first that is found; and the MTU of the path.
+
+Where an export wants Kerberos, calls have it, by the tickets of kinit or --keytab, as ?sec= in
+the URL says or else as the server does. What is missing is named: no-ticket, ticket-expired, or
+host-by-address, for which the URL is to have the host's full name.
 
 Nothing is written to the server's files. Each step has --timeout; all of them together take
 less than a minute by default. The exit code is 0 if no step fails, else 1.
