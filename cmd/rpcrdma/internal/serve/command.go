@@ -33,9 +33,10 @@ in it.
 
 Callers are taken for the users that they say they are, except those that --squash names.
 With root these are user 0, and group 0 of anybody: root of a client is nobody here. Backups
-and installations need --squash none. Nothing is encrypted: serve to networks that you
-trust, and name them with --allow. Run by root, files that clients make in directories are
-theirs; else they belong to the user that runs serve, who must be allowed what they do.
+and installations need --squash none. Nothing is encrypted but with --sec krb5p and --tls-cert:
+serve to networks that you trust, and name them with --allow. Run by root, files that clients
+make in directories are theirs; else they belong to the user that runs serve, who must be
+allowed what they do.
 
 Of the flags, --read-only, --squash, --anonuid and --anongid are for all exports of the command
 line, and for none of a file. Where there is only a file they are an error. The flag --sec is
@@ -47,10 +48,12 @@ the keys of nfs/HOST, of which clients use HOST to mount (--keytab). Principals 
 are the users of this host with their names, alice@REALM alice; --realm names other realms, and
 --map-users FILE has lines such as 'nfs/build.example.org@REALM build' or 'bob@OTHER 1002:100' for
 others. With --exports, SIGHUP has that file read again, too. Who is no user is taken for the
-anonymous one; the log says so. Contexts are made over RDMA and over TCP. NFS over TCP is at port 2049 then, too:
-Linux makes its contexts for NFS over RDMA there, whatever its option port= says. A firewall has to
-let it through, --mount must name no port but 20048 or 2049, and an nfsd or a gateway of this host
-must not have it. The server needs no krb5.conf.
+anonymous one; the log says so. The server needs no krb5.conf.
+
+Contexts are made over RDMA and over TCP. With Kerberos, NFS over TCP is at port 2049, too: Linux
+makes its contexts for NFS over RDMA there, whatever its option port= says. A firewall has to let it
+through, --mount must name no port but 20048 or 2049, and an nfsd or a gateway of this host must not
+have it.
 
 With --exports, FILE says what is exported and to whom, in the format of exports(5): each path
 with its clients, and their options. SIGHUP has it read again: exports come, go and change under
