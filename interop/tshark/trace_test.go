@@ -148,7 +148,7 @@ func fields(
 	args := []string{"-2", "-r", file, "-Y", filter, "-T", "fields", "-E", "separator=|",
 		"-X", "lua_script:../sctp/ddp.lua",
 		// The client's port is below 1024, where tshark may take it for another protocol's.
-		"-d", "tcp.port==" + tcp + ",rpc",
+		"-d", "tcp.port==" + tcp + ",rpc", "-o", "tcp.try_heuristic_first:TRUE",
 		"-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE",
 		"-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
 		"-o", "sctp.checksum:crc-32c"}
