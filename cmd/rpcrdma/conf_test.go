@@ -180,7 +180,7 @@ func TestConfErrors(t *testing.T) {
 		say  string
 	}{
 		{"rdma://" + denying, cli.ExitFailed,
-			"has CONF_RDMA, and denies it to this caller: AUTH_TOOWEAK; who may have it is in --conf of rpcrdma serve\n"},
+			"has CONF_RDMA, and denies it to this caller: AUTH_TOOWEAK; who may have it is in --conf of rpcrdma serve: try ?sec=krb5\n"},
 		{"rdma://" + gone.rdma, cli.ExitFailed,
 			"rpcrdma: nothing listens at port " + gone.rdma + ": is NFS over RDMA turned on there? ?rpcbind in the URL asks for its port\n"},
 		{"rdma://" + other.tcp, cli.ExitFailed,
