@@ -362,7 +362,7 @@ func TestGSSGateway(t *testing.T) {
 		}
 	}
 	p := r.intrudes(true)
-	for range 4 * gssContexts {
+	for range 2 * gssContexts {
 		p.context(r, "eve@TEST", true, true)
 	}
 	if !p.ok() {

@@ -71,7 +71,7 @@ func (a *attack) promised() promise {
 // patience is how long a bystander may take for what takes a moment. It tells one that is served
 // from one that is starved: the time limits after which the server takes back what attackers have
 // are longer.
-const patience = 25 * time.Second
+const patience = time.Minute
 
 // serve starts the command, and a site to attack.
 func serve(t *testing.T, command string, a *attack, options ...string) (*served.Server, *site) {

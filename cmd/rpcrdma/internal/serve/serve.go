@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"slices"
 	"sync"
 
@@ -99,13 +100,17 @@ func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err
 		}
 	}))
 	s.watched.Serve(&s.ports.Excluded, nfs.Check)
+	var hangups <-chan os.Signal
+	if cfg.exportsFile != "" { // who has read the greeting may send one
+		var taken func()
+		hangups, taken = cli.TakeHangups()
+		defer taken()
+	}
 	if err := s.greet(out); err != nil {
 		s.rpcbind.Withdraw(context.WithoutCancel(ctx), log)
 		return err
 	}
 	if cfg.exportsFile != "" {
-		hangups, taken := cli.TakeHangups()
-		defer taken()
 		watching, stop := context.WithCancel(ctx)
 		var watch sync.WaitGroup
 		watch.Go(func() { s.exports.watch(watching, hangups) })
