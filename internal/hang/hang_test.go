@@ -38,7 +38,7 @@ func TestReceive(t *testing.T) {
 			t.Errorf("got %d, want 0", got)
 		}
 		got := failure(func(tb testing.TB) { hang.Receive(tb, "a word", make(chan string)) })
-		if !strings.HasPrefix(got, "waited 30s in vain for a word\n") ||
+		if !strings.HasPrefix(got, "waited 2m0s in vain for a word\n") ||
 			!strings.Contains(got, "goroutine ") {
 			t.Errorf("got %q, want what it waited for, and stacks", got)
 		}
@@ -52,7 +52,7 @@ func TestWait(t *testing.T) {
 		hang.Wait(t, "a nap", &group)
 		group.Go(func() { time.Sleep(hang.Patience + 1) })
 		got := failure(func(tb testing.TB) { hang.Wait(tb, "a sleep", &group) })
-		if !strings.HasPrefix(got, "waited 30s in vain for a sleep\n") {
+		if !strings.HasPrefix(got, "waited 2m0s in vain for a sleep\n") {
 			t.Errorf("got %q, want what it waited for", got)
 		}
 		group.Wait()
