@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// ServeChild is Serve for a process that Options.Command has started: it writes its address to out, a line, and serves until in ends, which is when
-// the other process does.
+// ServeChild is Serve for a process that Options.Command has started: it writes its address to out,
+// a line, and serves until in ends, which is when the other process does.
 func ServeChild(ctx context.Context, o ServerOptions, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestChildDiesWithParent kills the process that has started a server: the server ends, which a connection to it shows.
+// TestChildDiesWithParent kills the process that has started a server: the server ends, which a
+// connection to it shows.
 func TestChildDiesWithParent(t *testing.T) {
 	t.Setenv(childVariable, "parent")
 	parent := exec.Command(self()[0])

@@ -14,15 +14,18 @@ import (
 //
 // # Crossovers
 //
-// The throughput of two ways crosses once at best, more often where there is noise. Conclude takes the crossing at which to
-// switch from inline to chunks so that the least throughput is lost at the sizes measured, as a sum of logarithms. That is the one
-// after which the chunk stays ahead, unless it falls behind later by less than it gained before. No single size counts for more
-// than a factor of 1.5, so that one that the machine has spoiled does not decide. Between the two sizes around the crossing, both
-// throughputs are taken for straight lines with both axes logarithmic. Where there is only one size in common, there is no crossover.
+// The throughput of two ways crosses once at best, more often where there is noise. Conclude takes
+// the crossing at which to switch from inline to chunks so that the least throughput is lost at the
+// sizes measured, as a sum of logarithms. That is the one after which the chunk stays ahead, unless
+// it falls behind later by less than it gained before. No single size counts for more than a factor
+// of 1.5, so that one that the machine has spoiled does not decide. Between the two sizes around
+// the crossing, both throughputs are taken for straight lines with both axes logarithmic. Where
+// there is only one size in common, there is no crossover.
 //
-// One point differs from itself measured anew by some percent, so a lead of less than Band tells nothing. The same switch is
-// therefore sought twice more, once with inline and once with the chunk behind by Band: up to the first inline is faster, from the second on
-// the chunk is, and between them either will do.
+// One point differs from itself measured anew by some percent, so a lead of less than Band tells
+// nothing. The same switch is therefore sought twice more, once with inline and once with the chunk
+// behind by Band: up to the first inline is faster, from the second on the chunk is, and between
+// them either will do.
 //
 // # Recommendation
 //

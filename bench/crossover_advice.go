@@ -12,12 +12,15 @@ import (
 
 const (
 	inlineUnit = 1 << 10 // inline sizes are multiples of it
-	// leastAdvice is the default of rpcrdma.Config: with less, small replies such as those to READDIR no longer go inline.
+	// leastAdvice is the default of rpcrdma.Config: with less, small replies such as those to
+	// READDIR no longer go inline.
 	leastAdvice = 4 << 10
 	maxAdvice   = rpcrdma.MaxInline
-	// headerRoom is the room in bytes for those of the transport, of RPC with its credential, and for the arguments beside the payload.
+	// headerRoom is the room in bytes for those of the transport, of RPC with its credential, and
+	// for the arguments beside the payload.
 	headerRoom = 512
-	// grantedCredits is how many receives a side posts for a connection (the default of rpcrdma.Config.Credits).
+	// grantedCredits is how many receives a side posts for a connection (the default of
+	// rpcrdma.Config.Credits).
 	grantedCredits = 64
 	// littleLoss is up to which loss in percent the default is recommended where it cannot be told
 	// what is best: twice the noise, since a larger size has its price.
@@ -46,7 +49,8 @@ func recommend(all []duel) Recommendation {
 
 	send, recv := r.InlineSend, r.InlineRecv
 	if send > 0 && recv > 0 {
-		// One setting for both directions: above the smaller threshold, payload must not be too small for a chunk.
+		// One setting for both directions: above the smaller threshold, payload must not be too
+		// small for a chunk.
 		r.MinChunk = min(send, recv) - headerRoom
 		r.Why = append(r.Why, fmt.Sprintf("Minimum chunk size: the smaller of the two without %d B for headers, so that payload goes by chunk wherever its message does not fit inline.", headerRoom))
 	}

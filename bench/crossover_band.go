@@ -2,7 +2,8 @@ package bench
 
 import "math"
 
-// NoiseBand is how many times faster one way must be to be called faster: what is within it is noise.
+// NoiseBand is how many times faster one way must be to be called faster: what is within it is
+// noise.
 const NoiseBand = 1.1
 
 // band is the logarithm of Band.

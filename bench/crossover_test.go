@@ -74,7 +74,8 @@ func TestCrossover(t *testing.T) {
 	}
 }
 
-// TestCrossoverByRatio shows that a machine that slowed down for a while is not seen, where the yardstick has been measured beside.
+// TestCrossoverByRatio shows that a machine that slowed down for a while is not seen, where the
+// yardstick has been measured beside.
 func TestCrossoverByRatio(t *testing.T) {
 	m := pairs(InlineReply, WriteChunk, fours, .5, .8, 1.25, 2)
 	for i := range m {
@@ -94,7 +95,8 @@ func TestCrossoverByRatio(t *testing.T) {
 	}
 }
 
-// TestCrossoverGroups shows what is compared with what: nothing across paths, calls in flight, connections, or directions.
+// TestCrossoverGroups shows what is compared with what: nothing across paths, calls in flight,
+// connections, or directions.
 func TestCrossoverGroups(t *testing.T) {
 	var m []Measurement
 	add := func(ps []Measurement, path Path, inFlight, conns int) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Decision is what the crossovers of one path and direction come to, over all calls in flight and connections. All that is said of
-// them is said by it.
+// Decision is what the crossovers of one path and direction come to, over all calls in flight and
+// connections. All that is said of them is said by it.
 type Decision struct {
 	Path          Path
 	Inline, Chunk Way
@@ -60,7 +60,8 @@ func (d *Decision) Unsure() bool {
 	return !slices.ContainsFunc(d.Crossovers, func(x Crossover) bool { return !x.Unsure })
 }
 
-// Agree tells whether the crossovers say the same, however many calls are in flight on however many connections.
+// Agree tells whether the crossovers say the same, however many calls are in flight on however many
+// connections.
 func (d *Decision) Agree() bool { return len(d.groups) == 1 }
 
 // Direction is that of the payload: "calls" or "replies".
@@ -180,7 +181,8 @@ func sizeRange(g []Crossover) Range {
 	return r
 }
 
-// muchNoise is the noise in percent from which on it is no longer said that either will do, as of equals.
+// muchNoise is the noise in percent from which on it is no longer said that either will do, as of
+// equals.
 const muchNoise = 15
 
 // noise is how much faster, in percent, one way is at most where neither is clearly ahead.

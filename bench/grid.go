@@ -50,7 +50,8 @@ func FullAxes() Axes {
 // FullGrid is all there is but RoCE: some 2,000 points.
 func FullGrid() Grid { return FullAxes().Grid("full") }
 
-// Grid returns the grid with all combinations, but for those of TCP with ways that it does not have.
+// Grid returns the grid with all combinations, but for those of TCP with ways that it does not
+// have.
 func (a Axes) Grid(name string) Grid {
 	g := Grid{Name: name}
 	for _, path := range a.Paths {
@@ -99,13 +100,15 @@ func leaveOut(list []LeftOut, why string, points ...Point) []LeftOut {
 }
 
 const (
-	// maxInline is the largest payload in bytes that goes inline, with room for the headers of RPC and RDMA.
+	// maxInline is the largest payload in bytes that goes inline, with room for the headers of RPC
+	// and RDMA.
 	maxInline = rpcrdma.MaxInline - 128
-	// minLong is the smallest payload in bytes for which a message is certain not to fit in the smallest inline size.
+	// minLong is the smallest payload in bytes for which a message is certain not to fit in the
+	// smallest inline size.
 	minLong = rpcrdma.DefaultInline
 
-	// minPadded is the smallest payload in bytes that is padded: what is to be padded goes by its length, and shorter data might be the caller's
-	// credential.
+	// minPadded is the smallest payload in bytes that is padded: what is to be padded goes by its
+	// length, and shorter data might be the caller's credential.
 	minPadded = 256
 
 	noSuchWay = "there are no chunks over TCP"

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGrids: the named grids have what their names promise, each point once, and all of them can be measured.
+// TestGrids: the named grids have what their names promise, each point once, and all of them can be
+// measured.
 func TestGrids(t *testing.T) {
 	for _, tt := range []struct {
 		grid        Grid

@@ -61,8 +61,8 @@ func (l *load) start(ctx context.Context, d time.Duration) error {
 	return l.err()
 }
 
-// run has the workers call until a time, and returns how long it took until the last had its last reply. It follows start; if that has
-// failed, those workers that failed do nothing more.
+// run has the workers call until a time, and returns how long it took until the last had its last
+// reply. It follows start; if that has failed, those workers that failed do nothing more.
 func (l *load) run(until time.Time) (time.Duration, error) {
 	l.until = until
 	begin := time.Now()

@@ -41,14 +41,16 @@ func (e *LostError) Unwrap() error { return e.Err }
 // patience is Options.patience: with it a silent server is noticed within ten seconds.
 const patience = 5 * time.Second
 
-// asks is how often the server is asked during a point that takes longer than it is to, until that is given up.
+// asks is how often the server is asked during a point that takes longer than it is to, until that
+// is given up.
 const asks = 5
 
 // errStuck ends a point that takes too long though the server is there.
 var errStuck = fmt.Errorf("it took much longer than it was to: %w", context.DeadlineExceeded)
 
-// watched returns a context for what is to take d: it ends with ErrSilent when that takes longer and the server does not answer, and with
-// errStuck when it takes much longer. Done is to be called in the end.
+// watched returns a context for what is to take d: it ends with ErrSilent when that takes longer
+// and the server does not answer, and with errStuck when it takes much longer. Done is to be called
+// in the end.
 func (r *runner) watched(ctx context.Context, d time.Duration) (_ context.Context, done func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
@@ -86,7 +88,8 @@ func (r *runner) ask(ctx context.Context) error {
 	return err
 }
 
-// lost returns what an error within ctx, of watched, comes from: a *LostError if the server has ended, or is silent.
+// lost returns what an error within ctx, of watched, comes from: a *LostError if the server has
+// ended, or is silent.
 func (r *runner) lost(ctx context.Context, err error) error {
 	gone := context.Cause(ctx)
 	switch {

@@ -22,7 +22,8 @@ func TestLostError(t *testing.T) {
 	}
 }
 
-// TestLostProcess: that a process has been killed says more than how the connection to it has ended.
+// TestLostProcess: that a process has been killed says more than how the connection to it has
+// ended.
 func TestLostProcess(t *testing.T) {
 	t.Setenv(childVariable, "server")
 	for _, tt := range []struct {

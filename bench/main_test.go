@@ -15,7 +15,8 @@ import (
 // roceVariable is the address at which a server is reached over RoCE, too.
 const roceVariable = "BENCH_TEST_ROCE"
 
-// childVariable makes this binary something else than a test: a server, one that cannot listen, or the parent of one.
+// childVariable makes this binary something else than a test: a server, one that cannot listen, or
+// the parent of one.
 const childVariable = "BENCH_TEST_CHILD"
 
 var quiet = slog.New(slog.DiscardHandler)

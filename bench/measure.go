@@ -67,7 +67,8 @@ func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Mea
 		return m, r.lost(ctx, err)
 	}
 	defer f.close()
-	// What ends a call early is the end of its connection: calls with a context of their own cost more.
+	// What ends a call early is the end of its connection: calls with a context of their own cost
+	// more.
 	stop := context.AfterFunc(ctx, f.close)
 	defer stop()
 

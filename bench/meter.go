@@ -11,7 +11,8 @@ import (
 // errWay: a call has travelled otherwise than it was to.
 var errWay = errors.New("a call has not gone the way that was to be measured")
 
-// meter is told of each call of a point over RDMA, and remembers the first that has not gone its way.
+// meter is told of each call of a point over RDMA, and remembers the first that has not gone its
+// way.
 type meter struct {
 	point Point
 	wrong atomic.Pointer[rpcrdma.CallInfo]

@@ -21,21 +21,23 @@ type Options struct {
 	// MinPerRound, where 0 means 100 ms, and at most MaxPerRound, where 0 means no bound. What no
 	// time is left for is left out.
 	Time, MinPerRound, MaxPerRound time.Duration
-	// Rounds is how often each point is measured that has a say in what is recommended, which is for
-	// one path; others are a fifth as often, once at least. It is fewer where Time does not suffice. 0
-	// means 40.
+	// Rounds is how often each point is measured that has a say in what is recommended, which is
+	// for one path; others are a fifth as often, once at least. It is fewer where Time does not
+	// suffice. 0 means 40.
 	Rounds int
 
-	// Server is the address of a server, "host:port". If it is empty, Command starts one, with ServeChild in it, which ends with Run.
+	// Server is the address of a server, "host:port". If it is empty, Command starts one, with
+	// ServeChild in it, which ends with Run.
 	Server  string
 	Command []string
-	// ServerCPUs and ClientCPUs are those of the process that Command starts, and of this one meanwhile. None means that it is not pinned.
+	// ServerCPUs and ClientCPUs are those of the process that Command starts, and of this one
+	// meanwhile. None means that it is not pinned.
 	ServerCPUs, ClientCPUs []int
 	// Sockets are this side's.
 	Sockets host.Sockets
 
-	// Memory bounds the bytes that the payloads of all calls under way take, at both ends together; 0 means 1 GiB. Points that would take
-	// more are left out.
+	// Memory bounds the bytes that the payloads of all calls under way take, at both ends together;
+	// 0 means 1 GiB. Points that would take more are left out.
 	Memory int64
 
 	// Trace, if not nil, has what the calls that are measured send and receive, and takes time of
@@ -47,8 +49,8 @@ type Options struct {
 	// Logger takes what goes wrong; nil means slog.Default().
 	Logger *slog.Logger
 
-	// patience is how much longer than it is to a point may take before the server is asked whether it is still there, and how long it
-	// may take to answer; 0 means 5 s.
+	// patience is how much longer than it is to a point may take before the server is asked whether
+	// it is still there, and how long it may take to answer; 0 means 5 s.
 	patience time.Duration
 	// shuffle puts the points of a pass in random order; nil means rand.Shuffle.
 	shuffle func(n int, swap func(i, j int))

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// inOrder returns the indices of points in the order in which they are measured: if time runs out, those that have been measured still cover the
-// grid. First come all paths and ways with few and many calls and connections and the sizes that matter most, and then what is between.
+// inOrder returns the indices of points in the order in which they are measured: if time runs out,
+// those that have been measured still cover the grid. First come all paths and ways with few and
+// many calls and connections and the sizes that matter most, and then what is between.
 func inOrder(points []Point) []int {
 	size := sizeRanks(points)
 	inFlight := countRanks(points, func(p Point) int { return p.InFlight })
@@ -35,8 +36,8 @@ func inOrder(points []Point) []int {
 	return order
 }
 
-// sizeRanks ranks sizes: 0 are the smallest, the largest, and the largest that goes inline, 1 those in the middle between them, and so
-// on.
+// sizeRanks ranks sizes: 0 are the smallest, the largest, and the largest that goes inline, 1 those
+// in the middle between them, and so on.
 func sizeRanks(points []Point) map[int]int {
 	sizes := valuesOf(points, func(p Point) int { return p.Size })
 	inline := 0
@@ -57,7 +58,8 @@ func sizeRanks(points []Point) map[int]int {
 	return ranks
 }
 
-// countRanks ranks numbers of calls or connections: 0 is the smallest, 1 the largest, 2 the one in the middle, and so on.
+// countRanks ranks numbers of calls or connections: 0 is the smallest, 1 the largest, 2 the one in
+// the middle, and so on.
 func countRanks(points []Point, of func(Point) int) map[int]int {
 	values := valuesOf(points, of)
 	ranks := make(map[int]int)

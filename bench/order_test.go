@@ -27,8 +27,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestOrder: it has each point once, and its first sixth has all paths with all their ways, each with its smallest and its largest size, and few and
-// many calls and connections.
+// TestOrder: it has each point once, and its first sixth has all paths with all their ways, each
+// with its smallest and its largest size, and few and many calls and connections.
 func TestOrder(t *testing.T) {
 	points := FullGrid().Points
 	order := inOrder(points)

@@ -7,7 +7,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Latencies are counted from a nanosecond to two minutes, exact to three digits; what is longer counts as two minutes.
+// Latencies are counted from a nanosecond to two minutes, exact to three digits; what is longer
+// counts as two minutes.
 const (
 	longest = 2 * time.Minute
 	digits  = 3

@@ -28,16 +28,18 @@ type Measurement struct {
 	Elapsed time.Duration `json:"elapsed_ns"`
 	Latency Latency       `json:"latency"`
 	Client  Usage         `json:"client"`
-	// ServerUsage is what the server has used for these calls. On Loopback the two are one process: all is in Client.
+	// ServerUsage is what the server has used for these calls. On Loopback the two are one process:
+	// all is in Client.
 	ServerUsage Usage `json:"server"`
-	// WireBytes is what has been put on the wire in both directions, as TCP payload; 0 where there is no wire.
+	// WireBytes is what has been put on the wire in both directions, as TCP payload; 0 where there
+	// is no wire.
 	WireBytes int64 `json:"wire_bytes"`
-	// Ratio is the throughput relative to the yardstick's measured right before (see Yardsticks), the
-	// median of the rounds; 0 if there was none. The yardstick does not wait for answers, so for small
-	// calls one at a time it says little.
+	// Ratio is the throughput relative to the yardstick's measured right before (see Yardsticks),
+	// the median of the rounds; 0 if there was none. The yardstick does not wait for answers, so
+	// for small calls one at a time it says little.
 	Ratio float64 `json:"ratio,omitempty"`
-	// Rounds are the times that the point was measured, in that order. The figures above are of those
-	// that were not disturbed: sums, and of Latency and Ratio the medians.
+	// Rounds are the times that the point was measured, in that order. The figures above are of
+	// those that were not disturbed: sums, and of Latency and Ratio the medians.
 	Rounds []Round `json:"rounds,omitempty"`
 	// Disturbed is set if all rounds were. The figures are of all of them then.
 	Disturbed bool `json:"disturbed,omitempty"`
@@ -80,7 +82,8 @@ type Figure struct {
 	Throughput float64 `json:"throughput"` // in bytes a second
 }
 
-// Crossover says from which size on a chunk is faster than sending inline, over one path, for one direction.
+// Crossover says from which size on a chunk is faster than sending inline, over one path, for one
+// direction.
 type Crossover struct {
 	Path     Path    `json:"path"`
 	Inline   Way     `json:"inline"`
@@ -92,7 +95,8 @@ type Crossover struct {
 	Up       int     `json:"up_to"`  // the largest size at which both were measured
 	Gain     float64 `json:"gain"`   // how much faster the chunk is at the largest size measured for both; below 1 it is slower
 
-	// What follows takes for equal what differs by less than Band. Sizes are in bytes; 0: there is none.
+	// What follows takes for equal what differs by less than Band. Sizes are in bytes; 0: there is
+	// none.
 	Least     int     `json:"least"`      // the smallest size at which both were measured
 	InlineTo  int     `json:"inline_to"`  // the largest up to which inline is faster
 	EitherTo  int     `json:"either_to"`  // the largest, above InlineTo, up to which either will do
@@ -100,9 +104,9 @@ type Crossover struct {
 	Within    float64 `json:"within"`     // by how many times one is faster at most where either will do; at least Band
 	Except    []int   `json:"except"`     // sizes at which the other one was faster nevertheless
 
-	// SizeRange is where Size lies with a certainty of 95 %: Least stands for that or less, and Up for
-	// that or more. Unsure is set if the rounds do not tell up to one step from a size to the next
-	// which way is faster up to where, or if they are too few.
+	// SizeRange is where Size lies with a certainty of 95 %: Least stands for that or less, and Up
+	// for that or more. Unsure is set if the rounds do not tell up to one step from a size to the
+	// next which way is faster up to where, or if they are too few.
 	SizeRange Range `json:"size_range"`
 	Unsure    bool  `json:"unsure"`
 
@@ -121,15 +125,16 @@ type Range struct {
 	High int `json:"high"`
 }
 
-// Recommendation is what to set on a path like the one measured, in bytes; 0 is what the run does not tell.
+// Recommendation is what to set on a path like the one measured, in bytes; 0 is what the run does
+// not tell.
 type Recommendation struct {
 	Path       Path `json:"path"`
 	InlineSend int  `json:"inline_send"` // rpcrdma.Config.InlineSend of the client, InlineRecv of the server
 	InlineRecv int  `json:"inline_recv"` // and the other way round
 	MinChunk   int  `json:"min_chunk"`   // rpcrdma.Config.MinChunk of both, if both inline sizes are known; there is no need for ChunkFrom
 
-	// SendRange and RecvRange are where InlineSend and InlineRecv lie with a certainty of 95 %, also
-	// if that is too wide to recommend anything.
+	// SendRange and RecvRange are where InlineSend and InlineRecv lie with a certainty of 95 %,
+	// also if that is too wide to recommend anything.
 	SendRange Range `json:"inline_send_range"`
 	RecvRange Range `json:"inline_recv_range"`
 	// Unsure are the directions, "calls" and "replies", that were measured, of which it cannot be

@@ -25,8 +25,8 @@ func of(size int, calls int64, us, yardstick, others float64) Measurement {
 	return m
 }
 
-// TestJudged: rounds are judged beside those with the same yardstick, which are of the same size, and
-// over a wire or not; those that are not disturbed are counted.
+// TestJudged: rounds are judged beside those with the same yardstick, which are of the same size,
+// and over a wire or not; those that are not disturbed are counted.
 func TestJudged(t *testing.T) {
 	local := of(1024, 1, 1, 1000, 0)
 	local.Path = Loopback

@@ -16,9 +16,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// Run measures. The result has everything but the crossovers and the recommendation (Conclude). It is there whenever something has been
-// measured, beside an error that says what has not: that points have failed, that ctx has ended, or a
-// *LostError. A *MemoryError says that there is too little memory for all points.
+// Run measures. The result has everything but the crossovers and the recommendation (Conclude). It
+// is there whenever something has been measured, beside an error that says what has not: that
+// points have failed, that ctx has ended, or a *LostError. A *MemoryError says that there is too
+// little memory for all points.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {

@@ -34,8 +34,9 @@ func options(t *testing.T, points ...Point) Options {
 	}
 }
 
-// TestRun measures every way over every path, small and large payloads, with one call and several, on one connection and several. That the calls have gone the
-// way that they were to is what Run checks.
+// TestRun measures every way over every path, small and large payloads, with one call and several,
+// on one connection and several. That the calls have gone the way that they were to is what Run
+// checks.
 func TestRun(t *testing.T) {
 	paths := usualPaths()
 	if runtime.GOOS == "linux" {
@@ -223,7 +224,8 @@ func TestRunInterrupted(t *testing.T) {
 	}
 }
 
-// TestRunInterruptedWithin: an interrupt in the middle of a point ends that, too, whatever time it has.
+// TestRunInterruptedWithin: an interrupt in the middle of a point ends that, too, whatever time it
+// has.
 func TestRunInterruptedWithin(t *testing.T) {
 	serving, end := context.WithCancel(t.Context())
 	addr, served := serve(t, serving)

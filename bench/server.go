@@ -17,7 +17,8 @@ import (
 
 // ServerOptions configures a server.
 type ServerOptions struct {
-	// Listen is where it listens for RPC over TCP, "host:port". The next four ports are for the other transports; with port 0 it takes any.
+	// Listen is where it listens for RPC over TCP, "host:port". The next four ports are for the
+	// other transports; with port 0 it takes any.
 	Listen  string
 	Sockets host.Sockets
 	// RoCE has it listen over RoCE, too, at the addresses of Listen.
@@ -32,8 +33,8 @@ type ServerOptions struct {
 // rawConns bounds the connections over raw TCP; others wait.
 const rawConns = 64
 
-// Serve serves until ctx ends. It calls ready with its address when it listens. It measures nobody's rights: whoever reaches it can use
-// the memory and the CPU that it may use.
+// Serve serves until ctx ends. It calls ready with its address when it listens. It measures
+// nobody's rights: whoever reaches it can use the memory and the CPU that it may use.
 func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error {
 	o.Memory = cmp.Or(o.Memory, defaultMemory)
 	if o.Logger == nil {

@@ -15,10 +15,10 @@ type measure func(ctx context.Context, p Point, share time.Duration) (Measuremen
 // sweep has the points of a grid measured in rounds, until a time, and adds what came of it to r in
 // the order of the grid.
 //
-// The first pass is in the order of inOrder, so that points without a round, if time runs out, still
-// leave the grid covered. The others are in random order, so that what changes with time is not
-// taken for a difference of points. A round that was disturbed is taken again in a later pass, which
-// shortens the rest.
+// The first pass is in the order of inOrder, so that points without a round, if time runs out,
+// still leave the grid covered. The others are in random order, so that what changes with time is
+// not taken for a difference of points. A round that was disturbed is taken again in a later pass,
+// which shortens the rest.
 //
 // A point that fails is left out; the error tells, and wraps that of ctx if it has ended. A
 // *LostError of a round is the last.

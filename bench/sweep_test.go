@@ -110,7 +110,8 @@ func TestSweepTime(t *testing.T) {
 	}
 }
 
-// TestSweepFails: points that fail are left out, and the others are measured; a server that is lost, and an interrupt, end it.
+// TestSweepFails: points that fail are left out, and the others are measured; a server that is
+// lost, and an interrupt, end it.
 func TestSweepFails(t *testing.T) {
 	broken := errors.New("broken")
 	ctx, cancel := context.WithCancel(t.Context())

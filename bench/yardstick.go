@@ -23,7 +23,8 @@ func (y yardsticks) figures() []Figure {
 	return all
 }
 
-// copyRate returns how many bytes a second a copy of size bytes of payload moves, tried for about d.
+// copyRate returns how many bytes a second a copy of size bytes of payload moves, tried for about
+// d.
 func (r *runner) copyRate(size int, d time.Duration) float64 {
 	const turn = 64 << 10 // bytes, so that reading the clock does not count
 	from, to := r.payload[:size], r.copied[:size]

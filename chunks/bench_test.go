@@ -87,7 +87,8 @@ func BenchmarkReadChunks(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteChunk fills a chunk that is offered, as a server does, and checks what is returned of it, as its client does.
+// BenchmarkWriteChunk fills a chunk that is offered, as a server does, and checks what is returned
+// of it, as its client does.
 func BenchmarkWriteChunk(b *testing.B) {
 	for _, bb := range []struct {
 		name    string

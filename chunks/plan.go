@@ -51,12 +51,13 @@ const NoReadChunks = math.MaxInt
 // not fit inline gets write chunks for its results, and a reply chunk for the rest when
 // that may not fit either. maxReply is the largest length of the reply without results.
 //
-// Bulk data from Limits.ChunkFrom on goes by read chunk all the same, unless the headers cannot hold the segments, or the peer cannot
-// read; and so do all results by write chunk if one of them has that length.
+// Bulk data from Limits.ChunkFrom on goes by read chunk all the same, unless the headers cannot
+// hold the segments, or the peer cannot read; and so do all results by write chunk if one of them
+// has that length.
 //
-// It fails with ErrHeader when the header of the call or of its reply, which returns the
-// chunks for results, cannot hold the segments, and with ErrNoReads when a call that the peer cannot read
-// does not fit inline.
+// It fails with ErrHeader when the header of the call or of its reply, which returns the chunks for
+// results, cannot hold the segments, and with ErrNoReads when a call that the peer cannot read does
+// not fit inline.
 func PlanCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallPlan, error) {
 	p, err := planCall(m, results, maxReply, lim)
 	if err != nil && lim.ChunkFrom > 0 {
@@ -106,17 +107,18 @@ type ReplyPlan struct {
 	// ReadChunkFrom is the length from which on bulk data goes by read chunk; none does when it is
 	// NoReadChunks.
 	ReadChunkFrom int
-	// Long says that the rest of the reply does not go inline (RDMA_NOMSG): it goes by reply chunk where it fits in that, and else is a
-	// position-zero read chunk.
+	// Long says that the rest of the reply does not go inline (RDMA_NOMSG): it goes by reply chunk
+	// where it fits in that, and else is a position-zero read chunk.
 	Long bool
 }
 
 // PlanReply lays a reply out whose reader can fetch what does not fit inline (draft sections 3.8,
-// 5.1, 5.2): bulk data by read chunk, and if the rest is still too long, that by reply chunk, or by read chunk, too. The items marked in without go
-// by write chunk; header is the length of the header with their chunks and the reply chunk, of room bytes, and without a read list.
+// 5.1, 5.2): bulk data by read chunk, and if the rest is still too long, that by reply chunk, or by
+// read chunk, too. The items marked in without go by write chunk; header is the length of the
+// header with their chunks and the reply chunk, of room bytes, and without a read list.
 //
-// It fails with ErrHeader when the header cannot hold the segments, and with ErrNoReads when the peer cannot
-// read.
+// It fails with ErrHeader when the header cannot hold the segments, and with ErrNoReads when the
+// peer cannot read.
 func PlanReply(m *xdr.Message, without []bool, header int, room uint64, lim Limits) (ReplyPlan, error) {
 	var p ReplyPlan
 	var err error
@@ -126,8 +128,9 @@ func PlanReply(m *xdr.Message, without []bool, header int, room uint64, lim Limi
 	return p, err
 }
 
-// reads lays out the items of a message that are not marked in without, and the message itself, beside a header of that
-// many bytes with n segments and no read list, and with a place of room bytes for the message.
+// reads lays out the items of a message that are not marked in without, and the message itself,
+// beside a header of that many bytes with n segments and no read list, and with a place of room
+// bytes for the message.
 func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int, room uint64) (from int, long bool, err error) {
 	fits := func(reads, rest int) bool {
 		return header+readEntryLen*reads+rest <= lim.InlineSend && n+reads <= MaxSegments

@@ -314,7 +314,8 @@ func (b *built) check(lim Limits) error {
 	return nil
 }
 
-// TestPlanCallChunkFrom: what fits inline and is to go by chunk does. A read segment takes 24 bytes, a write chunk of one segment 24, too.
+// TestPlanCallChunkFrom: what fits inline and is to go by chunk does. A read segment takes 24
+// bytes, a write chunk of one segment 24, too.
 func TestPlanCallChunkFrom(t *testing.T) {
 	const none = NoReadChunks
 	from := limits

@@ -15,12 +15,12 @@ type ReadChunk struct {
 	Segments []ReadSegment
 }
 
-// ReadChunks sorts the read list by position and appends its chunks to dst, after
-// these checks: positions are multiples of four, as XDR items begin nowhere else
-// (RFC 4506 section 3), and below 2 GiB; the
-// chunks do not overlap in the stream, and their lengths sum up to limit at most (or the error wraps xdr.ErrLimit).
-// A chunk of no bytes is dropped: it inserts nothing. Round-up that comes as a chunk of its own, which senders should avoid (draft section 3.7),
-// is taken for the end of the chunk that it belongs to.
+// ReadChunks sorts the read list by position and appends its chunks to dst, after these checks:
+// positions are multiples of four, as XDR items begin nowhere else (RFC 4506 section 3), and below
+// 2 GiB; the chunks do not overlap in the stream, and their lengths sum up to limit at most (or the
+// error wraps xdr.ErrLimit). A chunk of no bytes is dropped: it inserts nothing. Round-up that
+// comes as a chunk of its own, which senders should avoid (draft section 3.7), is taken for the end
+// of the chunk that it belongs to.
 //
 // The chunk at position zero, the message itself of an RDMA_NOMSG, is not part of the stream
 // that the positions of the others count.

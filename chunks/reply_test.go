@@ -182,8 +182,8 @@ func checkReply(m *xdr.Message, without []bool, header int, room uint64, p Reply
 	return nil
 }
 
-// Whatever the reply and the limits, a reply laid out by its plan has room, and the receiver puts the same
-// message together.
+// Whatever the reply and the limits, a reply laid out by its plan has room, and the receiver puts
+// the same message together.
 func TestPlanReplyProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lim := Limits{

@@ -44,9 +44,11 @@ func AddRoundUp(filled []Segment, offered WriteChunk, n int) {
 // and returns the bytes it says to have written. A segment may be filled in part only
 // if those behind it are empty.
 //
-// With roundUp these bytes may include the XDR round-up (draft section 3.7), for which there may be no room, or which may be added to the last segment used
-// where there is some behind it: that may be longer than it was offered, by up to 3, if this makes a multiple of four of a number that is none. So
-// there may be more bytes than were offered in all. Who uses them to slice memory must see to that.
+// With roundUp these bytes may include the XDR round-up (draft section 3.7), for which there may be
+// no room, or which may be added to the last segment used where there is some behind it: that may
+// be longer than it was offered, by up to 3, if this makes a multiple of four of a number that is
+// none. So there may be more bytes than were offered in all. Who uses them to slice memory must see
+// to that.
 func WrittenLen(offered, returned WriteChunk, roundUp bool) (int, error) {
 	if len(returned) != len(offered) {
 		return 0, fmt.Errorf("%w: %d segments returned of a chunk of %d", ErrMalformed, len(returned), len(offered))

@@ -145,7 +145,8 @@ func denied(err error) bool {
 
 func malformed(err error) bool { return errors.Is(err, oncrpc.ErrMalformedReply) }
 
-// TestNoProgram: servers without it are the rule. Everything is as it was at the beginning, and other calls work.
+// TestNoProgram: servers without it are the rule. Everything is as it was at the beginning, and
+// other calls work.
 func TestNoProgram(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		for _, tt := range []struct {
@@ -191,7 +192,8 @@ func (c *client) request(args oncrpc.Marshaler) (reply Reply, err error) {
 	return reply, err
 }
 
-// TestRequests: a server can live with all that a client may ask for, and sends nothing longer than that, and all that is not.
+// TestRequests: a server can live with all that a client may ask for, and sends nothing longer than
+// that, and all that is not.
 func TestRequests(t *testing.T) {
 	const most = math.MaxUint32
 	for _, tt := range []struct {
@@ -240,7 +242,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestLogged: each agreement is a line of the log, at level debug, with what is in force at the server then. What is refused is none.
+// TestLogged: each agreement is a line of the log, at level debug, with what is in force at the
+// server then. What is refused is none.
 func TestLogged(t *testing.T) {
 	var log bytes.Buffer
 	program := New(Config{MaxCall: 8192, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
@@ -258,7 +261,8 @@ func TestLogged(t *testing.T) {
 	}
 }
 
-// TestRequestReadsNone: a client that has no Reads to offer cannot have arguments read. The server says so, and lives.
+// TestRequestReadsNone: a client that has no Reads to offer cannot have arguments read. The server
+// says so, and lives.
 func TestRequestReadsNone(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		r := newRig(t, p, setup{programs: []oncrpc.Program{New(Config{})}})

@@ -22,8 +22,9 @@ func (r *rig) serveBack(c *client, programs ...oncrpc.Program) *client {
 	return &client{Conn: r.peer(c), t: r.t}
 }
 
-// TestConfigureCrossing: the server configures the connection, too, and its answer is on its way when the client's call comes. What the client said in that
-// holds for replies, whatever calls it takes.
+// TestConfigureCrossing: the server configures the connection, too, and its answer is on its way
+// when the client's call comes. What the client said in that holds for replies, whatever calls it
+// takes.
 func TestConfigureCrossing(t *testing.T) {
 	for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(dialect.String(), func(t *testing.T) {
@@ -56,8 +57,9 @@ func TestConfigureCrossing(t *testing.T) {
 	}
 }
 
-// TestConfigureBothEnds: either end configures the connection again and again, to all sizes, while there are calls of all sizes both ways. No call fails, and no
-// message is longer than what the other end has named for its kind, also where the server has little memory to receive into.
+// TestConfigureBothEnds: either end configures the connection again and again, to all sizes, while
+// there are calls of all sizes both ways. No call fails, and no message is longer than what the
+// other end has named for its kind, also where the server has little memory to receive into.
 func TestConfigureBothEnds(t *testing.T) {
 	const callers, rounds = 8, 8
 	for _, memory := range []int64{0, 64 << 10} {

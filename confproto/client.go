@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// ErrUnavailable: the server has no CONF_RDMA under that number, or not in version 1. It is an *oncrpc.AcceptError, too.
+// ErrUnavailable: the server has no CONF_RDMA under that number, or not in version 1. It is an
+// *oncrpc.AcceptError, too.
 var ErrUnavailable = errors.New("the server does not offer CONF_RDMA")
 
 // Options are what a client asks for. The zero value is usable.
@@ -24,17 +25,20 @@ type Options struct {
 	Flavor oncrpc.ClientFlavor
 }
 
-// Configure calls CONF_RDMA and puts the answer into force on conn: what the server answers is observed, be it smaller or larger than
-// what was asked for, as far as this side can. It returns the answer as it came; conn.Settings says what was made of it.
+// Configure calls CONF_RDMA and puts the answer into force on conn: what the server answers is
+// observed, be it smaller or larger than what was asked for, as far as this side can. It returns
+// the answer as it came; conn.Settings says what was made of it.
 //
-// It should be the first call of a connection, which begins with one credit: others then wait until it is answered. Later it
-// works, too, beside other calls, with a call of the null procedure before it; but shorter receives may be posted already, so
-// that less can be asked for. There should be one Configure at a time.
+// It should be the first call of a connection, which begins with one credit: others then wait until
+// it is answered. Later it works, too, beside other calls, with a call of the null procedure before
+// it; but shorter receives may be posted already, so that less can be asked for. There should be
+// one Configure at a time.
 //
-// A value of o that is out of range is a *oncrpc.ConfigError, and nothing is sent.
-// An error that wraps ErrUnavailable says that the server does not have the program; one that wraps an *oncrpc.AuthError, that it wants
-// a better credential. They, and all other errors, leave the connection as it was. When ctx ends before the answer is here, or it
-// cannot be decoded, the server may have agreed all the same: replies as long as it was told are received.
+// A value of o that is out of range is a *oncrpc.ConfigError, and nothing is sent. An error that
+// wraps ErrUnavailable says that the server does not have the program; one that wraps an
+// *oncrpc.AuthError, that it wants a better credential. They, and all other errors, leave the
+// connection as it was. When ctx ends before the answer is here, or it cannot be decoded, the
+// server may have agreed all the same: replies as long as it was told are received.
 func Configure(ctx context.Context, conn *rpcrdma.Conn, o Options) (Reply, error) {
 	maxCall, err := configured("Options", "MaxCall", o.MaxCall)
 	if err != nil {
@@ -55,8 +59,9 @@ func Configure(ctx context.Context, conn *rpcrdma.Conn, o Options) (Reply, error
 	var reply Reply
 	client := oncrpc.NewClient(conn, cmp.Or(o.Program, Program), Version, o.Flavor)
 	if grant, _, _ := conn.Credits(); grant > 1 {
-		// The one receive that may be short is used up by the next message. With other calls under way that need not be the answer: it
-		// can be a reply that is as long as the server is told now.
+		// The one receive that may be short is used up by the next message. With other calls under
+		// way that need not be the answer: it can be a reply that is as long as the server is told
+		// now.
 		err = client.Call(ctx, 0, nil, nil)
 	}
 	if err == nil {

@@ -86,7 +86,8 @@ func TestConfigureReads(t *testing.T) {
 	})
 }
 
-// TestConfigureAlign: the server's alignment reaches the client, in the dialect that has it, and data is aligned from then on.
+// TestConfigureAlign: the server's alignment reaches the client, in the dialect that has it, and
+// data is aligned from then on.
 func TestConfigureAlign(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		for _, tt := range []struct {
@@ -114,7 +115,8 @@ func TestConfigureAlign(t *testing.T) {
 	})
 }
 
-// TestConfigureTwice: the values of the second time are in force; what was agreed on before is not taken back.
+// TestConfigureTwice: the values of the second time are in force; what was agreed on before is not
+// taken back.
 func TestConfigureTwice(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		r := newRig(t, p, setup{server: rpcrdma.Config{NoPrivateData: true, Credits: 1}, programs: []oncrpc.Program{New(Config{})}})
@@ -134,8 +136,9 @@ func TestConfigureTwice(t *testing.T) {
 	})
 }
 
-// TestConfigureBusy: a connection over which the peer may send many calls already can agree on longer ones, since receives take their
-// memory when messages come. (That receives with memory cannot grow is in rpcrdma's TestExpectInHandler.)
+// TestConfigureBusy: a connection over which the peer may send many calls already can agree on
+// longer ones, since receives take their memory when messages come. (That receives with memory
+// cannot grow is in rpcrdma's TestExpectInHandler.)
 func TestConfigureBusy(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		r := newRig(t, p, setup{server: rpcrdma.Config{NoPrivateData: true}, programs: []oncrpc.Program{New(Config{})}})
@@ -149,7 +152,8 @@ func TestConfigureBusy(t *testing.T) {
 	})
 }
 
-// TestConfigureConcurrent: calls of all sizes go on while the connection is configured, and none of them fails.
+// TestConfigureConcurrent: calls of all sizes go on while the connection is configured, and none of
+// them fails.
 func TestConfigureConcurrent(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		onProviders(t, func(t *testing.T, p provider) {
@@ -196,7 +200,8 @@ func TestConfigureConcurrent(t *testing.T) {
 	}
 }
 
-// slowly has CONF_RDMA of a program tell when it has begun, or has done everything but answer, and then wait until goOn is closed.
+// slowly has CONF_RDMA of a program tell when it has begun, or has done everything but answer, and
+// then wait until goOn is closed.
 func slowly(p oncrpc.Program, before bool) (slow oncrpc.Program, entered <-chan struct{}, goOn chan<- struct{}) {
 	begun, end := make(chan struct{}), make(chan struct{})
 	pause := func() {
@@ -215,7 +220,8 @@ func slowly(p oncrpc.Program, before bool) (slow oncrpc.Program, entered <-chan 
 	return p, begun, end
 }
 
-// TestConfigureOvertaken: the server has agreed, and the long reply to another call overtakes the answer. There are receives for it.
+// TestConfigureOvertaken: the server has agreed, and the long reply to another call overtakes the
+// answer. There are receives for it.
 func TestConfigureOvertaken(t *testing.T) {
 	onPosted(t, func(t *testing.T, p provider) {
 		slow, agreed, goOn := slowly(New(Config{}), false)
@@ -245,7 +251,8 @@ func TestConfigureOvertaken(t *testing.T) {
 	})
 }
 
-// TestConfigureCancelled: a call that is given up changes nothing here, and the connection works on, whatever the server has done.
+// TestConfigureCancelled: a call that is given up changes nothing here, and the connection works
+// on, whatever the server has done.
 func TestConfigureCancelled(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		slow, entered, goOn := slowly(New(Config{}), true)
@@ -278,8 +285,8 @@ func TestConfigureCancelled(t *testing.T) {
 	})
 }
 
-// TestConfigureFirst: before the answer there is nothing on the connection but the one call, of 1024 bytes at the most, whatever else there is to send
-// (draft section 6.1).
+// TestConfigureFirst: before the answer there is nothing on the connection but the one call, of
+// 1024 bytes at the most, whatever else there is to send (draft section 6.1).
 func TestConfigureFirst(t *testing.T) {
 	for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(dialect.String(), func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Request is config_rdma_req: the arguments of CONF_RDMA (draft section 6.2). Sizes are in bytes and count the whole Send, the
-// header of RPC-over-RDMA included.
+// Request is config_rdma_req: the arguments of CONF_RDMA (draft section 6.2). Sizes are in bytes
+// and count the whole Send, the header of RPC-over-RDMA included.
 type Request struct {
 	MaxCallSendSize  uint32 // the largest call that the client would send inline
 	MaxReplySendSize uint32 // the largest reply that the client takes inline

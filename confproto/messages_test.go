@@ -17,7 +17,8 @@ type message interface {
 	UnmarshalXDR(*xdr.Decoder)
 }
 
-// goldens are messages and their bytes, written down from the description of the protocol (draft section 6.2).
+// goldens are messages and their bytes, written down from the description of the protocol (draft
+// section 6.2).
 var goldens = []struct {
 	name  string
 	in    message

@@ -26,7 +26,8 @@ const patience = 20 * time.Second
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// provider makes a listener and a dialer of it. Reads are those that the peer may have under way at that end; -1 is none.
+// provider makes a listener and a dialer of it. Reads are those that the peer may have under way at
+// that end; -1 is none.
 type provider struct {
 	name   string
 	posted bool // receives have their memory when they are posted
@@ -67,7 +68,8 @@ func onPosted(t *testing.T, test func(t *testing.T, p provider)) {
 	}
 }
 
-// testProgram returns as many bytes as it is told, whatever else it gets; nothing of it may travel on its own.
+// testProgram returns as many bytes as it is told, whatever else it gets; nothing of it may travel
+// on its own.
 const testProgram = 400_000
 
 type testArgs struct {
@@ -92,7 +94,8 @@ type testReply struct{ data []byte }
 
 func (r *testReply) UnmarshalXDR(d *xdr.Decoder) { r.data = bytes.Clone(d.Opaque(1 << 20)) }
 
-// Bytes of a call and of its reply beside the data: header of RPC-over-RDMA without chunks, header of RPC with AUTH_NONE, words.
+// Bytes of a call and of its reply beside the data: header of RPC-over-RDMA without chunks, header
+// of RPC with AUTH_NONE, words.
 const (
 	callRoom  = 28 + 40 + 8
 	replyRoom = 28 + 24 + 4

@@ -14,21 +14,24 @@ import (
 
 // Config configures the program. The zero value is usable.
 type Config struct {
-	// Program is the number that it is served under; 0 means Program. For clients of RFC 5666, serve it as ProgramRFC5666, too.
+	// Program is the number that it is served under; 0 means Program. For clients of RFC 5666,
+	// serve it as ProgramRFC5666, too.
 	Program uint32
-	// MaxCall is the largest call in bytes, header included, to agree to receive inline, from MinSize to MaxSize; 0 means DefaultSize.
-	// What is in force on a connection already is not taken back, so it matters where it is larger than that. How
-	// long inline replies may be is for the client to say, up to MaxSize.
+	// MaxCall is the largest call in bytes, header included, to agree to receive inline, from
+	// MinSize to MaxSize; 0 means DefaultSize. What is in force on a connection already is not
+	// taken back, so it matters where it is larger than that. How long inline replies may be is for
+	// the client to say, up to MaxSize.
 	MaxCall int
 	// Flavors are the flavours of credentials of which a call must have one; others are denied with
 	// AUTH_TOOWEAK. Nil means any. AUTH_NONE and AUTH_SYS prove nothing.
 	Flavors []oncrpc.AuthFlavor
 	// Service, unless 0, is the least service of RPCSEC_GSS that a call must come with: gss.None
-	// admits all callers who prove who they are, and gss.Integrity those alone whose sizes nobody can
-	// have changed on the way. Others are denied with AUTH_TOOWEAK. The server needs a flavour of
-	// package gss among oncrpc.ServerConfig.Flavors, or nobody can configure anything.
+	// admits all callers who prove who they are, and gss.Integrity those alone whose sizes nobody
+	// can have changed on the way. Others are denied with AUTH_TOOWEAK. The server needs a flavour
+	// of package gss among oncrpc.ServerConfig.Flavors, or nobody can configure anything.
 	Service gss.Service
-	// Clients are the networks of those who may call; others are denied with AUTH_TOOWEAK, too. Empty means everybody.
+	// Clients are the networks of those who may call; others are denied with AUTH_TOOWEAK, too.
+	// Empty means everybody.
 	Clients []netip.Prefix
 	// Logger takes what is agreed on, at level debug; nil means slog.Default().
 	Logger *slog.Logger
@@ -83,8 +86,8 @@ func (s *server) configure(ctx context.Context, c *oncrpc.Call) error {
 	if err := c.Args.Finish(); err != nil {
 		return err
 	}
-	// The client goes by what is in force until it has the answer. So calls as long as until now stay possible, and receives for longer
-	// ones are there before it can know of them.
+	// The client goes by what is in force until it has the answer. So calls as long as until now
+	// stay possible, and receives for longer ones are there before it can know of them.
 	recv := min(conn.EnlargeReceives(min(sizeOf(req.MaxCallSendSize), s.maxCall)), s.maxCall)
 	conn.UpdateSettings(func(is *rpcrdma.Settings) {
 		is.MaxCallRecv = max(is.MaxCallRecv, recv)

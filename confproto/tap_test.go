@@ -32,8 +32,9 @@ func (s *sent) conf() bool {
 	return s.kind == call && word(s.body, 3) == Program && word(s.body, 5) == ProcConfigure
 }
 
-// tap sees what the two ends of one connection post, and what they say in CONF_RDMA. It fails the test when a message is longer than the
-// other end has said that it takes. The provider's abilities stay.
+// tap sees what the two ends of one connection post, and what they say in CONF_RDMA. It fails the
+// test when a message is longer than the other end has said that it takes. The provider's abilities
+// stay.
 type tap struct {
 	t      *testing.T
 	posted bool // receives are

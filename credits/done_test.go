@@ -38,7 +38,8 @@ func open(t *testing.T, grant uint32) *Window {
 	return w
 }
 
-// A call whose reply has a read list keeps its credit, and then its DONE has it, until the reply to a later call.
+// A call whose reply has a read list keeps its credit, and then its DONE has it, until the reply to
+// a later call.
 func TestWindowDone(t *testing.T) {
 	w := open(t, 3)
 	a, b := acquire(t, w), acquire(t, w)
@@ -64,8 +65,8 @@ func TestWindowDone(t *testing.T) {
 	wantNoCredit(t, w)
 }
 
-// The reply of a call that had its credit before the DONE was sent shows nothing, as it may have been sent before,
-// whenever that was.
+// The reply of a call that had its credit before the DONE was sent shows nothing, as it may have
+// been sent before, whenever that was.
 func TestWindowDoneBehindCredit(t *testing.T) {
 	w := open(t, 4)
 	a, b := acquire(t, w), acquire(t, w)
@@ -101,8 +102,8 @@ func TestWindowDonesInOrder(t *testing.T) {
 	wantUnderWay(t, w, 0, 0)
 }
 
-// With no call under way one may be made, whatever was granted and however many DONEs are (draft section 3.3); with one under
-// way, the grant counts.
+// With no call under way one may be made, whatever was granted and however many DONEs are (draft
+// section 3.3); with one under way, the grant counts.
 func TestWindowNothingUnderWay(t *testing.T) {
 	for _, grant := range []uint32{0, 1, 2} {
 		w := open(t, 2)

@@ -3,8 +3,8 @@ package credits
 // Granter keeps a server's account of one connection. It is not safe for concurrent use:
 // the connection guards it together with its receives.
 //
-// Replies must leave in the order of the calls of Reply. A client goes by the grant that it got last; were
-// that not the one given last, it might find no receive, or no credit.
+// Replies must leave in the order of the calls of Reply. A client goes by the grant that it got
+// last; were that not the one given last, it might find no receive, or no credit.
 type Granter struct {
 	max    int
 	posted int // receives that calls and DONEs will use up
@@ -18,7 +18,8 @@ type Granter struct {
 	}
 }
 
-// NewGranter returns an account that grants max credits at most, which is positive; a few more where Reply says so.
+// NewGranter returns an account that grants max credits at most, which is positive; a few more
+// where Reply says so.
 func NewGranter(max int) Granter { return Granter{max: max} }
 
 // Start returns the receives to post before the first call may arrive: one (draft section 6.1).
@@ -64,21 +65,23 @@ type ReplyTerms struct {
 	Withheld  bool   // another reply of the connection is held back until DONEs come, and will bring a new grant
 }
 
-// Reply notes that a call is about to be answered. It returns the credits to grant and the receives to
-// post before the reply is sent: in the steady state one, for the call that follows; two for a reply that a
-// DONE answers.
+// Reply notes that a call is about to be answered. It returns the credits to grant and the receives
+// to post before the reply is sent: in the steady state one, for the call that follows; two for a
+// reply that a DONE answers.
 //
-// The grant is never zero (draft section 3.3), unless the grant of a withheld reply is certain to follow (section
-// 11). If no call is left to be answered, it is one more than the DONEs that the client may still count as requests:
-// nothing tells it that they have been taken until it has made another call. That goes above what was requested, allowed
-// and set as the most, but to no more than that plus 2.
+// The grant is never zero (draft section 3.3), unless the grant of a withheld reply is certain to
+// follow (section 11). If no call is left to be answered, it is one more than the DONEs that the
+// client may still count as requests: nothing tells it that they have been taken until it has made
+// another call. That goes above what was requested, allowed and set as the most, but to no more
+// than that plus 2.
 func (g *Granter) Reply(a ReplyTerms) (grant uint32, post int) {
 	l := &g.last
 	g.active--
 	l.must = 0
 	if a.Owes {
-		// The client goes by an earlier grant until it has this one, and may use up with calls all receives that are
-		// posted for that. The one for the DONE comes on top of them, however far the grant is lowered.
+		// The client goes by an earlier grant until it has this one, and may use up with calls all
+		// receives that are posted for that. The one for the DONE comes on top of them, however far
+		// the grant is lowered.
 		g.owed++
 		l.must = 1
 	}
@@ -99,8 +102,9 @@ func (g *Granter) Reply(a ReplyTerms) (grant uint32, post int) {
 // room returns the largest grant that receives have been posted for.
 func (g *Granter) room() int { return g.posted + g.active - g.owed }
 
-// NotPosted notes that n of the receives that Reply asked for could not be posted, and returns the grant that is left.
-// Zero says that too few are: the connection must end, as a message would find no receive, or the client no credit.
+// NotPosted notes that n of the receives that Reply asked for could not be posted, and returns the
+// grant that is left. Zero says that too few are: the connection must end, as a message would find
+// no receive, or the client no credit.
 func (g *Granter) NotPosted(n int) (grant uint32) {
 	l := &g.last
 	g.posted -= n
@@ -111,5 +115,6 @@ func (g *Granter) NotPosted(n int) (grant uint32) {
 	return uint32(left)
 }
 
-// State returns the receives posted for calls and DONEs, the calls not answered, and the DONEs to come.
+// State returns the receives posted for calls and DONEs, the calls not answered, and the DONEs to
+// come.
 func (g *Granter) State() (posted, active, owed int) { return g.posted, g.active, g.owed }

@@ -36,8 +36,8 @@ type Credit struct {
 	// InUse is the credits in use when it was got, this one included.
 	InUse  int
 	Waited bool // it was not to be had at once
-	// number orders calls by when they got their credit. A call is sent after that, so one with a number
-	// above begun of a DONE was sent behind the DONE; of others nothing is known.
+	// number orders calls by when they got their credit. A call is sent after that, so one with a
+	// number above begun of a DONE was sent behind the DONE; of others nothing is known.
 	number uint64
 }
 
@@ -132,8 +132,8 @@ func (w *Window) NoteGrant(c Credit, grant uint32) {
 	w.wake()
 }
 
-// grant takes over the grant in the reply to a call. The server takes messages in the order in which they were sent, so it
-// has taken the DONEs that went before that call.
+// grant takes over the grant in the reply to a call. The server takes messages in the order in
+// which they were sent, so it has taken the DONEs that went before that call.
 func (w *Window) grant(c Credit, n uint32) {
 	w.limit = int(min(n, uint32(w.max)))
 	taken := 0

@@ -20,7 +20,8 @@ type packages map[string]*tests
 // suiteTest is the name of the tests that run a suite of another package, whose cases theirs are.
 const suiteTest = "TestConformance"
 
-// find returns the package that name stands for: its path, or as much of the end of it as no other has.
+// find returns the package that name stands for: its path, or as much of the end of it as no other
+// has.
 func (p packages) find(name string) (*tests, error) {
 	if have, ok := p[name]; ok {
 		return have, nil
@@ -50,7 +51,8 @@ func (p packages) check(pkg, test, name string) error {
 	if !ok {
 		return fmt.Errorf("package %s has no %s", pkg, test)
 	}
-	// A test that runs its cases in several ways may have them in a function of nearly its own name.
+	// A test that runs its cases in several ways may have them in a function of nearly its own
+	// name.
 	ways := have.funcs["t"+strings.TrimPrefix(test, "T")]
 	if name == "" || hasCase(own, name) || hasCase(ways, name) || hasCase(have.shared, name) {
 		return nil
@@ -68,7 +70,8 @@ func (p packages) check(pkg, test, name string) error {
 // verb is one that puts a number or a word into a name.
 var verb = regexp.MustCompile(`%[dsv]`)
 
-// hasCase reports whether one of the strings of a test is the name of a case, or makes it with numbers or words put in.
+// hasCase reports whether one of the strings of a test is the name of a case, or makes it with
+// numbers or words put in.
 func hasCase(strs []string, name string) bool {
 	return slices.ContainsFunc(strs, func(s string) bool {
 		if s == name {
@@ -85,7 +88,8 @@ func hasCase(strs []string, name string) bool {
 	})
 }
 
-// leastFixed is how many bytes must be left of the format of a name without its verbs; others would make any name.
+// leastFixed is how many bytes must be left of the format of a name without its verbs; others would
+// make any name.
 const leastFixed = 8
 
 // isTable reports whether a package has the table of its tests outside of them.

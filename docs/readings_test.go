@@ -2,7 +2,8 @@ package docs_test
 
 import "testing"
 
-// TestReadingsNames checks that every test that readings.md names exists. There the package is in the sentence around it, so any will do.
+// TestReadingsNames checks that every test that readings.md names exists. There the package is in
+// the sentence around it, so any will do.
 func TestReadingsNames(t *testing.T) {
 	pkgs := parseTests(t)
 	named := 0

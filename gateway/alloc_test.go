@@ -12,7 +12,8 @@ import (
 
 // This test is not built with the race detector, under which sync.Pool forgets at random.
 
-// TestAllocations: in the steady state a call allocates nothing, in the client, the gateway and the server together.
+// TestAllocations: in the steady state a call allocates nothing, in the client, the gateway and the
+// server together.
 func TestAllocations(t *testing.T) {
 	g := start(t, Config{Dial: overRDMA(t, nfsServer(t), rpcrdma.Config{})}, recordmark.Config{})
 	data := pattern(1 << 20)

@@ -9,7 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// replyHeader is the longest header in bytes of a reply to a call that is not authenticated by RPCSEC_GSS.
+// replyHeader is the longest header in bytes of a reply to a call that is not authenticated by
+// RPCSEC_GSS.
 const replyHeader = 6*4 + oncrpc.MaxAuthBody
 
 // longestPath is the room in bytes for the path of READLINK: one more than Linux's paths can have.
@@ -40,8 +41,8 @@ func (c *call) layOut(p []byte) {
 	c.MaxReply = c.g.cfg.MaxReply + headroom
 }
 
-// bind lays a call of NFS version 3 out by its binding (RFC 8267). d is at the arguments. It reports false, and has changed nothing, if
-// they cannot be decoded.
+// bind lays a call of NFS version 3 out by its binding (RFC 8267). d is at the arguments. It
+// reports false, and has changed nothing, if they cannot be decoded.
 func (c *call) bind(proc nfs3.Proc, p []byte, d *xdr.Decoder) bool {
 	if proc >= nfs3.Procs {
 		return true // for an error

@@ -103,7 +103,8 @@ func (c *call) giveBack() {
 }
 
 // roundTrip makes the call at the end of a route. An error of that has ended the call. It waits for
-// the connection first: a call that waits for a server has no memory that calls to another could use.
+// the connection first: a call that waits for a server has no memory that calls to another could
+// use.
 func (c *call) roundTrip(r *route) error {
 	conn, err := c.session.connection(r)
 	if err == nil {
@@ -138,8 +139,8 @@ func ended(conn oncrpc.Transport, err error) bool {
 	return conn.Err() != nil || errors.Is(err, net.ErrClosed)
 }
 
-// fail answers a call that cannot be carried, or whose reply cannot, with SYSTEM_ERR: if it were dropped, the client would send it
-// for ever.
+// fail answers a call that cannot be carried, or whose reply cannot, with SYSTEM_ERR: if it were
+// dropped, the client would send it for ever.
 func (c *call) fail(err error) {
 	level := slog.LevelDebug
 	if c.g.stats.failed.Add(1) == 1 { // lest a client fill the log

@@ -39,8 +39,8 @@ type Config struct {
 	// DialTimeout is how long one attempt to connect may take: the context of Dial ends then, and
 	// there is another. 0 means 10 s. It must not be negative.
 	DialTimeout time.Duration
-	// CallEnded, if set, is told of each call that has ended: of which procedure it was, how long it
-	// took, waiting included, and why there is no reply of the server's. It must not block.
+	// CallEnded, if set, is told of each call that has ended: of which procedure it was, how long
+	// it took, waiting included, and why there is no reply of the server's. It must not block.
 	CallEnded func(program, version, procedure uint32, took time.Duration, err error)
 	// Logger takes what goes wrong; nil means slog.Default().
 	Logger *slog.Logger

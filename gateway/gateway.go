@@ -64,8 +64,8 @@ func New(cfg Config) (*Gateway, error) {
 // there is no connection does not count.
 const lost = 3
 
-// Forward passes a call on: it is for oncrpc.ServerConfig.Forward. The calls must come over a transport that has no
-// chunks, such as recordmark; others are dropped.
+// Forward passes a call on: it is for oncrpc.ServerConfig.Forward. The calls must come over a
+// transport that has no chunks, such as recordmark; others are dropped.
 func (g *Gateway) Forward(in oncrpc.IncomingCall) {
 	d := in.Message()
 	p := d.Raw(d.Remaining())
@@ -90,7 +90,8 @@ func (g *Gateway) Forward(in oncrpc.IncomingCall) {
 	g.start(c)
 }
 
-// session returns the session of the connection that a call came on, nil when there is none any more.
+// session returns the session of the connection that a call came on, nil when there is none any
+// more.
 func (g *Gateway) session(in oncrpc.IncomingCall) *session {
 	conn := in.Conn()
 	g.mu.Lock()
@@ -123,13 +124,13 @@ func (g *Gateway) run(f func()) bool {
 	return true
 }
 
-// Drain drops the calls that wait for a server that cannot be reached, with the connections of their
-// clients, and has none wait from now on. It is for before Server.Shutdown, which would wait for
-// them. Calls that have been passed on go on.
+// Drain drops the calls that wait for a server that cannot be reached, with the connections of
+// their clients, and has none wait from now on. It is for before Server.Shutdown, which would wait
+// for them. Calls that have been passed on go on.
 func (g *Gateway) Drain() { g.drain() }
 
-// Close ends the connections of clients, and returns when those to the server have ended and no call is under way. It
-// is for after Server.Shutdown, which lets calls be answered.
+// Close ends the connections of clients, and returns when those to the server have ended and no
+// call is under way. It is for after Server.Shutdown, which lets calls be answered.
 func (g *Gateway) Close() error {
 	g.drain()
 	g.mu.Lock()

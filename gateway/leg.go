@@ -26,7 +26,8 @@ type leg struct {
 	err   error
 }
 
-// connection returns the session's connection to the end of a route, which is made if there is none.
+// connection returns the session's connection to the end of a route, which is made if there is
+// none.
 func (s *session) connection(r *route) (oncrpc.Transport, error) {
 	s.mu.Lock()
 	l := s.legs[r]
@@ -69,15 +70,17 @@ func (s *session) connect(l *leg, r *route) {
 }
 
 const (
-	// minPause and maxPause are the pauses between two attempts to connect, each twice the one before.
+	// minPause and maxPause are the pauses between two attempts to connect, each twice the one
+	// before.
 	minPause, maxPause = 250 * time.Millisecond, 5 * time.Second
 	// patience is how long a session waits for its server. It ends then, as nothing else tells of a
-	// client that has gone when as many of its calls wait as are read. One that has not comes again.
+	// client that has gone when as many of its calls wait as are read. One that has not comes
+	// again.
 	patience = 5 * time.Minute
 )
 
-// dial connects to the end of a route. While that cannot be reached, calls wait as for a server that
-// is slow. The error is that of the last attempt, or of the session's end.
+// dial connects to the end of a route. While that cannot be reached, calls wait as for a server
+// that is slow. The error is that of the last attempt, or of the session's end.
 func (s *session) dial(r *route) (oncrpc.Transport, error) {
 	began := time.Now()
 	for pause := s.g.pause; ; pause = min(2*pause, maxPause) {
@@ -108,8 +111,8 @@ func (s *session) wait(d time.Duration) {
 	}
 }
 
-// dialled counts an attempt to connect. Sessions try again and again; so of those that fail in a row
-// only the first is logged aloud, and the next that succeeds.
+// dialled counts an attempt to connect. Sessions try again and again; so of those that fail in a
+// row only the first is logged aloud, and the next that succeeds.
 func (g *Gateway) dialled(r *route, client oncrpc.Transport, err error) {
 	r.mu.Lock()
 	before := r.failed

@@ -23,8 +23,8 @@ func TestDialTimeoutDefault(t *testing.T) {
 	}
 }
 
-// TestCountLimit: a READ of more than there is room for asks the server for as much as there is, and
-// one of less for what it says.
+// TestCountLimit: a READ of more than there is room for asks the server for as much as there is,
+// and one of less for what it says.
 func TestCountLimit(t *testing.T) {
 	const room = 64 << 10
 	rec := &recorder{dial: overRDMA(t, nfsServer(t), rpcrdma.Config{})}

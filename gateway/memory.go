@@ -31,8 +31,8 @@ type buffer struct {
 	class int
 }
 
-// bufferPool keeps buffers that are not in use. That of rpcrdma is another: its memory is registered
-// with a provider, for one kind of access, and is given back to it.
+// bufferPool keeps buffers that are not in use. That of rpcrdma is another: its memory is
+// registered with a provider, for one kind of access, and is given back to it.
 type bufferPool [maxClass + 1]sync.Pool
 
 // get returns a buffer with room for n bytes.

@@ -70,12 +70,14 @@ func (s *session) end(xid uint32) {
 	delete(s.under, xid)
 }
 
-// reserve gets memory for the reply of a call; it waits for that. The error is that of the session's end.
+// reserve gets memory for the reply of a call; it waits for that. The error is that of the
+// session's end.
 func (s *session) reserve(n int64) error {
 	if n == 0 {
 		return nil
 	}
-	// First that of the connection, so that one which is at its own limit does not hold up the others.
+	// First that of the connection, so that one which is at its own limit does not hold up the
+	// others.
 	if err := s.acquire(s.memory, n); err != nil {
 		return err
 	}

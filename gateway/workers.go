@@ -5,9 +5,9 @@ import "sync/atomic"
 // maxIdle is how many workers are kept for later.
 const maxIdle = 64
 
-// workers are the goroutines that wait for replies, one for each call under way. What bounds them is
-// recordmark's Config.MaxInFlight, and the server's MaxConns. Hence no call waits for a worker, as it may in a
-// Server, whose handlers are bounded.
+// workers are the goroutines that wait for replies, one for each call under way. What bounds them
+// is recordmark's Config.MaxInFlight, and the server's MaxConns. Hence no call waits for a worker,
+// as it may in a Server, whose handlers are bounded.
 type workers struct {
 	work chan *call // to one that is idle
 	idle atomic.Int32

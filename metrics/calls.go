@@ -56,8 +56,8 @@ func (m *Metrics) MakeCall(ctx context.Context, c *oncrpc.ClientCall,
 	return err
 }
 
-// GatewayCall counts and times the calls of a gateway: its Config.CallEnded. Calls of other programs
-// than NFS and MOUNT are of "other".
+// GatewayCall counts and times the calls of a gateway: its Config.CallEnded. Calls of other
+// programs than NFS and MOUNT are of "other".
 func (m *Metrics) GatewayCall(program, version, procedure uint32, took time.Duration, err error) {
 	id := procID{program, version, procedure}
 	p := m.passed.last.Load()
@@ -135,7 +135,8 @@ func (p *procedure) count(err error) {
 	p.outcomes[o].Add(1)
 }
 
-// newCalls makes the metrics of a side, "server", "client" or "gateway". Timed says which are timed.
+// newCalls makes the metrics of a side, "server", "client" or "gateway". Timed says which are
+// timed.
 func newCalls(side, timed string) *calls {
 	labels := []string{"program", "version", "procedure"}
 	c := &calls{

@@ -1,7 +1,7 @@
-// Package metrics tells Prometheus what the layers of this module do: connections by provider and by
-// how they ended, credits, calls by program, procedure and outcome with their latencies, bytes by
-// the way that they travel, faults by reason, memory against its limits, and what is done with the
-// exports of an NFS server.
+// Package metrics tells Prometheus what the layers of this module do: connections by provider and
+// by how they ended, credits, calls by program, procedure and outcome with their latencies, bytes
+// by the way that they travel, faults by reason, memory against its limits, and what is done with
+// the exports of an NFS server.
 //
 // A program makes a [Metrics], registers it with Prometheus, and hands its parts to the layers that
 // the program uses:
@@ -21,9 +21,9 @@
 // # Names
 //
 // All names begin with rpcrdma_ and go on with the layer: iwarp, sctp, roce, rdma, tcp (RPC over
-// TCP), redial, server and client (calls), gss (RPCSEC_GSS), nfs, gateway. Sizes are in bytes, times in seconds. No label has
-// a value that a peer can choose: programs and procedures are those that the server has, and "other"
-// stands for all others; exports are those of the configuration.
+// TCP), redial, server and client (calls), gss (RPCSEC_GSS), nfs, gateway. Sizes are in bytes,
+// times in seconds. No label has a value that a peer can choose: programs and procedures are those
+// that the server has, and "other" stands for all others; exports are those of the configuration.
 //
 // Latencies are histograms with classic buckets and, where the scraper asks for them, native ones.
 // At a server a latency is that of the execution: from when the call has been received, and its

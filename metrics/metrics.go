@@ -217,8 +217,8 @@ func collectConns(ch chan<- prometheus.Metric, conns map[string]rpcrdma.ConnTota
 	}
 }
 
-// collectExports sends what is done with the exports. Procedures and errors are there once they have
-// been met.
+// collectExports sends what is done with the exports. Procedures and errors are there once they
+// have been met.
 func collectExports(ch chan<- prometheus.Metric, exports []nfsserver.ExportStats) {
 	for _, x := range exports {
 		up := 1.0

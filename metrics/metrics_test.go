@@ -152,7 +152,8 @@ func (r *rig) want(want map[string]float64) {
 	}
 }
 
-// TestMetrics has clients come and go over both transports, and reads what they did off the metrics.
+// TestMetrics has clients come and go over both transports, and reads what they did off the
+// metrics.
 func TestMetrics(t *testing.T) {
 	const size = 100_000
 	r := newRig(t)

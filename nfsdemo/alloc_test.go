@@ -11,8 +11,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestAllocations checks that READ and WRITE allocate nothing in the steady state, from the client's call
-// to the pages of the file system and back. SCTP is left out: pion/sctp allocates for each packet.
+// TestAllocations checks that READ and WRITE allocate nothing in the steady state, from the
+// client's call to the pages of the file system and back. SCTP is left out: pion/sctp allocates for
+// each packet.
 func TestAllocations(t *testing.T) {
 	for name, p := range providers {
 		if name == "sctp" {

@@ -19,7 +19,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// mount connects to an NFS server over RDMA, such as Linux's at HOST:20049, and returns the files below a path that it exports.
+// mount connects to an NFS server over RDMA, such as Linux's at HOST:20049, and returns the files
+// below a path that it exports.
 func mount(ctx context.Context, addr, path string) (*nfsfs.FS, *redial.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

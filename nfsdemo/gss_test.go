@@ -18,8 +18,8 @@ import (
 
 // TestEverywhereWithGSS: every procedure of NFS and MOUNT gives the same results as with AUTH_SYS
 // when it comes with RPCSEC_GSS, of each service, from a principal who is the same user. The export
-// takes nothing else. Of the RDMA providers one copies and one does not; to the flavour the others are
-// like them.
+// takes nothing else. Of the RDMA providers one copies and one does not; to the flavour the others
+// are like them.
 func TestEverywhereWithGSS(t *testing.T) {
 	transports := map[string]func(testing.TB, *oncrpc.Server) oncrpc.Transport{
 		"tcp": overTCP, "gateway": overGateway,

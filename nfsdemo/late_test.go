@@ -132,8 +132,8 @@ func (r *lateRig) holds(want []byte) {
 }
 
 // TestLateCopy: a call is held up on its way. The client repeats it on another connection, and is
-// answered, and so is a newer call. Then the first one arrives: its client gets the same answer, and
-// the file stays as the newer one has left it.
+// answered, and so is a newer call. Then the first one arrives: its client gets the same answer,
+// and the file stays as the newer one has left it.
 func TestLateCopy(t *testing.T) {
 	const xid = 77
 	before, newer := bytes.Repeat([]byte("old"), 340_000), bytes.Repeat([]byte("new"), 340_000)
@@ -192,8 +192,8 @@ func TestLateCopy(t *testing.T) {
 	}
 }
 
-// TestLateCopyOther: a transaction id that comes again for the same range with other data, as from a
-// client that was started anew, is another call.
+// TestLateCopyOther: a transaction id that comes again for the same range with other data, as from
+// a client that was started anew, is another call.
 func TestLateCopyOther(t *testing.T) {
 	for name, by := range carriers(t) {
 		for _, n := range []int{100, 1 << 20} {

@@ -7,8 +7,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// ServerFlavor accepts the calls of one flavour. [AcceptAuthNone], [AcceptAuthSys] and [AcceptAuthTLS]
-// return those that a Server has unless ServerConfig.Flavors says otherwise. Accept is called concurrently.
+// ServerFlavor accepts the calls of one flavour. [AcceptAuthNone], [AcceptAuthSys] and
+// [AcceptAuthTLS] return those that a Server has unless ServerConfig.Flavors says otherwise. Accept
+// is called concurrently.
 type ServerFlavor interface {
 	// Flavor returns the number of the flavour.
 	Flavor() AuthFlavor
@@ -165,8 +166,8 @@ func (acceptSys) Accept(_ context.Context, a *Acceptance) error {
 // sysIdentity is the caller of a call with AUTH_SYS.
 type sysIdentity Call
 
-// AppendKey appends the credential without its stamp, which means nothing (RFC 5531 appendix A), and
-// may be the time.
+// AppendKey appends the credential without its stamp, which means nothing (RFC 5531 appendix A),
+// and may be the time.
 func (s *sysIdentity) AppendKey(b []byte) []byte { return append(b, s.Cred.Body[4:]...) }
 
 func (s *sysIdentity) String() string { return fmt.Sprintf("uid %d, gid %d", s.sys.UID, s.sys.GID) }

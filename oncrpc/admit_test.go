@@ -16,8 +16,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// A server is asked about each connection, over either transport, and told of those that it serves. What it gave for one is
-// taken back once.
+// A server is asked about each connection, over either transport, and told of those that it serves.
+// What it gave for one is taken back once.
 func TestAdmit(t *testing.T) {
 	onCarriers(t, func(t *testing.T, over carrier) {
 		refuse := atomic.Bool{}
@@ -250,8 +250,8 @@ func TestZero(t *testing.T) {
 	new(oncrpc.Client).Call(t.Context(), 0, nil, nil)
 }
 
-// slots is a policy for calls whose first argument is the number of a slot and whose second is that of a request in it, as
-// in sessions of NFS version 4.1.
+// slots is a policy for calls whose first argument is the number of a slot and whose second is that
+// of a request in it, as in sessions of NFS version 4.1.
 type slots struct {
 	at      map[uint32]*slot
 	failed  int

@@ -14,8 +14,8 @@ const restingCalls = 64
 // maxKeptBuffer is the longest buffer in bytes of a Call that is kept for the next one.
 const maxKeptBuffer = 256 << 10
 
-// callPool keeps Calls for further calls. A goroutine that outlives its handler finds the Call ended,
-// and panics, as long as it is not used again: so each rests for a while.
+// callPool keeps Calls for further calls. A goroutine that outlives its handler finds the Call
+// ended, and panics, as long as it is not used again: so each rests for a while.
 type callPool struct {
 	pool    sync.Pool
 	next    atomic.Uint32
@@ -46,8 +46,8 @@ func (c *Call) end() {
 }
 
 // longReplies has the memory of replies whose results were put into it and are longer than a Call
-// keeps memory for. So there is as much as such replies are on their way at a time, until the garbage
-// collector finds it unused.
+// keeps memory for. So there is as much as such replies are on their way at a time, until the
+// garbage collector finds it unused.
 var longReplies = sync.Pool{New: func() any { return new(xdr.Encoder) }}
 
 // makeReply chooses the memory for a reply that c.plain is put into.

@@ -64,8 +64,8 @@ func (d Dispatcher) Admit(c ConnInfo) (release func(), err error) {
 	}, nil
 }
 
-// Dispatch executes a call. It is called on the goroutine that received the call, and returns when a
-// non-blocking handler has run, or at once.
+// Dispatch executes a call. It is called on the goroutine that received the call, and returns when
+// a non-blocking handler has run, or at once.
 func (d Dispatcher) Dispatch(in IncomingCall) { d.s.dispatch(in, d.host) }
 
 // AddListener registers a listener, which Shutdown closes first. It fails with ErrServerClosed
@@ -85,10 +85,10 @@ func (d Dispatcher) AddListener(l io.Closer) (remove func(), err error) {
 	}, nil
 }
 
-// AddConn registers a connection whose calls the server is to answer. Shutdown closes it when the calls
-// under way are answered. With drain, which begins an end that loses no replies on their way to the
-// peer and returns at once, it calls that first and waits for t.Done; Close closes it all the same. It
-// fails with ErrServerClosed after Shutdown or Close.
+// AddConn registers a connection whose calls the server is to answer. Shutdown closes it when the
+// calls under way are answered. With drain, which begins an end that loses no replies on their way
+// to the peer and returns at once, it calls that first and waits for t.Done; Close closes it all
+// the same. It fails with ErrServerClosed after Shutdown or Close.
 //
 // The function it returns takes the connection back: it has ended, and t.Err says why, or the
 // server is not to serve it any more. It is called once, holding no lock that t.Err takes.

@@ -28,8 +28,8 @@
 // A [Server] does these in this order, over whichever transport a call comes:
 //
 //  1. Admission: [ServerConfig].Admit, once for a connection, before it has any memory.
-//  2. A call that is not for a registered program goes to [ServerConfig].Forward, if set, and nothing
-//     of what follows is done. Otherwise its header is decoded.
+//  2. A call that is not for a registered program goes to [ServerConfig].Forward, if set, and
+//     nothing of what follows is done. Otherwise its header is decoded.
 //  3. The flavour of the credential accepts the call ([ServerFlavor]): it finds out who calls,
 //     checks and unwraps the arguments, or answers itself. The built-in flavours AUTH_NONE and
 //     AUTH_SYS do so at once; others may block, and run on a worker from here on. Then the program
@@ -50,13 +50,14 @@
 // # Flavours
 //
 // A [ClientFlavor] makes the message of a call anew for each transmission, so that a call that is
-// sent again over another connection may have another sequence number. It checks the verifier of the
-// reply, undoes what protects the results, and may have a call that was denied made once more.
+// sent again over another connection may have another sequence number. It checks the verifier of
+// the reply, undoes what protects the results, and may have a call that was denied made once more.
 // Bulk data under a checksum, or encrypted, travels in the message and is never placed (RFC 8166
 // section 8.2.2.3). The example of [ServerFlavor] is both sides of a flavour with a shared secret.
 //
-// Package gss is RPCSEC_GSS (RFC 2203) on these interfaces. Its ClientFlavor.Ready creates a context,
-// and its server answers that by Acceptance.BeginAnswer. [CallTracker] bounds the calls under way.
+// Package gss is RPCSEC_GSS (RFC 2203) on these interfaces. Its ClientFlavor.Ready creates a
+// context, and its server answers that by Acceptance.BeginAnswer. [CallTracker] bounds the calls
+// under way.
 //
 // # Transports
 //

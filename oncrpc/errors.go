@@ -13,9 +13,9 @@ var (
 	// ErrProcUnavail is what a handler returns for a procedure that is not there:
 	// the caller gets PROC_UNAVAIL.
 	ErrProcUnavail = errors.New("procedure unavailable")
-	// ErrDrop is what a ServerFlavor or a handler returns for a call that is to have no answer. On a
-	// connection that loses nothing, its caller waits until he gives up, and over RPC-over-RDMA his
-	// credit is in use for as long as the connection lasts (RFC 8166 section 3.3.1).
+	// ErrDrop is what a ServerFlavor or a handler returns for a call that is to have no answer. On
+	// a connection that loses nothing, its caller waits until he gives up, and over RPC-over-RDMA
+	// his credit is in use for as long as the connection lasts (RFC 8166 section 3.3.1).
 	ErrDrop = errors.New("call dropped")
 	// ErrAlreadyServed: a server has that version of the program already.
 	ErrAlreadyServed = errors.New("program is served already")
@@ -28,8 +28,9 @@ var (
 	ErrXIDInUse = errors.New("transaction id in use")
 	// ErrMalformedReply: a reply that is no RPC reply, or whose results cannot be decoded.
 	ErrMalformedReply = errors.New("malformed reply")
-	// ErrAnswered is what errors of Transport.RoundTrip are, by errors.Is, that come of an answer of
-	// the peer's: an error of the transport's protocol, or one that makes no sense. The peer lives.
+	// ErrAnswered is what errors of Transport.RoundTrip are, by errors.Is, that come of an answer
+	// of the peer's: an error of the transport's protocol, or one that makes no sense. The peer
+	// lives.
 	ErrAnswered = errors.New("the peer has answered")
 )
 

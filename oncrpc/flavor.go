@@ -55,8 +55,8 @@ type ReplyCheck interface {
 	RetryDenied(err *AuthError) bool
 }
 
-// CallTracker is an optional ability of a ClientFlavor: it bounds the calls under way, in Ready, and
-// uses the memory of its checks again.
+// CallTracker is an optional ability of a ClientFlavor: it bounds the calls under way, in Ready,
+// and uses the memory of its checks again.
 type CallTracker interface {
 	// Over is told that the check of a transmission is used no more: before the call is sealed once
 	// more, or when it has ended.

@@ -244,7 +244,8 @@ func TestFlavorRefuses(t *testing.T) {
 						t.Errorf("got %v, want %v", err, tt.want)
 					}
 				case errors.As(tt.want, &wantAccept):
-					// The arguments do not decode, so the results are not asked for: a call that has some.
+					// The arguments do not decode, so the results are not asked for: a call that
+					// has some.
 					err = oncrpc.NewClient(conn, testProgram, testVersion, mc).Call(t.Context(), 1, &echo{data: []byte("x")}, nil)
 					if !errors.As(err, &accept) || *accept != *wantAccept {
 						t.Errorf("got %v, want %v", err, tt.want)
@@ -269,8 +270,8 @@ func TestFlavorRefuses(t *testing.T) {
 	})
 }
 
-// A denial that the flavour can do something about has the call made once more, with a new credential and
-// a new sequence number; a second one is final.
+// A denial that the flavour can do something about has the call made once more, with a new
+// credential and a new sequence number; a second one is final.
 func TestFlavorDenied(t *testing.T) {
 	onCarriers(t, func(t *testing.T, over carrier) {
 		var n counter
@@ -306,8 +307,8 @@ func TestFlavorDenied(t *testing.T) {
 	})
 }
 
-// A call whose connection is lost is sent again as another transmission, with a new sequence number. It is found in
-// the reply cache all the same, and its results are wrapped for it.
+// A call whose connection is lost is sent again as another transmission, with a new sequence
+// number. It is found in the reply cache all the same, and its results are wrapped for it.
 func TestFlavorRepeats(t *testing.T) {
 	test := func(t *testing.T, over carrier) {
 		var n counter

@@ -16,7 +16,8 @@ type forwarded struct {
 
 var forwardeds = sync.Pool{New: func() any { return new(forwarded) }}
 
-// serves reports whether a call is for a program that is registered, whatever the version. The decoder is not moved.
+// serves reports whether a call is for a program that is registered, whatever the version. The
+// decoder is not moved.
 func (s *Server) serves(call *xdr.Decoder) bool {
 	d := *call
 	if d.Remaining() < 4*4 {

@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// What is not for a program of the server's is forwarded, undecoded; its own programs keep answering, errors included.
+// What is not for a program of the server's is forwarded, undecoded; its own programs keep
+// answering, errors included.
 func TestForward(t *testing.T) {
 	const other = testProgram + 1
 	header := func(change func(*oncrpc.CallHeader)) []byte {
@@ -57,7 +58,8 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// Shutdown waits until calls that were forwarded are dropped, or their replies have left; the owner of a reply gets it back.
+// Shutdown waits until calls that were forwarded are dropped, or their replies have left; the owner
+// of a reply gets it back.
 func TestForwardShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var held []oncrpc.IncomingCall

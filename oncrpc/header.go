@@ -26,8 +26,8 @@ func (h *CallHeader) Encode(e *xdr.Encoder) {
 	h.Verf.encode(e)
 }
 
-// EncodeToCred appends the header up to the end of the credential: what the verifier of a call may be
-// a checksum of, as that of RPCSEC_GSS is (RFC 2203 section 5.3.1).
+// EncodeToCred appends the header up to the end of the credential: what the verifier of a call may
+// be a checksum of, as that of RPCSEC_GSS is (RFC 2203 section 5.3.1).
 func (h *CallHeader) EncodeToCred(e *xdr.Encoder) {
 	h.encodeToProcedure(e)
 	h.Cred.encode(e)
@@ -159,8 +159,8 @@ func replyError(err error) error {
 	return fmt.Errorf("%w: %w", ErrMalformedReply, err)
 }
 
-// decodeReply reads a reply up to the results, with what a flavour has to say about it, if check is not
-// nil; then verifier is memory for what it is shown. The error is the server's answer, or wraps
+// decodeReply reads a reply up to the results, with what a flavour has to say about it, if check is
+// not nil; then verifier is memory for what it is shown. The error is the server's answer, or wraps
 // ErrMalformedReply.
 func decodeReply(d *xdr.Decoder, check ReplyCheck, verifier *Auth) error {
 	d.Uint32() // xid, the transport's

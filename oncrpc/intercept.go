@@ -12,13 +12,14 @@ type ClientCall struct {
 	*Request
 	Flavor AuthFlavor
 	Peer   net.Addr
-	// XID is the transaction id of its last transmission, when next has returned; 0 if there was none.
+	// XID is the transaction id of its last transmission, when next has returned; 0 if there was
+	// none.
 	XID uint32
 }
 
-// ClientInterceptor is around a call: it calls next, which makes the call and returns how it has ended,
-// and returns that, or something else. It may give next another context, and may call it more than
-// once. The error of next is what the *CallError that Client.Do returns wraps.
+// ClientInterceptor is around a call: it calls next, which makes the call and returns how it has
+// ended, and returns that, or something else. It may give next another context, and may call it
+// more than once. The error of next is what the *CallError that Client.Do returns wraps.
 type ClientInterceptor func(ctx context.Context, c *ClientCall, next func(ctx context.Context, c *ClientCall) error) error
 
 // intercepted returns what makes a call with interceptors around it, the first outermost.

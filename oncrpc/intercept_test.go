@@ -92,8 +92,8 @@ func TestServerInterceptor(t *testing.T) {
 	}
 }
 
-// Interceptors are around each other as they are named, and what they return is the call's outcome; a refusal
-// stays one. They may give the handler another context.
+// Interceptors are around each other as they are named, and what they return is the call's outcome;
+// a refusal stays one. They may give the handler another context.
 func TestServerInterceptorsAround(t *testing.T) {
 	type key struct{}
 	var seen []string
@@ -191,8 +191,8 @@ func TestServerInterceptorGoexit(t *testing.T) {
 	}
 }
 
-// Authorize may block, as calls run on workers then, and has the handler get its context. Procedure 0 is not
-// asked for.
+// Authorize may block, as calls run on workers then, and has the handler get its context. Procedure
+// 0 is not asked for.
 func TestAuthorizeBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}

@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// A call that waits for its turn is not executed when its connection has ended meanwhile: its caller may have made it again
-// over another one, and gone on.
+// A call that waits for its turn is not executed when its connection has ended meanwhile: its
+// caller may have made it again over another one, and gone on.
 func TestEndedWhileQueued(t *testing.T) {
 	for _, once := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

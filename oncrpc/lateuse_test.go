@@ -15,7 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// keeper has a handler that keeps what it was lent, for a goroutine that uses it when the reply is there.
+// keeper has a handler that keeps what it was lent, for a goroutine that uses it when the reply is
+// there.
 type keeper struct {
 	late   chan struct{} // closed when the reply is there
 	panics chan string   // what each use panics with, or "no panic"
@@ -72,8 +73,8 @@ func returned(ctx context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// A goroutine that uses what its handler was lent when the handler has returned panics, and the calls of others
-// are not touched.
+// A goroutine that uses what its handler was lent when the handler has returned panics, and the
+// calls of others are not touched.
 func TestLateUse(t *testing.T) {
 	for name, over := range carriers {
 		for _, n := range []int{10, 100_000} { // inline; by read chunk over RDMA

@@ -14,10 +14,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// A flavour with a shared key, in the manner of RPCSEC_GSS with integrity (RFC 2203 section 5.3): the
-// credential has the caller's name, a session and a sequence number for each transmission; the verifier
-// is a checksum of the header, that of a reply of the sequence number; arguments and results come with
-// the sequence number before them and a checksum behind.
+// A flavour with a shared key, in the manner of RPCSEC_GSS with integrity (RFC 2203 section 5.3):
+// the credential has the caller's name, a session and a sequence number for each transmission; the
+// verifier is a checksum of the header, that of a reply of the sequence number; arguments and
+// results come with the sequence number before them and a checksum behind.
 
 const macFlavor oncrpc.AuthFlavor = 390100
 

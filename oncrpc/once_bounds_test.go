@@ -92,8 +92,8 @@ func TestOnceEviction(t *testing.T) {
 	})
 }
 
-// Each host keeps its replies up to its share of the memory, whatever others do: an idle one's stay,
-// and of a busy one's the oldest go.
+// Each host keeps its replies up to its share of the memory, whatever others do: an idle one's
+// stay, and of a busy one's the oldest go.
 func TestOnceShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n counter

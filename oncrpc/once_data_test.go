@@ -45,7 +45,8 @@ func (s *slowData) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr.
 
 func (s *slowData) Release() { s.holding.Add(-1) }
 
-// callWith returns a call of procedure 1 whose only argument is bulk data, in the way that src has it.
+// callWith returns a call of procedure 1 whose only argument is bulk data, in the way that src has
+// it.
 func callWith(t testing.TB, peer string, xid uint32, src *slowData) *incoming {
 	in := callFrom(t, peer, nil)
 	in.notReady = true
@@ -87,8 +88,8 @@ func (f *fetcher) handle(ctx context.Context, c *oncrpc.Call) error {
 
 func dispatchIn(s *oncrpc.Server, in *incoming) { oncrpc.DispatcherOf(s).Dispatch(in) }
 
-// TestOnceDataLate: the data of the first call comes when a copy has been executed and answered. The
-// first one is not executed, in whichever way its handler fetches, and gets the same answer.
+// TestOnceDataLate: the data of the first call comes when a copy has been executed and answered.
+// The first one is not executed, in whichever way its handler fetches, and gets the same answer.
 func TestOnceDataLate(t *testing.T) {
 	for name, fetch := range map[string]func(context.Context, xdr.Bulk) ([]byte, error){
 		"Bytes": bytesOf,
@@ -177,8 +178,8 @@ func TestOnceDataUnderWay(t *testing.T) {
 	}
 }
 
-// TestOnceDataKey: calls are told apart by the first 1 KiB of their arguments, bulk data among them,
-// and are the same whether that came among the arguments or beside them.
+// TestOnceDataKey: calls are told apart by the first 1 KiB of their arguments, bulk data among
+// them, and are the same whether that came among the arguments or beside them.
 func TestOnceDataKey(t *testing.T) {
 	with := func(n, at int) []byte {
 		p := make([]byte, n)
@@ -246,8 +247,8 @@ func TestOnceDataNotFetched(t *testing.T) {
 	}
 }
 
-// TestOnceDataNotFetchedMeanwhile: while the data of a call is on its way a copy is answered without
-// its data. The first one is not executed any more.
+// TestOnceDataNotFetchedMeanwhile: while the data of a call is on its way a copy is answered
+// without its data. The first one is not executed any more.
 func TestOnceDataNotFetchedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n counter
@@ -330,9 +331,9 @@ func TestOnceSharesByProcedure(t *testing.T) {
 	}
 }
 
-// TestOnceDataRace: many copies of many calls at the same time, whose data comes when it likes. Each
-// is answered, and with its own results; and where there is memory for the replies, each call is
-// executed once.
+// TestOnceDataRace: many copies of many calls at the same time, whose data comes when it likes.
+// Each is answered, and with its own results; and where there is memory for the replies, each call
+// is executed once.
 func TestOnceDataRace(t *testing.T) {
 	const calls, copies = 200, 5
 	for _, memory := range []int64{0, 20 * kept} {

@@ -42,7 +42,8 @@ func TestOnceShutdown(t *testing.T) {
 	})
 }
 
-// After the server's end a call that waited for one that failed is executed, as all that were accepted are.
+// After the server's end a call that waited for one that failed is executed, as all that were
+// accepted are.
 func TestOnceClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n counter
@@ -69,8 +70,8 @@ func TestOnceClose(t *testing.T) {
 	})
 }
 
-// Many copies of many calls at the same time: each call is executed once, each copy is answered, and
-// none with the reply to another.
+// Many copies of many calls at the same time: each call is executed once, each copy is answered,
+// and none with the reply to another.
 func TestOnceRace(t *testing.T) {
 	const calls, copies = 200, 6
 	var executed [calls]atomic.Int32

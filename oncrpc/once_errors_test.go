@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// An error is not kept: the same call is executed when it comes again, even if it came while the first one was executed.
+// An error is not kept: the same call is executed when it comes again, even if it came while the
+// first one was executed.
 func TestOnceErrors(t *testing.T) {
 	tests := []struct {
 		name string
@@ -105,7 +106,8 @@ func (c *chunkSource) Load(ctx context.Context, id, n int, _ bool) ([]byte, xdr.
 	return nil, nil, c.Fetch(ctx, id, n, nil)
 }
 
-// A call whose connection ends while its arguments are fetched has not been executed. The same one, over another connection, is.
+// A call whose connection ends while its arguments are fetched has not been executed. The same one,
+// over another connection, is.
 func TestOnceConnectionLost(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -101,8 +101,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// A call that is answered from the cache is answered before Dispatch returns. A procedure that is not to be executed once is executed as
-// often as it is called, and without a cache all are.
+// A call that is answered from the cache is answered before Dispatch returns. A procedure that is
+// not to be executed once is executed as often as it is called, and without a cache all are.
 func TestNotOnce(t *testing.T) {
 	tests := []struct {
 		name  string

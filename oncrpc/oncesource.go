@@ -9,10 +9,10 @@ import (
 
 // onceSource is the source of the bulk data of a call that must be executed once, and comes before
 // that data. What a call is the copy of shows only when its data is here: before that a copy would
-// wait for a connection that has been lost, maybe, and data that differs would pass for the same. So
-// the handlers of all copies begin. When the first data has come, and before the handler gets it,
-// onceSource asks the cache whether this call is the one to go on. So nothing of a copy comes to
-// pass, however late its data is.
+// wait for a connection that has been lost, maybe, and data that differs would pass for the same.
+// So the handlers of all copies begin. When the first data has come, and before the handler gets
+// it, onceSource asks the cache whether this call is the one to go on. So nothing of a copy comes
+// to pass, however late its data is.
 type onceSource struct {
 	call    *Call
 	from    xdr.BulkSource

@@ -15,10 +15,10 @@ type Program struct {
 	// Procedures by number. One without a Handler is unavailable, except that
 	// procedure 0 then does nothing, as RFC 5531 section 12.1 asks of it.
 	Procedures []Procedure
-	// Authorize, if set, is asked before each call but those of procedure 0 is executed. It returns an
-	// *AuthError to deny it, and otherwise the context that the handler gets: one with what it has found
-	// out, or ctx, for which it may return nil. It may block; therefore no handler of the program but procedure 0's is
-	// NonBlocking.
+	// Authorize, if set, is asked before each call but those of procedure 0 is executed. It returns
+	// an *AuthError to deny it, and otherwise the context that the handler gets: one with what it
+	// has found out, or ctx, for which it may return nil. It may block; therefore no handler of the
+	// program but procedure 0's is NonBlocking.
 	//
 	// It need not be asked again for a call that is answered with the results of an earlier copy:
 	// those belong to the same caller, to whom their execution was allowed.
@@ -26,10 +26,10 @@ type Program struct {
 	// Replay, if set, takes the place of the server's reply cache for the procedures that are Once.
 	Replay ReplayPolicy
 	// Share, if set, returns whose share of the places for handlers (ServerConfig.MaxConcurrent) a
-	// call takes: calls for what may hang, such as a disk, are of one, so that they leave places for
-	// the calls of others. Calls of 0, and of programs without Share, are of a share of their own.
-	// There can be a few hundred; a caller must not be able to make them up. It is called before the
-	// handler: it does not block, and decodes from a copy of c.Args.
+	// call takes: calls for what may hang, such as a disk, are of one, so that they leave places
+	// for the calls of others. Calls of 0, and of programs without Share, are of a share of their
+	// own. There can be a few hundred; a caller must not be able to make them up. It is called
+	// before the handler: it does not block, and decodes from a copy of c.Args.
 	Share func(c *Call) uint64
 }
 
@@ -37,30 +37,31 @@ type Program struct {
 type Procedure struct {
 	Name    string // for logs
 	Handler Handler
-	// NonBlocking handlers run on the goroutine that received the call: they must
-	// return soon and wait for nothing. Calls with bulk arguments that are still to be fetched
-	// never run there. Over an in-process provider that goroutine may be one that is inside a call or a
-	// fetch of its own, so a lock that a non-blocking handler takes must not be held there.
+	// NonBlocking handlers run on the goroutine that received the call: they must return soon and
+	// wait for nothing. Calls with bulk arguments that are still to be fetched never run there.
+	// Over an in-process provider that goroutine may be one that is inside a call or a fetch of its
+	// own, so a lock that a non-blocking handler takes must not be held there.
 	NonBlocking bool
-	// Once procedures must not be executed twice for a call that the client sends again, having lost
-	// its connection, as NFS's CREATE, REMOVE and WRITE must not: the server keeps their replies for
-	// a while (ServerConfig.ReplyMemory). A call is the same if transaction id, caller (his IP
-	// address, whatever the port, his flavour and Identity), program, version, procedure and the
-	// first 1 KiB of the arguments are, bulk data included, over whichever of the server's transports
-	// it comes.
+	// Once procedures must not be executed twice for a call that the client sends again, having
+	// lost its connection, as NFS's CREATE, REMOVE and WRITE must not: the server keeps their
+	// replies for a while (ServerConfig.ReplyMemory). A call is the same if transaction id, caller
+	// (his IP address, whatever the port, his flavour and Identity), program, version, procedure
+	// and the first 1 KiB of the arguments are, bulk data included, over whichever of the server's
+	// transports it comes.
 	//
-	// If the first call has been executed, its reply answers the later one. If it is being executed,
-	// the later ones wait. That is so as well for one that was sent first and comes late, over the
-	// connection that was lost. Kept is a reply that the handler gave by returning nil, of up to 4 KiB
-	// and without bulk data. An error means that the call was not executed: it answers its own caller
-	// alone, and the same call is executed when it comes again, or if it waits already.
+	// If the first call has been executed, its reply answers the later one. If it is being
+	// executed, the later ones wait. That is so as well for one that was sent first and comes late,
+	// over the connection that was lost. Kept is a reply that the handler gave by returning nil, of
+	// up to 4 KiB and without bulk data. An error means that the call was not executed: it answers
+	// its own caller alone, and the same call is executed when it comes again, or if it waits
+	// already.
 	//
-	// Bulk data that is still to be fetched (xdr.Bulk) may never come. Therefore the handlers of all
-	// copies begin, and the first one to have its data goes on: that of another gets an error when it
-	// fetches, even if its data has come. A handler must fetch before it changes anything, and return
-	// the error, or results would be kept of a call that was not executed; what it returns is no
-	// answer then. What lies behind such data among the arguments cannot be looked at before that: a
-	// call that has arguments there is always executed.
+	// Bulk data that is still to be fetched (xdr.Bulk) may never come. Therefore the handlers of
+	// all copies begin, and the first one to have its data goes on: that of another gets an error
+	// when it fetches, even if its data has come. A handler must fetch before it changes anything,
+	// and return the error, or results would be kept of a call that was not executed; what it
+	// returns is no answer then. What lies behind such data among the arguments cannot be looked at
+	// before that: a call that has arguments there is always executed.
 	Once bool
 }
 
@@ -124,7 +125,8 @@ func (c *Call) Names() (program, procedure string, served bool) {
 	return c.prog.Name, c.proc.Name, true
 }
 
-// Identity returns who calls, as the flavour of the call has found out. It is valid until the handler returns.
+// Identity returns who calls, as the flavour of the call has found out. It is valid until the
+// handler returns.
 func (c *Call) Identity() Identity {
 	if id := c.acceptance.Identity; id != nil {
 		return id
@@ -138,9 +140,9 @@ func (c *Call) Sys() (*SysCred, bool) {
 	return &c.sys, c.believed
 }
 
-// BeginWait is for transports, and called when the handler of a call, which runs on a worker, begins
-// to wait for its peer, to fetch arguments: it does not count as running until EndWait. Thus peers
-// that do not answer hold up their own calls alone.
+// BeginWait is for transports, and called when the handler of a call, which runs on a worker,
+// begins to wait for its peer, to fetch arguments: it does not count as running until EndWait. Thus
+// peers that do not answer hold up their own calls alone.
 func (c *Call) BeginWait() { c.server.workers.leave(c.place) }
 
 // EndWait ends a BeginWait. It waits until there is a place for the handler again
@@ -159,7 +161,8 @@ func (c *Call) names() (program, procedure any) {
 	return program, procedure
 }
 
-// beginResults prepares for results to be encoded: behind the header, unless somebody is to have them alone.
+// beginResults prepares for results to be encoded: behind the header, unless somebody is to have
+// them alone.
 func (c *Call) beginResults() {
 	a := &c.acceptance
 	if c.apart = a.Wrapper != nil || c.replay != nil; !c.apart {

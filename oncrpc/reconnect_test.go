@@ -133,8 +133,9 @@ func (c *rdmaCaller) cut() {
 	<-c.ep.Done()
 }
 
-// A client whose connection is cut before it reads the reply sends the same call over another one, be it of another transport: it gets the
-// reply, and the call has been executed once. So it is when the first one is still being executed then.
+// A client whose connection is cut before it reads the reply sends the same call over another one,
+// be it of another transport: it gets the reply, and the call has been executed once. So it is when
+// the first one is still being executed then.
 func TestOnceReconnect(t *testing.T) {
 	tests := []struct {
 		name          string

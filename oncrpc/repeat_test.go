@@ -25,8 +25,8 @@ func (r *repeater) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return r.canned.RoundTrip(ctx, x)
 }
 
-// What a request says about repeats reaches the transport, what the transport says reaches the request, and nothing of it the
-// call after that.
+// What a request says about repeats reaches the transport, what the transport says reaches the
+// request, and nothing of it the call after that.
 func TestClientRepeat(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -11,10 +11,12 @@ type ReplayPolicy interface {
 	// call is executed, and then ends by Executed or Failed. Otherwise the policy ends the call
 	// itself, at once or later, by one of the methods of a. Arrive must not block.
 	Arrive(a *OnceCall) (execute bool)
-	// Executed is told that a call has been executed and is about to be answered with these results.
-	// They are the plain ones, without header and wrapping, and valid until Executed returns.
+	// Executed is told that a call has been executed and is about to be answered with these
+	// results. They are the plain ones, without header and wrapping, and valid until Executed
+	// returns.
 	Executed(a *OnceCall, results *xdr.Message)
-	// Failed is told that a call has not been executed: it ends with an error, or without an answer.
+	// Failed is told that a call has not been executed: it ends with an error, or without an
+	// answer.
 	Failed(a *OnceCall)
 }
 
@@ -29,7 +31,8 @@ type OnceCall struct {
 // Execute has the call executed, later: it ends by Executed or Failed.
 func (a *OnceCall) Execute() { a.server.workers.do(a.Call) }
 
-// Answer answers the call with results that were kept: plain ones without bulk data. They are copied.
+// Answer answers the call with results that were kept: plain ones without bulk data. They are
+// copied.
 func (a *OnceCall) Answer(results []byte) {
 	a.replay = nil
 	a.server.answerAgain(a.Call, results)
@@ -41,7 +44,8 @@ func (a *OnceCall) Drop() {
 	a.server.drop(a.Call)
 }
 
-// repeated goes on with a call whose handler was stopped because the call is the copy of another one.
+// repeated goes on with a call whose handler was stopped because the call is the copy of another
+// one.
 func (s *Server) repeated(c *Call) {
 	c.enc.Rewind(xdr.Mark{})
 	c.once.refused, c.args = false, c.once.args

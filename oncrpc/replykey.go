@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// maxSummed is how many bytes of the arguments tell calls of the same transaction id apart. All that
-// NFS has but the data of WRITE is shorter.
+// maxSummed is how many bytes of the arguments tell calls of the same transaction id apart. All
+// that NFS has but the data of WRITE is shorter.
 const maxSummed = 1 << 10
 
 // replyKey tells a call that is sent again from all others. The sum is there because clients begin

@@ -28,8 +28,9 @@ type ServerConfig struct {
 	// again: it must not hold a lock then that other handlers wait for. Further calls wait. A place
 	// goes to the peer host (ConnInfo.Host) of which the fewest handlers run; calls of a host wait
 	// in the order of their arrival, behind those that have begun. The transports bound how many
-	// can. Where programs have several shares (Program.Share), one has three times as many places as
-	// are left free at most, and a place goes to the share of which the fewest handlers run first.
+	// can. Where programs have several shares (Program.Share), one has three times as many places
+	// as are left free at most, and a place goes to the share of which the fewest handlers run
+	// first.
 	MaxConcurrent int
 	// MaxConns is the number of connections that the Serve functions keep open for the server, over
 	// all listeners, 1 or more; 0 means 1024. Of these, a peer host (ConnInfo.Host) that has some
@@ -66,8 +67,8 @@ type ServerConfig struct {
 	ConnEnded func(t Transport, err error)
 	// Flavors are the flavours whose calls are accepted; calls of others are denied with
 	// AUTH_BADCRED. Nil means AcceptAuthNone, AcceptAuthSys and AcceptAuthTLS, which a longer list
-	// has to name, too. None may be nil. Of two of the same number the first counts. Other flavours may block,
-	// and so what they accept runs on a worker, NonBlocking or not.
+	// has to name, too. None may be nil. Of two of the same number the first counts. Other flavours
+	// may block, and so what they accept runs on a worker, NonBlocking or not.
 	Flavors []ServerFlavor
 	// Interceptors are around the execution of each call, the first outermost. None may be nil.
 	Interceptors []ServerInterceptor
@@ -106,9 +107,9 @@ func (c *ServerConfig) validate() error {
 // whatever the interceptor returns. Not seen are calls without a header that can be decoded, or of
 // another version of RPC; calls that flavours answer themselves; and calls that are answered with
 // the results of an earlier copy, unless that shows only when their data has been fetched: next
-// returns an error that wraps ErrDrop then. Nor is what comes after the interceptor has returned: results
-// that the flavour cannot protect, a reply for which its caller has made no room, a connection that
-// ends first.
+// returns an error that wraps ErrDrop then. Nor is what comes after the interceptor has returned:
+// results that the flavour cannot protect, a reply for which its caller has made no room, a
+// connection that ends first.
 //
 // Authorize runs inside, and the context that it returns is the handler's: an interceptor that
 // wants to know what it finds puts a pointer into the context that it gives next.
@@ -117,8 +118,8 @@ func (c *ServerConfig) validate() error {
 // that is refused, or of a procedure that is not there, it runs on a worker, and may.
 type ServerInterceptor func(ctx context.Context, c *Call, next Handler) error
 
-// Server executes calls of the programs registered with it. Transports bring the
-// calls: rpcrdma.Serve, recordmark.Serve, Transport.Serve. The zero value is a server with the default
+// Server executes calls of the programs registered with it. Transports bring the calls:
+// rpcrdma.Serve, recordmark.Serve, Transport.Serve. The zero value is a server with the default
 // configuration. It must not be copied once it is in use.
 type Server struct {
 	cfg      ServerConfig
@@ -200,8 +201,8 @@ func (s *Server) init() {
 	})
 }
 
-// ReplyMemory returns the memory in bytes of the replies that are kept for calls that come again, and
-// its bound (ServerConfig.ReplyMemory).
+// ReplyMemory returns the memory in bytes of the replies that are kept for calls that come again,
+// and its bound (ServerConfig.ReplyMemory).
 func (s *Server) ReplyMemory() (kept, limit int64) {
 	s.init()
 	if s.replies == nil {
@@ -443,8 +444,9 @@ func (s *Server) refuse(c *Call, err error) {
 	s.answer(c, s.call(c))
 }
 
-// execute runs the handler of a call and answers it, unless its connection has ended while it waited. The caller then does not
-// know whether it was executed; he has called again, maybe, and gone on to calls that this one would undo.
+// execute runs the handler of a call and answers it, unless its connection has ended while it
+// waited. The caller then does not know whether it was executed; he has called again, maybe, and
+// gone on to calls that this one would undo.
 func (s *Server) execute(c *Call) {
 	if c.in.Context().Err() != nil {
 		s.drop(c)
@@ -509,8 +511,8 @@ func (s *Server) intercepted(interceptors []ServerInterceptor) Handler {
 	return h
 }
 
-// outcome returns what a call ends with of which the handler has returned err: it may not have noticed what is wrong with
-// arguments or results.
+// outcome returns what a call ends with of which the handler has returned err: it may not have
+// noticed what is wrong with arguments or results.
 func (c *Call) outcome(err error) error {
 	if err == nil {
 		err = c.Args.Err()

@@ -104,8 +104,8 @@ func TestMaxConcurrent(t *testing.T) {
 }
 
 // A place goes to the host of which the fewest handlers run: one that has more calls than there are
-// places does not hold up another. Handlers that come back from waiting for their peers stand in the
-// queue of their host.
+// places does not hold up another. Handlers that come back from waiting for their peers stand in
+// the queue of their host.
 func TestMaxConcurrentOfHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, many = 4, 20
@@ -378,8 +378,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// allocsPerCall returns what a call allocates when there have been some: a server lets each Call rest for
-// a while before it uses it again.
+// allocsPerCall returns what a call allocates when there have been some: a server lets each Call
+// rest for a while before it uses it again.
 func allocsPerCall(call func()) float64 {
 	for range 100 {
 		call()

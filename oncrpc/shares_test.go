@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestShares: a share whose handlers hang leaves places for others, a second one such, too, and each
-// has its calls executed in the end. The share of a call is the number of its procedure.
+// TestShares: a share whose handlers hang leaves places for others, a second one such, too, and
+// each has its calls executed in the end. The share of a call is the number of its procedure.
 func TestShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 16

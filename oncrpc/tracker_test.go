@@ -57,8 +57,8 @@ func (f *tracked) Ended() {
 	f.ended++
 }
 
-// A flavour is told of the end of each call that it has made ready, and of each transmission, however
-// they end.
+// A flavour is told of the end of each call that it has made ready, and of each transmission,
+// however they end.
 func TestCallTracker(t *testing.T) {
 	ms := &macServer{keys: map[string]string{"alice": "secret"}}
 	s := newServer(t, macConfig(ms), oncrpc.Procedure{Handler: echoes})

@@ -25,8 +25,8 @@ type Transport interface {
 	// Close ends the connection; calls under way fail with an error that wraps
 	// net.ErrClosed.
 	Close() error
-	// Done is closed when the connection has ended: calls under way have failed, and nothing of theirs is
-	// touched any more.
+	// Done is closed when the connection has ended: calls under way have failed, and nothing of
+	// theirs is touched any more.
 	Done() <-chan struct{}
 	// Err says why it ended.
 	Err() error
@@ -55,8 +55,8 @@ type Exchange struct {
 	// in order. Whether it did is seen when the reply is decoded:
 	// xdr.Decoder.BulkInto moves what arrived elsewhere.
 	Results [][]byte
-	// XID is the transaction id to use; 0 leaves the choice to the transport. One that a call under way
-	// on the connection has already fails with ErrXIDInUse.
+	// XID is the transaction id to use; 0 leaves the choice to the transport. One that a call under
+	// way on the connection has already fails with ErrXIDInUse.
 	XID uint32
 	// MayRepeat and Repeated are those of the Request. A connection that cannot connect anew
 	// ignores the one and leaves the other alone.

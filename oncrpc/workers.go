@@ -212,8 +212,8 @@ func (w *workers) pick() *hostQueue {
 	return best.waiting[0]
 }
 
-// next gives a place to a queue. It returns the call that is to be run, or nil if a handler that has
-// begun goes on; w.mu is held.
+// next gives a place to a queue. It returns the call that is to be run, or nil if a handler that
+// has begun goes on; w.mu is held.
 func (w *workers) next(q *hostQueue) (c *Call) {
 	if len(q.returning) > 0 {
 		close(q.returning[0])

@@ -49,8 +49,9 @@ type allocCall struct {
 	req  oncrpc.Request
 }
 
-// noAllocations makes calls between ends of these configurations, and checks that they allocate nothing in the steady state, on either
-// side. It returns the connection, which prepare has been given.
+// noAllocations makes calls between ends of these configurations, and checks that they allocate
+// nothing in the steady state, on either side. It returns the connection, which prepare has been
+// given.
 func noAllocations(t *testing.T, server, cfg rpcrdma.Config, prepare func(*rpcrdma.Conn), tests []allocCall) *rpcrdma.Conn {
 	t.Helper()
 	r := newRig(t, server)

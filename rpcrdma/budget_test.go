@@ -505,7 +505,8 @@ func (m *budgetModel) lose(conn int, started []uint32) {
 	m.waiting = slices.DeleteFunc(m.waiting, gone)
 }
 
-// TestNothingWithheldAfterEnd has a handler reply when its connection has ended, with RDMA_DONEs owed that do not come any more.
+// TestNothingWithheldAfterEnd has a handler reply when its connection has ended, with RDMA_DONEs
+// owed that do not come any more.
 func TestNothingWithheldAfterEnd(t *testing.T) {
 	cfg, err := Config{
 		Dialect: Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072, Credits: 16,

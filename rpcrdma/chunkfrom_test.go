@@ -9,7 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestChunkFrom: data that fits inline travels by chunk from that length on, and the handler and the caller get the same bytes.
+// TestChunkFrom: data that fits inline travels by chunk from that length on, and the handler and
+// the caller get the same bytes.
 func TestChunkFrom(t *testing.T) {
 	for _, tt := range []struct {
 		name      string

@@ -67,15 +67,16 @@ type Config struct {
 	// with a provider that cannot abandon memory; 0 means 5 s. It must not be negative.
 	CancelGrace time.Duration
 	// PeerTimeout is how long a call may wait for a peer that does nothing for it, before the
-	// connection is closed with ErrStalled: that does not answer the RDMA Reads of its arguments, or
-	// does not take its reply; in the Draft also how long a reply may wait to be read before its
+	// connection is closed with ErrStalled: that does not answer the RDMA Reads of its arguments,
+	// or does not take its reply; in the Draft also how long a reply may wait to be read before its
 	// memory is taken back. 0 means 30 s. It must not be negative. It is kept to within a quarter
 	// more. A call waits for longer while the bytes that it waits for move, 16 KiB within
 	// PeerTimeout and 1 KiB in each second of that at least, if the provider tells
 	// (transport.ProgressReporter).
 	PeerTimeout time.Duration
 	// NoRemoteInvalidate keeps both sides from using Send with Invalidate (RFC 8797 section 4.1).
-	// Without it they do so in replies to calls that have one window; who called ends others itself.
+	// Without it they do so in replies to calls that have one window; who called ends others
+	// itself.
 	NoRemoteInvalidate bool
 	// NoPrivateData says nothing at setup (RFC 8797), and ignores the peer's private data, like an
 	// implementation without RFC 8797. Both sides then begin with 1024 bytes inline, and may agree

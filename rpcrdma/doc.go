@@ -30,8 +30,8 @@
 //     lost, and no connection ends because of it, as long as all that its peer may send fits in the
 //     buffers below: over iWARP some megabytes. A peer that was granted more than these hold,
 //     hundreds of the largest messages, and sends it all, may lose patience
-//     (iwarp.Config.StallTimeout). A peer that leaves loses its place among those that wait, and one
-//     that begins a message and stops loses the memory: over iWARP, StallTimeout says when.
+//     (iwarp.Config.StallTimeout). A peer that leaves loses its place among those that wait, and
+//     one that begins a message and stops loses the memory: over iWARP, StallTimeout says when.
 //   - Grants go down as the memory becomes short: no connection gets more of it, beyond what it
 //     has, than what is left free for others then.
 //

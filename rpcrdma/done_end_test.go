@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestEndsWhilePinned ends connections, from either side, at each stage of replies that are left to be read. Everything is given back.
+// TestEndsWhilePinned ends connections, from either side, at each stage of replies that are left to
+// be read. Everything is given back.
 func TestEndsWhilePinned(t *testing.T) {
 	stages := []struct {
 		name string
@@ -75,7 +76,8 @@ func TestEndsWhilePinned(t *testing.T) {
 	}
 }
 
-// TestShutdownWaitsForDone shuts a server down that has replies to be read: it waits for the RDMA_DONE as for every call under way.
+// TestShutdownWaitsForDone shuts a server down that has replies to be read: it waits for the
+// RDMA_DONE as for every call under way.
 func TestShutdownWaitsForDone(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 	p := r.raw(inline4k)
@@ -98,7 +100,8 @@ func TestShutdownWaitsForDone(t *testing.T) {
 	r.allBack()
 }
 
-// TestReadsAfterFailed has replies be read of memory that is not there, which ends their connections. What their calls leave behind for others to use does these no harm.
+// TestReadsAfterFailed has replies be read of memory that is not there, which ends their
+// connections. What their calls leave behind for others to use does these no harm.
 func TestReadsAfterFailed(t *testing.T) {
 	const size = 5001
 	data := pattern(1, size)

@@ -69,8 +69,8 @@ func (h *Header) padding(n, size int, above bool) (xdr.Padding, error) {
 	return xdr.Padding{Align: int(h.Align), Threshold: int(min(thresh, math.MaxInt32)), Base: n}, nil
 }
 
-// appendPadded and paddedLen are those of package xdr. They are here so that these are inlined here,
-// and not where messages pass that are not padded.
+// appendPadded and paddedLen are those of package xdr. They are here so that these are inlined
+// here, and not where messages pass that are not padded.
 func appendPadded(b []byte, m *xdr.Message, without []bool, align, thresh int) []byte {
 	return m.AppendPadded(b, without, align, thresh)
 }

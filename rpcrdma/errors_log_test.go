@@ -39,7 +39,8 @@ func (l logLines) loud() (n int) {
 	return n
 }
 
-// TestFaultsOfReplies checks what the log of a client says of replies in error: the first of a kind aloud.
+// TestFaultsOfReplies checks what the log of a client says of replies in error: the first of a kind
+// aloud.
 func TestFaultsOfReplies(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -111,7 +112,8 @@ func TestFaultsOfLongCalls(t *testing.T) {
 	}
 }
 
-// TestStraysAreQuiet sends what answers nothing, again and again: the log says so where it is asked for every detail, and is quiet otherwise.
+// TestStraysAreQuiet sends what answers nothing, again and again: the log says so where it is asked
+// for every detail, and is quiet otherwise.
 func TestStraysAreQuiet(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		logger, lines := logTo()
@@ -129,7 +131,8 @@ func TestStraysAreQuiet(t *testing.T) {
 	}
 }
 
-// TestLongCallsCutOff has a client go away while the server reads its long calls: that is nothing to say aloud, for each of them least of all.
+// TestLongCallsCutOff has a client go away while the server reads its long calls: that is nothing
+// to say aloud, for each of them least of all.
 func TestLongCallsCutOff(t *testing.T) {
 	logger, lines := logTo()
 	r := newRig(t, rpcrdma.Config{Logger: logger})

@@ -8,7 +8,8 @@ import (
 // What follows lets tests outside the package compare the account of a connection with their own:
 // that of its memory for receives, to the byte, and in TestPlayed all of it, after each step.
 
-// awaited is the number of messages that the peer can still send, and those that have come and were not looked at; c.mu is held.
+// awaited is the number of messages that the peer can still send, and those that have come and were
+// not looked at; c.mu is held.
 func (c *Conn) awaited() int {
 	if c.flow.supply.shared == nil {
 		return len(c.flow.supply.posted)

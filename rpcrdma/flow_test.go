@@ -31,7 +31,8 @@ func testGranted(t *testing.T, dialect rpcrdma.Dialect) {
 	}
 }
 
-// TestReceivesFollowGrants uses every credit granted at once, again and again, and at last one more than that.
+// TestReceivesFollowGrants uses every credit granted at once, again and again, and at last one more
+// than that.
 func TestReceivesFollowGrants(t *testing.T) {
 	t.Run("rfc8166", func(t *testing.T) { testReceivesFollowGrants(t, rpcrdma.RFC8166) })
 	t.Run("draft", func(t *testing.T) { testReceivesFollowGrants(t, rpcrdma.Draft) })
@@ -72,8 +73,8 @@ func testReceivesFollowGrants(t *testing.T, dialect rpcrdma.Dialect) {
 	}
 }
 
-// TestMemoryPressure has calls wait for memory: grants shrink meanwhile, small calls and other connections go on,
-// and every call is answered in the end.
+// TestMemoryPressure has calls wait for memory: grants shrink meanwhile, small calls and other
+// connections go on, and every call is answered in the end.
 func TestMemoryPressure(t *testing.T) {
 	t.Run("rfc8166", func(t *testing.T) { testMemoryPressure(t, rpcrdma.RFC8166) })
 	t.Run("draft", func(t *testing.T) { testMemoryPressure(t, rpcrdma.Draft) })

@@ -39,8 +39,9 @@ func (p *program) drain() {
 	}
 }
 
-// FuzzServer sends a server of either dialect anything, two messages of it: it neither panics nor stops serving, and others do not notice. A
-// message that has it read or write memory that is not there ends its own connection.
+// FuzzServer sends a server of either dialect anything, two messages of it: it neither panics nor
+// stops serving, and others do not notice. A message that has it read or write memory that is not
+// there ends its own connection.
 func FuzzServer(f *testing.F) {
 	var last []byte
 	seed := func(h *rpcrdma.Header, body []byte) {
@@ -110,8 +111,9 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// FuzzReply answers a call with anything, in either dialect, of a client that serves or does not: the call ends with this answer or with the
-// good one that follows, and what the caller named is not touched afterwards.
+// FuzzReply answers a call with anything, in either dialect, of a client that serves or does not:
+// the call ends with this answer or with the good one that follows, and what the caller named is
+// not touched afterwards.
 func FuzzReply(f *testing.F) {
 	const size = 5000
 	seed := func(h *rpcrdma.Header, body []byte) {

@@ -57,7 +57,8 @@ func callMessage(xid, proc uint32, args oncrpc.Marshaler) xdr.Message {
 	return e.Message()
 }
 
-// padded lays out an RDMA_MSGP, written independently of package xdr: data of least bytes or more is moved, with fill in front of it.
+// padded lays out an RDMA_MSGP, written independently of package xdr: data of least bytes or more
+// is moved, with fill in front of it.
 func padded(h *Header, m *xdr.Message, without []bool, least int, fill byte) []byte {
 	b := h.Append(nil)
 	inline, pos := m.Inline, 0

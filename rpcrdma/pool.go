@@ -9,8 +9,8 @@ import (
 )
 
 // pool keeps registered memory for the connections that share a domain, in classes of powers of
-// two, and by what it is for. What lies unused beyond poolKeep bytes goes back to the domain. As the
-// memory is registered it serves no other layer, and theirs not this one.
+// two, and by what it is for. What lies unused beyond poolKeep bytes goes back to the domain. As
+// the memory is registered it serves no other layer, and theirs not this one.
 //
 // What calls of either side consist of is kept here as well, and not for the whole process: it has
 // channels, and those of a synctest bubble are of no use outside.

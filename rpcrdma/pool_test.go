@@ -237,7 +237,8 @@ func TestPoolConcurrent(t *testing.T) {
 	allocated(t, d, 0, 0)
 }
 
-// Connections of one domain keep as much together as one does. What the last leaves goes back, also what is in use still.
+// Connections of one domain keep as much together as one does. What the last leaves goes back, also
+// what is in use still.
 func TestPoolSet(t *testing.T) {
 	var s poolSet
 	d, other := new(loopback.Domain), new(loopback.Domain)

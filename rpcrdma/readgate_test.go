@@ -102,7 +102,8 @@ func TestReadLimitCountsAll(t *testing.T) {
 	}
 }
 
-// TestReadLimitChanges raises, lowers and lifts the limit while Reads are under way and others wait.
+// TestReadLimitChanges raises, lowers and lifts the limit while Reads are under way and others
+// wait.
 func TestReadLimitChanges(t *testing.T) {
 	const n = 12
 	tests := []struct {

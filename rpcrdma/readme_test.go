@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestReadme checks that the program in the README is the one in example_test.go, which is compiled and run.
+// TestReadme checks that the program in the README is the one in example_test.go, which is compiled
+// and run.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 // These tests are inside the package for how receives are laid out in memory that is aligned by
 // chance. What lands in them is tested from outside (msgp_aligned_test.go, pool_sizes_test.go).
 
-// TestReceiveBuffers checks the buffers of receives: one, or two of which the second is aligned and begins there in the message.
+// TestReceiveBuffers checks the buffers of receives: one, or two of which the second is aligned and
+// begins there in the message.
 func TestReceiveBuffers(t *testing.T) {
 	for _, kind := range []receiveKind{{4096, 0}, {4096, 64}, {4096, 2048}, {5120, 1024}, {65536, 32768}} {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) {

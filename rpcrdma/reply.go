@@ -52,8 +52,8 @@ func (r *reply) tooLong() error {
 }
 
 // layout fills in the header of the reply and the Writes before its Send, and leaves in pieces what
-// goes inline. It reports false if the chunks offered are too small, or, with failed, if there is no
-// memory for it.
+// goes inline. It reports false if the chunks offered are too small, or, with failed, if there is
+// no memory for it.
 func (r *reply) layout() bool {
 	c, h, out, m := r.in.c, r.in.header, &r.header, &r.message
 	s := c.settings.Load()

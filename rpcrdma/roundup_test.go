@@ -9,8 +9,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestRoundUpInRFC8166: a server of the draft fills a write chunk whose length is no multiple of four. The client of the other dialect says whose
-// rules that keeps to; of lengths that neither has it says no such thing.
+// TestRoundUpInRFC8166: a server of the draft fills a write chunk whose length is no multiple of
+// four. The client of the other dialect says whose rules that keeps to; of lengths that neither has
+// it says no such thing.
 func TestRoundUpInRFC8166(t *testing.T) {
 	const size = 10_001
 	for _, tt := range []struct {

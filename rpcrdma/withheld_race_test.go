@@ -7,9 +7,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestWithheldLetGo has a reply withheld by the goroutine of its handler, while an RDMA_DONE makes room for it: another goroutine may have sent it, and be done
-// with it, before Reply has returned. It is for the race detector: the reply is let go of with the budget's lock, and
-// so nothing that happens to it later is ordered after what Reply might still do to it.
+// TestWithheldLetGo has a reply withheld by the goroutine of its handler, while an RDMA_DONE makes
+// room for it: another goroutine may have sent it, and be done with it, before Reply has returned.
+// It is for the race detector: the reply is let go of with the budget's lock, and so nothing that
+// happens to it later is ordered after what Reply might still do to it.
 func TestWithheldLetGo(t *testing.T) {
 	r := newRig(t, smallShare)
 	r.server.Handle(oncrpc.Program{Number: testProgram, Version: 2, Procedures: []oncrpc.Procedure{
@@ -30,8 +31,8 @@ func TestWithheldLetGo(t *testing.T) {
 			p.answered(1 + xid)
 		}
 		ask(3)
-		// A call that has to wait for memory shows that the reply is withheld: it finds that with the
-		// budget's lock. The counter of withheld replies would order what follows after Reply.
+		// A call that has to wait for memory shows that the reply is withheld: it finds that with
+		// the budget's lock. The counter of withheld replies would order what follows after Reply.
 		for waited := conn.Stats().Waited; ; {
 			p.send(header(4, rpcrdma.TypeMsg), callBytes(4, procNull, nil))
 			waitFor(t, func() bool { return len(p.msgs) > 0 || conn.Stats().Waited > waited })

@@ -60,8 +60,8 @@ func TestNamedXID(t *testing.T) {
 	}
 }
 
-// A transaction id is free again when the reply has come, not before: not even when nobody waits for it any more. A call
-// that may not have it leaves no trace.
+// A transaction id is free again when the reply has come, not before: not even when nobody waits
+// for it any more. A call that may not have it leaves no trace.
 func TestNamedXIDInUse(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	opened := roundTrip(context.Background(), c, named(1, &items{}))
@@ -128,8 +128,8 @@ func TestExchangeTwice(t *testing.T) {
 	}
 }
 
-// A transaction id of the connection's own choice is never that of a call under way: a call that was
-// laid out with such a one is laid out again.
+// A transaction id of the connection's own choice is never that of a call under way: a call that
+// was laid out with such a one is laid out again.
 func TestXIDTaken(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	own := func() *oncrpc.Exchange {

@@ -169,8 +169,8 @@ func (a *arrangement) decode(t *rapid.T, first, second []byte) ([][]byte, *xdr.D
 	return got, &d
 }
 
-// Whatever goes inline, padded or not, by read chunk or by write chunk, in one buffer or two: the stream is the
-// same, and nothing of it can be missing or moved.
+// Whatever goes inline, padded or not, by read chunk or by write chunk, in one buffer or two: the
+// stream is the same, and nothing of it can be missing or moved.
 func TestArrangements(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawArrangement(t, 0, 0xa5)

@@ -6,9 +6,8 @@ import (
 	"fmt"
 )
 
-// Bulk is decoded bulk data, possibly not here yet. It is valid as long as the
-// message it came from: in a handler until the handler returns, or, if the reply refers to it, until that has
-// left.
+// Bulk is decoded bulk data, possibly not here yet. It is valid as long as the message it came
+// from: in a handler until the handler returns, or, if the reply refers to it, until that has left.
 //
 // The bulk data of one message is fetched by one goroutine at a time. Who fetches waits for the
 // peer, and must hold no lock that others need to make progress.
@@ -35,8 +34,8 @@ func (b Bulk) First(n int) Bulk {
 // block.
 func (b Bulk) Ready() bool { return b.src == nil }
 
-// FetchInto puts the data into dst, filling its slices in order, with one copy or
-// none. The slices must hold Len bytes, or the error wraps ErrLimit; dst is no longer touched when it returns.
+// FetchInto puts the data into dst, filling its slices in order, with one copy or none. The slices
+// must hold Len bytes, or the error wraps ErrLimit; dst is no longer touched when it returns.
 func (b Bulk) FetchInto(ctx context.Context, dst [][]byte) error {
 	room := 0
 	for _, p := range dst {

@@ -30,10 +30,10 @@ type BulkSource interface {
 	Load(ctx context.Context, id, n int, take bool) ([]byte, Releaser, error)
 }
 
-// Bulk decodes variable-length opaque data of at most max bytes by reference,
-// whether it stands in the stream or came beside it. Each call takes a Floating chunk as long as there are any
-// (draft section 3.6); if that is empty and the data is not, the data is looked for at its position.
-// The length in the stream must be that of the chunk, or shorter by exactly the round-up.
+// Bulk decodes variable-length opaque data of at most max bytes by reference, whether it stands in
+// the stream or came beside it. Each call takes a Floating chunk as long as there are any (draft
+// section 3.6); if that is empty and the data is not, the data is looked for at its position. The
+// length in the stream must be that of the chunk, or shorter by exactly the round-up.
 func (d *Decoder) Bulk(max int) Bulk {
 	count := d.Uint32()
 	if uint64(count) > uint64(max) {
@@ -60,9 +60,9 @@ func (d *Decoder) Bulk(max int) Bulk {
 }
 
 // BulkInto decodes variable-length opaque data into p, which is the limit of its length, and
-// returns what of p was filled. Data that landed there already, as a buffer of a call's results, is not
-// moved; data that is not here yet is fetched. If decoding fails, nothing of p counts as filled. A
-// buffer that serves several calls is passed in its full length each time.
+// returns what of p was filled. Data that landed there already, as a buffer of a call's results, is
+// not moved; data that is not here yet is fetched. If decoding fails, nothing of p counts as
+// filled. A buffer that serves several calls is passed in its full length each time.
 //
 // It is for results. A handler would wait without a context: for its arguments there are Bulk and
 // FetchInto.

@@ -390,7 +390,8 @@ func (nowhere) Load(context.Context, int, int, bool) ([]byte, xdr.Releaser, erro
 
 var errNowhere = errors.New("nowhere")
 
-// TestFetchVia: what is not here yet is fetched from another source, and what is here is left alone.
+// TestFetchVia: what is not here yet is fetched from another source, and what is here is left
+// alone.
 func TestFetchVia(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

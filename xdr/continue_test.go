@@ -141,7 +141,8 @@ func TestContinueReset(t *testing.T) {
 	}
 }
 
-// What is true of the first buffer is of the second: no capacity beyond the item, and no chunk inside it.
+// What is true of the first buffer is of the second: no capacity beyond the item, and no chunk
+// inside it.
 func TestContinueItems(t *testing.T) {
 	wire := unhex(t, "00000001 00000002 00000003")
 	for _, cut := range []int{0, 2, 4} {

@@ -83,7 +83,8 @@ func (d *Decoder) Fail(err error) {
 	}
 }
 
-// Finish returns the first error; bytes or chunks left over are one, unused Floating chunks are not.
+// Finish returns the first error; bytes or chunks left over are one, unused Floating chunks are
+// not.
 func (d *Decoder) Finish() error {
 	if d.Remaining() > 0 {
 		d.Fail(ErrTrailing)
@@ -134,7 +135,8 @@ func (d *Decoder) across(n int) []byte {
 	return append(append(make([]byte, 0, n), first...), second...)
 }
 
-// misplaced reports, and makes an error of it, that a chunk begins inside the next n bytes, which are inline.
+// misplaced reports, and makes an error of it, that a chunk begins inside the next n bytes, which
+// are inline.
 func (d *Decoder) misplaced(n int) bool {
 	if len(d.chunks) == 0 || d.chunks[0].Position >= d.pos+n {
 		return false

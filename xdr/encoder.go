@@ -161,8 +161,8 @@ func (e *Encoder) Raw(p []byte) {
 	e.buf = append(e.buf, p...)
 }
 
-// Extend appends n bytes, a multiple of four as with Raw, and returns them for the caller to fill: all
-// of them, as they may hold what was encoded before, and before the encoder is used again.
+// Extend appends n bytes, a multiple of four as with Raw, and returns them for the caller to fill:
+// all of them, as they may hold what was encoded before, and before the encoder is used again.
 func (e *Encoder) Extend(n int) []byte {
 	e.check()
 	end := len(e.buf) + n

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// FuzzDecode decodes arbitrary bytes in two buffers, padding and chunks as a stream whose type is arbitrary,
-// too. It must not panic, and must stay inside the stream.
+// FuzzDecode decodes arbitrary bytes in two buffers, padding and chunks as a stream whose type is
+// arbitrary, too. It must not panic, and must stay inside the stream.
 func FuzzDecode(f *testing.F) {
 	for i, tt := range items {
 		f.Add(unhex(f, tt.wire), []byte{byte(i), byte(i + 1)}, int16(0), int16(0), false, uint16(i), uint8(0), int16(0), int16(0))

@@ -68,8 +68,8 @@ func (m *Message) AppendPieces(dst [][]byte, without []bool) [][]byte {
 	return dst
 }
 
-// pieces calls yield with each run of bytes, and item, if it is not nil, with the length of each item ahead
-// of its data.
+// pieces calls yield with each run of bytes, and item, if it is not nil, with the length of each
+// item ahead of its data.
 func (m *Message) pieces(without []bool, item func(n int), yield func([]byte)) {
 	inline, pos := m.Inline, 0
 	for i := range m.Bulk {
@@ -100,9 +100,9 @@ func (m *Message) pieces(without []bool, item func(n int), yield func([]byte)) {
 }
 
 // AppendPadded appends the stream to b without the items marked in without, like AppendPieces, and
-// puts zeros in front of the data of each other item of thresh bytes or more, up to a multiple of align bytes,
-// a power of two, from the beginning of b (draft section 3.9). Opaque data in Inline is not padded: thresh must be above
-// the length of any, as the receiver cannot tell them apart.
+// puts zeros in front of the data of each other item of thresh bytes or more, up to a multiple of
+// align bytes, a power of two, from the beginning of b (draft section 3.9). Opaque data in Inline
+// is not padded: thresh must be above the length of any, as the receiver cannot tell them apart.
 func (m *Message) AppendPadded(b []byte, without []bool, align, thresh int) []byte {
 	m.pieces(without, func(n int) {
 		if n >= thresh {

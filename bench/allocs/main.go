@@ -1,5 +1,6 @@
-// Allocs runs the benchmarks of the layers and compares their allocations per operation with those in allocs.txt, which may fall and must
-// not rise. Times, which depend on the machine, are nobody's business here. From the top of the repository:
+// Allocs runs the benchmarks of the layers and compares their allocations per operation with those
+// in allocs.txt, which may fall and must not rise. Times, which depend on the machine, are nobody's
+// business here. From the top of the repository:
 //
 //	go run ./bench/allocs           # fails on a rise, and where benchmarks and table do not have the same names
 //	go run ./bench/allocs -update   # writes the table anew
@@ -17,16 +18,19 @@ import (
 // table is the file with what is allowed.
 const table = "bench/allocs/allocs.txt"
 
-// packages are those with benchmarks that allocate the same in every run: nothing in them waits for a network.
+// packages are those with benchmarks that allocate the same in every run: nothing in them waits for
+// a network.
 var packages = []string{
 	"./bench/gss", "./chunks", "./credits", "./metrics", "./nfsdemo/nfs3", "./oncrpc", "./oncrpc/gss",
 	"./rpcrdma", "./transport/iwarp/ddp", "./transport/iwarp/mpa", "./transport/iwarp/rdmap", "./transport/loopback", "./xdr",
 }
 
-// skipped are benchmarks there that are only about time: yardsticks that do something else, and ways over TCP.
+// skipped are benchmarks there that are only about time: yardsticks that do something else, and
+// ways over TCP.
 const skipped = `^BenchmarkPadding$|^BenchmarkCRC$|^BenchmarkPaired|/^(channels|copy.*|tcp\+.*)$`
 
-// iterations of a benchmark: enough for what memory the first ones take to be less than one allocation in each.
+// iterations of a benchmark: enough for what memory the first ones take to be less than one
+// allocation in each.
 const iterations = "500x"
 
 func main() {
@@ -67,8 +71,8 @@ func run(update bool) error {
 	return nil
 }
 
-// benchmark runs the benchmarks, and returns what go test prints. On one processor, and without garbage collection, which empties pools,
-// they allocate the same each time.
+// benchmark runs the benchmarks, and returns what go test prints. On one processor, and without
+// garbage collection, which empties pools, they allocate the same each time.
 func benchmark() ([]byte, error) {
 	args := []string{"test", "-run", "^$", "-bench", ".", "-skip", skipped, "-benchtime", iterations, "-benchmem", "-cpu", "1", "-timeout", "2m"}
 	cmd := exec.Command("go", append(args, packages...)...)

@@ -24,7 +24,8 @@ const header = `# Allocations per operation that benchmarks may make. Written by
 // errNone: a table, or an output, with no benchmark in it.
 var errNone = errors.New("no benchmarks")
 
-// parse finds the benchmarks in what go test -bench -benchmem prints: of each "pkg: PACKAGE", "BenchmarkNAME N V UNIT V UNIT...".
+// parse finds the benchmarks in what go test -bench -benchmem prints: of each "pkg: PACKAGE",
+// "BenchmarkNAME N V UNIT V UNIT...".
 func parse(out []byte) (allocations, error) {
 	all := make(allocations)
 	pkg := ""

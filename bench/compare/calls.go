@@ -20,7 +20,8 @@ type caller interface {
 	list() (entries int, err error)  // without "." and ".."
 }
 
-// dialer connects, and returns a caller for each call in flight. Only those in the list may be used at the same time.
+// dialer connects, and returns a caller for each call in flight. Only those in the list may be used
+// at the same time.
 type dialer func(ctx context.Context, s paired.Sockets, addr string, w workload) (callers []caller, end func() error, err error)
 
 // client does a workload by callers.

@@ -33,8 +33,9 @@ func (c comparison) scenarios() (theirs, ours string) {
 // bounds say how many times as fast ours is to be; 0 where nothing is asked.
 type bounds struct{ owed, goal float64 }
 
-// ofGanesha is asked of ours beside ganesha. A call at a time takes what it takes the network to wake either end, whoever makes it, so that
-// nothing is asked of short ones. A listing may take 1.5 times as long.
+// ofGanesha is asked of ours beside ganesha. A call at a time takes what it takes the network to
+// wake either end, whoever makes it, so that nothing is asked of short ones. A listing may take 1.5
+// times as long.
 var ofGanesha = map[workload]bounds{
 	read: {1.4, 2}, reads: {1.4, 2}, write: {1.2, 1.6}, writes: {1.2, 1.6},
 	randoms: {2, 3}, nulls: {2, 4}, getAttrs: {2, 4},

@@ -11,8 +11,8 @@ type contender struct {
 	name   string
 	listen func(ctx context.Context, s paired.Sockets, w workload) (paired.Server, error)
 	dial   func(ctx context.Context, s paired.Sockets, addr string, w workload) (paired.Client, error)
-	// missing says what it takes that is not there, after a look around for it. It may leave files in a directory for as long as
-	// the comparison takes. nil means that nothing is missing.
+	// missing says what it takes that is not there, after a look around for it. It may leave files
+	// in a directory for as long as the comparison takes. nil means that nothing is missing.
 	missing func(dir string) error
 }
 

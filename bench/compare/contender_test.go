@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// do has a contender do n operations of w. Its client checks the data that it reads and, when it is closed, what it has written.
+// do has a contender do n operations of w. Its client checks the data that it reads and, when it is
+// closed, what it has written.
 func do(t *testing.T, c contender, w workload, n int) {
 	t.Helper()
 	sockets := paired.Sockets{Congestion: host.DefaultCongestion}

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// TestInstalled has ganesha and libnfs do all workloads, in namespaces of their own. It takes root, and Debian's nfs-ganesha-vfs, rpcbind,
-// libnfs-dev and gcc.
+// TestInstalled has ganesha and libnfs do all workloads, in namespaces of their own. It takes root,
+// and Debian's nfs-ganesha-vfs, rpcbind, libnfs-dev and gcc.
 func TestInstalled(t *testing.T) {
 	if isolated() != nil {
 		done, code := isolate(t.Context())

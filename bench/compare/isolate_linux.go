@@ -12,15 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isolatedVariable is the environment variable that tells a process that it has namespaces of its own.
+// isolatedVariable is the environment variable that tells a process that it has namespaces of its
+// own.
 const isolatedVariable = "COMPARE_ISOLATED"
 
 // scratch is where servers of others have their files: an empty tmpfs.
 const scratch = "/run"
 
-// isolate runs this command again in namespaces of its own, if it may: of the network, so that the congestion control and the
-// port mapper are nobody else's; of mounts, so that there is an empty /run; and of processes, so that none is left. It returns
-// how that has ended, or false.
+// isolate runs this command again in namespaces of its own, if it may: of the network, so that the
+// congestion control and the port mapper are nobody else's; of mounts, so that there is an empty
+// /run; and of processes, so that none is left. It returns how that has ended, or false.
 func isolate(ctx context.Context) (done bool, code int) {
 	if os.Geteuid() != 0 || isolated() == nil {
 		return false, 0
@@ -56,7 +57,8 @@ func isolated() error {
 	return nil
 }
 
-// prepare makes the namespaces usable, and starts the port mapper. The end is up to undo. Outside of namespaces it does nothing.
+// prepare makes the namespaces usable, and starts the port mapper. The end is up to undo. Outside
+// of namespaces it does nothing.
 func prepare(congestion string) (undo func() error, err error) {
 	undo = func() error { return nil }
 	if isolated() != nil {

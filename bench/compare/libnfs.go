@@ -23,7 +23,8 @@ var libnfsSource string
 // libnfsVariable is the environment variable with the path of the compiled program.
 const libnfsVariable = "COMPARE_LIBNFS"
 
-// missingLibnfs compiles the program in a directory, tells the processes of this command about it, and says why it cannot.
+// missingLibnfs compiles the program in a directory, tells the processes of this command about it,
+// and says why it cannot.
 func missingLibnfs(dir string) error {
 	if os.Getenv(libnfsVariable) != "" {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// output is a file for results. It is open from the beginning, so that it is known to be writable, and keeps what was in it until there are
-// results.
+// output is a file for results. It is open from the beginning, so that it is known to be writable,
+// and keeps what was in it until there are results.
 type output struct {
 	file   *os.File // nil: none is wanted, or it has failed
 	failed error

@@ -85,8 +85,8 @@ func profileDirectory(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// compare makes comparisons. What those have to say that are left out is part of the results. It reports how far it has
-// come to progress.
+// compare makes comparisons. What those have to say that are left out is part of the results. It
+// reports how far it has come to progress.
 func compare(ctx context.Context, o paired.Options, dir string, selected []comparison, progress io.Writer) ([]result, error) {
 	missing := make(map[string]error)
 	for _, c := range selected {

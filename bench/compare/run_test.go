@@ -59,7 +59,8 @@ func TestCompareLeavesOut(t *testing.T) {
 	}
 }
 
-// TestRunInterrupted: one word says it all, and files keep what was in them if there is nothing new.
+// TestRunInterrupted: one word says it all, and files keep what was in them if there is nothing
+// new.
 func TestRunInterrupted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "results.csv")
 	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {

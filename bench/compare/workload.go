@@ -18,7 +18,8 @@ const (
 	opList    operation = "list"   // a whole directory by READDIRPLUS
 )
 
-// fileSize is the size of the file that is read and written, in bytes: more than the caches next to the CPUs hold. Tests have a smaller one.
+// fileSize is the size of the file that is read and written, in bytes: more than the caches next to
+// the CPUs hold. Tests have a smaller one.
 var fileSize int64 = 64 << 20
 
 // What is in the export of each server: the file, or the directory for opList.

@@ -24,7 +24,8 @@ func (c *Client) Info(ctx context.Context) (*Info, error) {
 	return i, nil
 }
 
-// Usage asks what the server's process has used so far. Its Conns are those besides the one that asks.
+// Usage asks what the server's process has used so far. Its Conns are those besides the one that
+// asks.
 func (c *Client) Usage(ctx context.Context) (host.Usage, error) {
 	var u usage
 	err := c.rpc.Call(ctx, procUsage, nil, &u)

@@ -109,7 +109,8 @@ func FuzzUsage(f *testing.F) {
 	})
 }
 
-// TestProgram asks a server, over TCP, which is this process: what it does shows in what it has used.
+// TestProgram asks a server, over TCP, which is this process: what it does shows in what it has
+// used.
 func TestProgram(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

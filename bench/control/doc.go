@@ -1,4 +1,5 @@
-// Package control is the RPC program by which a bench server tells where it listens, and what its process has used.
+// Package control is the RPC program by which a bench server tells where it listens, and what its
+// process has used.
 package control
 
 // The program. Its number is of the range that RFC 5531 leaves to users.

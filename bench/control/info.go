@@ -2,7 +2,8 @@ package control
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"
 
-// Info is where a server listens and what it is like. That it answers tells its address for RPC over TCP; the ports are at the same one.
+// Info is where a server listens and what it is like. That it answers tells its address for RPC
+// over TCP; the ports are at the same one.
 type Info struct {
 	ChunkedPort uint16 // RDMA, with inline sizes as they are by default
 	InlinePort  uint16 // RDMA, with the largest inline sizes

@@ -19,7 +19,8 @@ const (
 	burst = 64   // calls at a time, before a connection is idle
 	busy  = 1000 // connections that are busy at a time
 
-	// perAddress is how many connections go to one address 127.0.0.x: there are only so many ports for each.
+	// perAddress is how many connections go to one address 127.0.0.x: there are only so many ports
+	// for each.
 	perAddress = 5000
 )
 

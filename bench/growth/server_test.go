@@ -73,8 +73,8 @@ func newServer() *oncrpc.Server {
 	return s
 }
 
-// memory is the heap and the stacks of this process in bytes, as the runtime holds them. Stacks shrink by half at a collection, and
-// what lies in a sync.Pool goes at the second.
+// memory is the heap and the stacks of this process in bytes, as the runtime holds them. Stacks
+// shrink by half at a collection, and what lies in a sync.Pool goes at the second.
 func memory() (heap, stack int64) {
 	for range 5 {
 		runtime.GC()

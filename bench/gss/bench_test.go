@@ -46,7 +46,8 @@ var (
 	besideCrypto []paired.Comparison
 )
 
-// long is the length of rounds whose operations take milliseconds, so that there are enough of them.
+// long is the length of rounds whose operations take milliseconds, so that there are enough of
+// them.
 const long = 500 * time.Millisecond
 
 func roundOf(s paired.Scenario) time.Duration {

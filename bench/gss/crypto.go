@@ -19,15 +19,16 @@ import (
 )
 
 // Crypto is aes-sha/read-SIZExN, Throughput of what AES and SHA alone do about READs with krb5p of
-// size bytes, inFlight of them at a time: the standard library's AES-256 in CBC mode and HMAC-SHA-1,
-// which krb5p with aes256-cts-hmac-sha1-96 is made of, over the same number of bytes, and no transfer.
+// size bytes, inFlight of them at a time: the standard library's AES-256 in CBC mode and
+// HMAC-SHA-1, which krb5p with aes256-cts-hmac-sha1-96 is made of, over the same number of bytes,
+// and no transfer.
 //
 // A READ has its data sealed at the server, and opened at the client: authenticated and encrypted,
-// then decrypted and authenticated. Of one READ at a time the second begins when the first has ended.
-// So with one in flight the client's process does both, one after the other. With more, the server
-// seals one while the client opens another. So then the server's process seals n transfers and the
-// client's opens n, at the same time, each on its own processor, and a run ends when both have.
-// They say no more to each other than where a run begins and ends.
+// then decrypted and authenticated. Of one READ at a time the second begins when the first has
+// ended. So with one in flight the client's process does both, one after the other. With more, the
+// server seals one while the client opens another. So then the server's process seals n transfers
+// and the client's opens n, at the same time, each on its own processor, and a run ends when both
+// have. They say no more to each other than where a run begins and ends.
 func Crypto(size, inFlight int) paired.Scenario {
 	return paired.Scenario{
 		Name:   "aes-sha/" + transferName("read", size, inFlight),

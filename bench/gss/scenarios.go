@@ -34,7 +34,8 @@ func Null(c Carrier, f Flavor) paired.Scenario {
 	return s
 }
 
-// Read is CARRIER+FLAVOR/read-SIZExN, Throughput of READs of size bytes, inFlight of them at a time.
+// Read is CARRIER+FLAVOR/read-SIZExN, Throughput of READs of size bytes, inFlight of them at a
+// time.
 func Read(c Carrier, f Flavor, size, inFlight int) paired.Scenario {
 	return transfer(c, f, "read", size, inFlight, func(ctx context.Context, c *client, slot int) error {
 		r, err := c.nfs.Read(ctx, c.file, uint64(slot*size), c.slots[slot])
@@ -42,8 +43,8 @@ func Read(c Carrier, f Flavor, size, inFlight int) paired.Scenario {
 	})
 }
 
-// Write is CARRIER+FLAVOR/write-SIZExN, Throughput of unstable WRITEs of size bytes, inFlight of them
-// at a time.
+// Write is CARRIER+FLAVOR/write-SIZExN, Throughput of unstable WRITEs of size bytes, inFlight of
+// them at a time.
 func Write(c Carrier, f Flavor, size, inFlight int) paired.Scenario {
 	return transfer(c, f, "write", size, inFlight, func(ctx context.Context, c *client, slot int) error {
 		r, err := c.nfs.Write(ctx, c.file, uint64(slot*size), c.slots[slot], nfs3.Unstable)
@@ -70,8 +71,8 @@ func short(err error, n, size int) error {
 	return err
 }
 
-// scenario is what the scenarios have in common: a server, and a client with a file of a transfer for
-// each call in flight.
+// scenario is what the scenarios have in common: a server, and a client with a file of a transfer
+// for each call in flight.
 func scenario(c Carrier, f Flavor, do call, size, inFlight int) paired.Scenario {
 	return paired.Scenario{
 		Name:  c.name + "+" + f.name + "/",

@@ -63,7 +63,8 @@ func pin(thread int, cpus []int) error {
 	return nil
 }
 
-// Pin puts all threads of this process on some CPUs, at least one, and sets GOMAXPROCS to match, until undo is called.
+// Pin puts all threads of this process on some CPUs, at least one, and sets GOMAXPROCS to match,
+// until undo is called.
 func Pin(cpus ...int) (undo func() error, err error) {
 	before, err := AllowedCPUs()
 	if err != nil {
@@ -79,8 +80,8 @@ func Pin(cpus ...int) (undo func() error, err error) {
 	}, nil
 }
 
-// pinThreads puts all threads of this process on some CPUs. A thread that begins meanwhile takes after the one that has
-// started it, so it takes another look, until there are no new ones.
+// pinThreads puts all threads of this process on some CPUs. A thread that begins meanwhile takes
+// after the one that has started it, so it takes another look, until there are no new ones.
 func pinThreads(cpus []int) error {
 	done := make(map[string]bool)
 	for {

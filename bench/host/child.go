@@ -67,8 +67,8 @@ func (p Program) Start(ctx context.Context) (*Child, error) {
 	return c, startPinned(c.Cmd, p.CPUs...)
 }
 
-// CPU returns the user and system time that the child has used, until it has been waited for; 0 where
-// the system does not tell.
+// CPU returns the user and system time that the child has used, until it has been waited for; 0
+// where the system does not tell.
 func (c *Child) CPU() time.Duration { return processCPU(c.Cmd.Process.Pid) }
 
 // Stop ends the input of the child and waits for its end, which it forces when patience is over. It

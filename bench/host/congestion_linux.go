@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DefaultCongestion is the TCP congestion control that does not slow the loopback interface down by pacing.
+// DefaultCongestion is the TCP congestion control that does not slow the loopback interface down by
+// pacing.
 const DefaultCongestion = "reno"
 
 func setCongestion(fd uintptr, name string) error {

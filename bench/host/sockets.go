@@ -14,7 +14,8 @@ type Sockets struct {
 	Congestion string // TCP congestion control; empty leaves the system's
 }
 
-// Check finds out whether this process can set up sockets so, and says what it can choose from if it cannot.
+// Check finds out whether this process can set up sockets so, and says what it can choose from if
+// it cannot.
 func (s Sockets) Check() error {
 	if s.Congestion == "" {
 		return nil

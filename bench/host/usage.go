@@ -15,8 +15,9 @@ type Usage struct {
 	Heap   uint64        `json:"heap"`   // bytes of the heap in use at the end
 	Stacks uint64        `json:"stacks"` // bytes of goroutine stacks at the end
 	Conns  int           `json:"conns"`  // connections open at the end; who reads the rest sets it
-	// Busy is the CPU time of all processes on the CPUs that this one may use, with what the host of
-	// a virtual machine withheld; 0 where the system does not tell. The kernel counts it in ticks.
+	// Busy is the CPU time of all processes on the CPUs that this one may use, with what the host
+	// of a virtual machine withheld; 0 where the system does not tell. The kernel counts it in
+	// ticks.
 	Busy time.Duration `json:"-"`
 }
 
@@ -62,7 +63,8 @@ func (m *Meter) Used() Usage {
 	}
 }
 
-// UsedBusy is Used with Busy, which the system tells in a file. To read that takes a few allocations.
+// UsedBusy is Used with Busy, which the system tells in a file. To read that takes a few
+// allocations.
 func (m *Meter) UsedBusy() Usage {
 	cpus, _ := AllowedCPUs() // none is all
 	busy := BusyTime(cpus...)

@@ -40,8 +40,8 @@ func provider(name string, cfg iwarp.Config) Ends {
 	}}
 }
 
-// overTLS is iWARP whose TCP connections are TLS 1.3. The certificate is made by the server's process;
-// the client's does not look at it.
+// overTLS is iWARP whose TCP connections are TLS 1.3. The certificate is made by the server's
+// process; the client's does not look at it.
 var overTLS = Ends{Provider: rdma.Provider{
 	Name: "iwarp+tls",
 	Listen: func(ctx context.Context, s paired.Sockets) (transport.Listener, error) {
@@ -98,8 +98,9 @@ func init() {
 	}
 }
 
-// comparisons are the scenarios with what is demanded of them. The goals beyond that: READ 0.90, with CRC 0.65; WRITE 0.85, with
-// CRC 0.60; READ of 64 KiB 0.88; CPU 1.1; NULL 1.2 and, with 64 in flight, 3.
+// comparisons are the scenarios with what is demanded of them. The goals beyond that: READ 0.90,
+// with CRC 0.65; WRITE 0.85, with CRC 0.60; READ of 64 KiB 0.88; CPU 1.1; NULL 1.2 and, with 64 in
+// flight, 3.
 var comparisons = []paired.Comparison{
 	{Yardstick: "tcp/read-1024KiBx1", Candidate: "iwarp/read-1024KiBx1", Bound: 0.80, MaxAllocs: 0.05, MaxCPU: 1.25},
 	{Yardstick: "tcp/read-1024KiBx4", Candidate: "iwarp/read-1024KiBx4", Bound: 0.80, MaxAllocs: 0.05, MaxCPU: 1.25},
@@ -120,8 +121,8 @@ var comparisons = []paired.Comparison{
 	{Yardstick: "iwarp/null-x64", Candidate: "iwarp/getattr-x64", Bound: 1 / 1.3, MaxAllocs: 2.05},
 }
 
-// withMetrics are scenarios beside the same without metrics: the 95 % interval of the ratio must lie
-// above the bound.
+// withMetrics are scenarios beside the same without metrics: the 95 % interval of the ratio must
+// lie above the bound.
 var withMetrics = []paired.Comparison{
 	{Yardstick: "iwarp/null-x64", Candidate: "iwarp+metrics/null-x64", Above: 0.98, MaxAllocs: 0.05},
 	{Yardstick: "iwarp/read-1024KiBx4", Candidate: "iwarp+metrics/read-1024KiBx4", Above: 0.98, MaxAllocs: 0.05},

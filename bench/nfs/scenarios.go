@@ -13,15 +13,16 @@ import (
 // Ends is what both ends of a scenario have.
 type Ends struct {
 	rdma.Provider
-	// ServerMetrics and ClientMetrics have an end with metrics of all layers (package metrics), which
-	// nobody reads.
+	// ServerMetrics and ClientMetrics have an end with metrics of all layers (package metrics),
+	// which nobody reads.
 	ServerMetrics, ClientMetrics bool
 }
 
 // many is how many calls are in flight where it is for the rate of small ones.
 const many = 64
 
-// Read is NAME/read-SIZExN, Throughput of READs of size bytes, inFlight of them at a time. Its yardstick is paired.TCPRead.
+// Read is NAME/read-SIZExN, Throughput of READs of size bytes, inFlight of them at a time. Its
+// yardstick is paired.TCPRead.
 func Read(e Ends, size, inFlight int) paired.Scenario {
 	return transfer(e, "read", size, inFlight, func(ctx context.Context, c *client, slot int) error {
 		r, err := c.nfs.Read(ctx, c.file, uint64(slot*size), c.slots[slot])
@@ -29,8 +30,8 @@ func Read(e Ends, size, inFlight int) paired.Scenario {
 	})
 }
 
-// Write is NAME/write-SIZExN, Throughput of unstable WRITEs of size bytes, inFlight of them at a time. Its yardstick is
-// paired.TCPWrite.
+// Write is NAME/write-SIZExN, Throughput of unstable WRITEs of size bytes, inFlight of them at a
+// time. Its yardstick is paired.TCPWrite.
 func Write(e Ends, size, inFlight int) paired.Scenario {
 	return transfer(e, "write", size, inFlight, func(ctx context.Context, c *client, slot int) error {
 		r, err := c.nfs.Write(ctx, c.file, uint64(slot*size), c.slots[slot], nfs3.Unstable)
@@ -56,13 +57,15 @@ func short(err error, n, size int) error {
 // Null is NAME/null, Latency of NULL calls, one at a time. Its yardstick is paired.TCPPingPong.
 func Null(e Ends) paired.Scenario { return small(e, "null", 1, null) }
 
-// NullMany is NAME/null-x64, Rate of NULL calls, 64 of them in flight. Its yardstick is paired.TCPMessages.
+// NullMany is NAME/null-x64, Rate of NULL calls, 64 of them in flight. Its yardstick is
+// paired.TCPMessages.
 func NullMany(e Ends) paired.Scenario { return small(e, "null-x64", many, null) }
 
 // GetAttr is NAME/getattr, Latency of GETATTR calls, one at a time. Its yardstick is Null.
 func GetAttr(e Ends) paired.Scenario { return small(e, "getattr", 1, getAttr) }
 
-// GetAttrMany is NAME/getattr-x64, Rate of GETATTR calls, 64 of them in flight. Its yardstick is NullMany.
+// GetAttrMany is NAME/getattr-x64, Rate of GETATTR calls, 64 of them in flight. Its yardstick is
+// NullMany.
 func GetAttrMany(e Ends) paired.Scenario { return small(e, "getattr-x64", many, getAttr) }
 
 func null(ctx context.Context, c *client, _ int) error { return c.nfs.Null(ctx) }
@@ -82,7 +85,8 @@ func small(e Ends, name string, inFlight int, call call) paired.Scenario {
 	return s
 }
 
-// scenario is what the scenarios have in common: a server, and a client with a file of a transfer for each call in flight.
+// scenario is what the scenarios have in common: a server, and a client with a file of a transfer
+// for each call in flight.
 func scenario(e Ends, call call, size, inFlight int) paired.Scenario {
 	return paired.Scenario{
 		Bytes: size,

@@ -1,11 +1,11 @@
 // Package paired compares the speed of two ways to do the same thing over the network,
 // on machines whose speed changes from second to second.
 //
-// A candidate is never measured alone. It and a yardstick, raw TCP for the most part,
-// take turns in short rounds: yardstick, candidate, yardstick, candidate. Each round of
-// the candidate is divided by the round of the yardstick right before it, and the median
-// of these ratios is the result, with the quartiles beside it. What slows the machine down for a while
-// slows down both (package rounds).
+// A candidate is never measured alone. It and a yardstick, raw TCP for the most part, take turns in
+// short rounds: yardstick, candidate, yardstick, candidate. Each round of the candidate is divided
+// by the round of the yardstick right before it, and the median of these ratios is the result, with
+// the quartiles beside it. What slows the machine down for a while slows down both (package
+// rounds).
 //
 // # Processes
 //
@@ -16,9 +16,9 @@
 // is not is idle.
 //
 // A connection keeps what it got in its first moments, good or bad: the kernel's choice of its
-// receive buffer, the place of its memory. Two connections that do the same may therefore differ by a fifth for as long as they
-// live. So the processes are started anew a few times, and the result is that of all
-// rounds together.
+// receive buffer, the place of its memory. Two connections that do the same may therefore differ by
+// a fifth for as long as they live. So the processes are started anew a few times, and the result
+// is that of all rounds together.
 //
 // The test binary hands over to this package where it begins:
 //

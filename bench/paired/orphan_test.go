@@ -67,7 +67,8 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// isReset reports whether err is what the end of a process looks like that had not closed its connection.
+// isReset reports whether err is what the end of a process looks like that had not closed its
+// connection.
 func isReset(err error) bool {
 	ne, ok := err.(net.Error)
 	return ok && !ne.Timeout()

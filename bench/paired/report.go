@@ -48,7 +48,8 @@ func (r *Report) Interval() (low, high float64) {
 	}))
 }
 
-// CPU is how much CPU time the candidate takes at both ends together for what the yardstick does, as a multiple of what that takes.
+// CPU is how much CPU time the candidate takes at both ends together for what the yardstick does,
+// as a multiple of what that takes.
 func (r *Report) CPU() spread.Spread {
 	return spread.Of(r.each(func(round Round) float64 {
 		y, c := round.Yardstick, round.Candidate

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reported returns a report of three rounds. The machine halves its speed in the second round, which
-// changes no ratio, and the third is an outlier.
+// reported returns a report of three rounds. The machine halves its speed in the second round,
+// which changes no ratio, and the third is an outlier.
 func reported(m Metric) *Report {
 	r := &Report{
 		Yardstick: Scenario{Name: "raw", Metric: m, Bytes: 1000},

@@ -23,7 +23,8 @@ type Scenario struct {
 	Bytes  int // payload of one operation that Throughput counts
 
 	// Batch is how many operations of a Latency scenario there are between two looks at the clock,
-	// where that would be a good part of the shortest. 0 means that the client takes the time of each.
+	// where that would be a good part of the shortest. 0 means that the client takes the time of
+	// each.
 	Batch int
 
 	// InProcess has both ends in the process of the coordinator. What they use is told as the

@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// WriteTable writes reports as text, a line each. Pairs such as 41/40 are those of server and client; others is
-// what other processes took of a CPU meanwhile.
+// WriteTable writes reports as text, a line each. Pairs such as 41/40 are those of server and
+// client; others is what other processes took of a CPU meanwhile.
 func WriteTable(w io.Writer, reports []*Report) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "candidate\tyardstick\tratio\tquartiles\tunit\tyardstick\tcandidate\tCPU unit\tyardstick\tcandidate\tCPU ratio\tallocs/op\tothers")

@@ -12,22 +12,22 @@ import (
 
 // What raw TCP does (package raw).
 const (
-	// TCPStream is a Throughput scenario: the client writes 1 MiB at a time, always the same one; the
-	// server reads all of it into a buffer of 256 KiB, and confirms the end.
+	// TCPStream is a Throughput scenario: the client writes 1 MiB at a time, always the same one;
+	// the server reads all of it into a buffer of 256 KiB, and confirms the end.
 	TCPStream = "tcp/stream"
-	// TCPRequests is a Throughput scenario: the client keeps 8 requests of 64 bytes outstanding; the
-	// server answers each with 1 MiB, always the same one, which the client reads into a buffer of
-	// 256 KiB.
+	// TCPRequests is a Throughput scenario: the client keeps 8 requests of 64 bytes outstanding;
+	// the server answers each with 1 MiB, always the same one, which the client reads into a buffer
+	// of 256 KiB.
 	TCPRequests = "tcp/requests"
 
-	// TCPPingPong is a Latency scenario: a message of 128 bytes that is answered with as many, one at
-	// a time.
+	// TCPPingPong is a Latency scenario: a message of 128 bytes that is answered with as many, one
+	// at a time.
 	TCPPingPong = "tcp/pingpong"
 	// TCPMessages is a Rate scenario: 64 such messages outstanding. Either side writes each with a
 	// call of its own, as somebody does who knows nothing of the next one. One read may bring many.
 	TCPMessages = "tcp/messages"
-	// TCPMessagesBatched is TCPMessages where the answers to one read leave with one write, and so do
-	// the messages that follow on the answers of one read.
+	// TCPMessagesBatched is TCPMessages where the answers to one read leave with one write, and so
+	// do the messages that follow on the answers of one read.
 	TCPMessagesBatched = "tcp/messages-batched"
 )
 

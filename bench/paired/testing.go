@@ -16,8 +16,9 @@ type Comparison struct {
 	// Bound is the ratio that Gate demands: at most this for Latency, else at least
 	// this. Zero demands nothing.
 	Bound float64
-	// Above is what Gate demands the whole 95 % interval of the ratio to lie above, for other metrics
-	// than Latency. Zero demands nothing. It takes 200 rounds or more to say something of percents.
+	// Above is what Gate demands the whole 95 % interval of the ratio to lie above, for other
+	// metrics than Latency. Zero demands nothing. It takes 200 rounds or more to say something of
+	// percents.
 	Above float64
 	// MaxCPU is the CPU time at both ends, as a multiple of the yardstick's, that Gate permits when
 	// Bound or Above is not zero. Zero permits any.

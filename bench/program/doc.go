@@ -1,9 +1,11 @@
-// Package program is the RPC program that package bench measures: one procedure takes a payload, one gives one. Which way the payload travels
-// is up to the client and its configuration.
+// Package program is the RPC program that package bench measures: one procedure takes a payload,
+// one gives one. Which way the payload travels is up to the client and its configuration.
 //
-// TAKE puts what it takes where the data of a server belongs: in memory of its own, at the beginning of a page. What has not come yet is fetched to there; what has
-// come within a message is copied, unless it lies at the beginning of a page already, as padding has it, and can be used there. GIVE refers to
-// memory that has been written to, always the same. Neither looks at the bytes, and neither allocates memory in the steady state.
+// TAKE puts what it takes where the data of a server belongs: in memory of its own, at the
+// beginning of a page. What has not come yet is fetched to there; what has come within a message is
+// copied, unless it lies at the beginning of a page already, as padding has it, and can be used
+// there. GIVE refers to memory that has been written to, always the same. Neither looks at the
+// bytes, and neither allocates memory in the steady state.
 package program
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"

@@ -83,7 +83,8 @@ func transports(t *testing.T) map[string]oncrpc.Transport {
 	}
 }
 
-// TestCalls: payloads of all sizes go up and come down, and those that come down are as they were written at the server.
+// TestCalls: payloads of all sizes go up and come down, and those that come down are as they were
+// written at the server.
 func TestCalls(t *testing.T) {
 	want := host.Pattern(program.MaxPayload)
 	for name, conn := range transports(t) {

@@ -11,8 +11,8 @@ type sink struct {
 	list   [1][]byte // for who wants a scatter list
 }
 
-// sinks are kept for further payloads of about the same size. There are as many as calls have been in TAKE at a time, which the transports
-// bound; when the size changes they are given up.
+// sinks are kept for further payloads of about the same size. There are as many as calls have been
+// in TAKE at a time, which the transports bound; when the size changes they are given up.
 type sinks struct {
 	mu   sync.Mutex // guards what follows
 	size int        // a power of two

@@ -38,7 +38,8 @@ func start(t *testing.T) (addr string) {
 	return l.Addr().String()
 }
 
-// TestClient: streams and echoes take turns on a connection. That each stream is answered, and each message, is what they wait for.
+// TestClient: streams and echoes take turns on a connection. That each stream is answered, and each
+// message, is what they wait for.
 func TestClient(t *testing.T) {
 	c, err := Dial(t.Context(), start(t), host.Sockets{}, make([]byte, 1<<20))
 	if err != nil {

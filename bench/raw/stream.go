@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// readSize is how much one read of bulk data takes. With 64 KiB it gets slower, with up to 1 MiB
-	// no faster.
+	// readSize is how much one read of bulk data takes. With 64 KiB it gets slower, with up to 1
+	// MiB no faster.
 	readSize = 256 << 10
 	// fileSize is how much of a file is read and written at a time.
 	fileSize = 1 << 20

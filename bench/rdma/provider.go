@@ -54,8 +54,8 @@ func (p Provider) PingPong() paired.Scenario {
 	})
 }
 
-// Calls is NAME/calls, which is PingPong for a caller that waits for the answer on a goroutine of its own. It polls if
-// the provider lets it.
+// Calls is NAME/calls, which is PingPong for a caller that waits for the answer on a goroutine of
+// its own. It polls if the provider lets it.
 func (p Provider) Calls() paired.Scenario {
 	return p.scenario("calls", paired.Latency, messageBytes, func(c *client) paired.Client {
 		c.sends.poller, _ = transport.As[transport.Poller](c.ep)
@@ -77,7 +77,8 @@ func (p Provider) bulk(name string, op transport.Op) paired.Scenario {
 	})
 }
 
-// scenario is what the scenarios have in common: one kind of server, and a client that is put to some use.
+// scenario is what the scenarios have in common: one kind of server, and a client that is put to
+// some use.
 func (p Provider) scenario(name string, metric paired.Metric, bytes int, use func(*client) paired.Client) paired.Scenario {
 	return paired.Scenario{
 		Name:   p.Name + "/" + name,

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// cards are the three figures that matter most, as far as they are known: from where on to use chunks, how much goes through,
-// and how long a small call takes.
+// cards are the three figures that matter most, as far as they are known: from where on to use
+// chunks, how much goes through, and how long a small call takes.
 func cards(r *bench.Result) []card {
 	var all []card
 	path := r.Advice.Path

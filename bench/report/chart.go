@@ -34,7 +34,8 @@ type axis struct {
 	between []float64 // and, if there is room, at these multiples of them
 }
 
-// line is one series. Those with one name in several panels have one entry in the legend, and should have one look.
+// line is one series. Those with one name in several panels have one entry in the legend, and
+// should have one look.
 type line struct {
 	name   string
 	look   look
@@ -56,7 +57,8 @@ type look struct {
 	plain  bool // without a mark at each point
 }
 
-// trim drops panels in which nothing of ours is, and tells whether a line of ours is left in any: a point alone is in the table.
+// trim drops panels in which nothing of ours is, and tells whether a line of ours is left in any: a
+// point alone is in the table.
 func (c *chart) trim() bool {
 	ours := func(p panel, points int) bool {
 		return slices.ContainsFunc(p.lines, func(l line) bool { return len(l.points) >= points && !l.look.plain && l.name != nameOf(bench.TCP) })
@@ -65,7 +67,8 @@ func (c *chart) trim() bool {
 	return slices.ContainsFunc(c.panels, func(p panel) bool { return ours(p, 2) })
 }
 
-// sameRange gives all panels of a chart the same range of x and y, which must mean the same in all of them.
+// sameRange gives all panels of a chart the same range of x and y, which must mean the same in all
+// of them.
 func sameRange(c *chart) {
 	inf := math.Inf(1)
 	low, high := point{inf, inf}, point{-inf, -inf}
@@ -85,7 +88,8 @@ func sameRange(c *chart) {
 	}
 }
 
-// charts are all that there is to show of r: first those of the path that is recommended for, then those that compare paths, then those of the others.
+// charts are all that there is to show of r: first those of the path that is recommended for, then
+// those that compare paths, then those of the others.
 func charts(r *bench.Result) []chart {
 	var all []chart
 	add := func(c chart) {

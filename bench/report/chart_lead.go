@@ -7,7 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// leadChart shows how many times faster than inline the chunk is over one path, for each number of calls and connections.
+// leadChart shows how many times faster than inline the chunk is over one path, for each number of
+// calls and connections.
 func leadChart(r *bench.Result, path bench.Path) chart {
 	all := combinations(r, path)
 	ch := chart{path: path, name: "crossover-" + string(path), title: "Throughput by chunk, relative to inline, over " + string(path)}

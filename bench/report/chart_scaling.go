@@ -72,7 +72,8 @@ func (s *scaling) each(n int) string {
 	return count(n, s.fixed)
 }
 
-// best is the choice with the most points; of several that with the smallest or the largest size, and the smallest other.
+// best is the choice with the most points; of several that with the smallest or the largest size,
+// and the smallest other.
 func (s *scaling) best(r *bench.Result, choices []series, big bool) (best series, ok bool) {
 	type reach struct {
 		series

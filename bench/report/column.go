@@ -86,7 +86,8 @@ func wire(m *bench.Measurement) float64 {
 	return float64(m.WireBytes) / payload(m)
 }
 
-// ratio is none where single small calls, of which each waits for its reply, would be compared with a stream that waits for nothing.
+// ratio is none where single small calls, of which each waits for its reply, would be compared with
+// a stream that waits for nothing.
 func ratio(m *bench.Measurement) float64 {
 	if m.Ratio == 0 || m.Path != bench.Loopback && m.InFlight*m.Conns == 1 && m.Size < large {
 		return math.NaN()

@@ -38,7 +38,8 @@ func combinations(r *bench.Result, path bench.Path) []combination {
 	return all
 }
 
-// fullest is the combination with the most points on a path; of several, that with the fewest connections and calls.
+// fullest is the combination with the most points on a path; of several, that with the fewest
+// connections and calls.
 func fullest(r *bench.Result, path bench.Path) combination {
 	points := make(map[combination]int)
 	for i := range r.Measured {
@@ -55,7 +56,8 @@ func fullest(r *bench.Result, path bench.Path) combination {
 	return best
 }
 
-// paths are those with payload that was measured, that of the recommendation first; TCP is the last.
+// paths are those with payload that was measured, that of the recommendation first; TCP is the
+// last.
 func paths(r *bench.Result) []bench.Path {
 	var all []bench.Path
 	for i := range r.Measured {

@@ -43,7 +43,8 @@ func thousands(digits string) string {
 	return b.String()
 }
 
-// scaled writes x with the largest of the units, each a thousand times the one before, of which it is at least one.
+// scaled writes x with the largest of the units, each a thousand times the one before, of which it
+// is at least one.
 func scaled(x float64, units ...string) string {
 	i := 0
 	for i < len(units)-1 && math.Abs(x) >= 999.5 {

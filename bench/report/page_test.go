@@ -105,7 +105,8 @@ func checkSVG(t *testing.T, svg string) {
 	}
 }
 
-// TestPageEscapes shows that what comes from outside stays text: where the server is, and what went wrong there.
+// TestPageEscapes shows that what comes from outside stays text: where the server is, and what went
+// wrong there.
 func TestPageEscapes(t *testing.T) {
 	const hostile = `"><script>alert('1' & 2)</script><img src=//host/x>`
 	r := small()

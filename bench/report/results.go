@@ -23,7 +23,8 @@ type field struct {
 	value func(*bench.Measurement) string
 }
 
-// fields are in an order that does not change; new ones come last. What there is no figure for is empty.
+// fields are in an order that does not change; new ones come last. What there is no figure for is
+// empty.
 var fields = []field{
 	{"path", func(m *bench.Measurement) string { return string(m.Path) }},
 	{"way", func(m *bench.Measurement) string { return string(m.Way) }},

@@ -15,7 +15,8 @@ type cost struct {
 	perGBs float64 // GB/s of a stream without end
 }
 
-// sample is what a run of the whole grid could have measured: what no machine has, but with curves of the right kind.
+// sample is what a run of the whole grid could have measured: what no machine has, but with curves
+// of the right kind.
 func sample() *bench.Result {
 	r := &bench.Result{
 		Began:  time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC),

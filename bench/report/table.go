@@ -73,7 +73,8 @@ func paragraph(w io.Writer, indent, text string) {
 	fmt.Fprintln(w, line)
 }
 
-// writeAligned writes rows of cells to the right, two spaces apart; the first column is to the left.
+// writeAligned writes rows of cells to the right, two spaces apart; the first column is to the
+// left.
 func writeAligned(w io.Writer, rows [][]string) {
 	var widths []int
 	for _, row := range rows {

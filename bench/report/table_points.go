@@ -11,7 +11,8 @@ import (
 // gap is what is between two columns.
 const gap = "  "
 
-// writePoints writes a line for each point, under a title for each path and way, with the names of the columns at each new path.
+// writePoints writes a line for each point, under a title for each path and way, with the names of
+// the columns at each new path.
 func writePoints(w io.Writer, r *bench.Result) {
 	widths := make([]int, len(columns))
 	for i, c := range columns {

@@ -43,7 +43,8 @@ func TestWriteTable(t *testing.T) {
 	}
 }
 
-// TestWriteTableWidth shows that the table of a whole run, with all its long numbers, fits in a wide terminal.
+// TestWriteTableWidth shows that the table of a whole run, with all its long numbers, fits in a
+// wide terminal.
 func TestWriteTableWidth(t *testing.T) {
 	var b strings.Builder
 	if err := WriteTable(&b, sample()); err != nil {

@@ -11,7 +11,8 @@ type theme struct {
 	palette    [9]color.Color
 }
 
-// The places in a palette. Its colours can be told apart by people who do not see all of them (those of Okabe and Ito).
+// The places in a palette. Its colours can be told apart by people who do not see all of them
+// (those of Okabe and Ito).
 const (
 	blue = iota
 	vermilion

@@ -12,8 +12,8 @@ import (
 // maxTicks is how many ticks an axis may have that is long.
 const maxTicks = 9
 
-// ticks returns those of a logarithmic axis: at powers of its base, fewer if there are too many, and more between them if
-// there is room.
+// ticks returns those of a logarithmic axis: at powers of its base, fewer if there are too many,
+// and more between them if there is room.
 func (a axis) ticks(from, to float64, most int) []plot.Tick {
 	if !(from > 0 && to >= from && to/from < 1e30) {
 		return nil

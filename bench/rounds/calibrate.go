@@ -10,8 +10,8 @@ func Fitting(d time.Duration, n int, took time.Duration, unit int) int {
 }
 
 const (
-	// calibrations is how many runs Calibrate takes at the most. Where the speed is unsteady they do
-	// not converge.
+	// calibrations is how many runs Calibrate takes at the most. Where the speed is unsteady they
+	// do not converge.
 	calibrations = 12
 	// growth is how many times as many operations the next of them has, at the most.
 	growth = 16

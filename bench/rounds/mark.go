@@ -4,8 +4,8 @@ import "github.com/rpcrdma/go-rpcrdma/bench/spread"
 
 // Mark is what tells whether a round counts.
 type Mark struct {
-	// Yardstick is what raw TCP, or in one process a copy, moved right before, in bytes a second; 0 if
-	// there was none.
+	// Yardstick is what raw TCP, or in one process a copy, moved right before, in bytes a second; 0
+	// if there was none.
 	Yardstick float64 `json:"yardstick,omitempty"`
 	// Others is the share of the CPUs that was used by others than this benchmark, or withheld by
 	// the host of a virtual machine: of the server's CPUs or of the client's, whichever is more.

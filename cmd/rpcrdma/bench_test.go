@@ -172,7 +172,8 @@ func TestBenchCommandLine(t *testing.T) {
 	}
 }
 
-// TestBenchExplains: what is said of a server that does not answer, and of what needs no explanation.
+// TestBenchExplains: what is said of a server that does not answer, and of what needs no
+// explanation.
 func TestBenchExplains(t *testing.T) {
 	_, timeout := new(net.Dialer).DialContext(expired{t.Context()}, "tcp", "127.0.0.1:1")
 	for _, tt := range []struct {

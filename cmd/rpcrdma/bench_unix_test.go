@@ -11,7 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// TestBenchSignal: an interrupt from the keyboard, which the server's process has, too, ends bench in order, and the server with it.
+// TestBenchSignal: an interrupt from the keyboard, which the server's process has, too, ends bench
+// in order, and the server with it.
 func TestBenchSignal(t *testing.T) {
 	t.Setenv(asCommand, "1h")
 	self, err := os.Executable()

@@ -114,7 +114,8 @@ alignment           -     -        0        0
 	}
 }
 
-// TestConfOfOthers: what a server of another kind answers is shown as it came, and beside it what can be made of it.
+// TestConfOfOthers: what a server of another kind answers is shown as it came, and beside it what
+// can be made of it.
 func TestConfOfOthers(t *testing.T) {
 	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: reach.Quiet})
 	if err != nil {
@@ -208,8 +209,8 @@ func TestConfErrors(t *testing.T) {
 	}
 }
 
-// TestDraft: commands and gateway in the draft's dialect do what they do in the other one, with servers that have CONF_RDMA and with
-// servers that have not.
+// TestDraft: commands and gateway in the draft's dialect do what they do in the other one, with
+// servers that have CONF_RDMA and with servers that have not.
 func TestDraft(t *testing.T) {
 	data := string(rig.Pattern(300_001))
 	for _, args := range []string{"--inline 16384 --align 4096", "--conf off", "--conf sys --credits 1"} {
@@ -236,7 +237,8 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestOtherDialect: what a command says that keeps to other rules than its server, where that matters.
+// TestOtherDialect: what a command says that keeps to other rules than its server, where that
+// matters.
 func TestOtherDialect(t *testing.T) {
 	r := startRig(t, "--dialect", "draft")
 	dir := t.TempDir()
@@ -273,7 +275,8 @@ func TestDraftGreeting(t *testing.T) {
 	}
 }
 
-// TestConfLogged: a server's log says of each connection what CONF_RDMA has agreed on, to who asks for it.
+// TestConfLogged: a server's log says of each connection what CONF_RDMA has agreed on, to who asks
+// for it.
 func TestConfLogged(t *testing.T) {
 	for level, want := range map[string]string{
 		"debug": `level=DEBUG msg="confproto: CONF_RDMA" peer=127\.0\.0\.1:\d+ max_call=16384 max_reply=8192 reads=16 peer_reads=16 align=4096` + "\n",

@@ -197,7 +197,8 @@ func TestGetIntoReadOnly(t *testing.T) {
 	}
 }
 
-// TestGetPlanted: a link that came from a server leads nothing out of the directory, whatever comes by its name later.
+// TestGetPlanted: a link that came from a server leads nothing out of the directory, whatever comes
+// by its name later.
 func TestGetPlanted(t *testing.T) {
 	r := startRig(t)
 	outside, here := t.TempDir(), t.TempDir()

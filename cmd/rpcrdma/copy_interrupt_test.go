@@ -36,7 +36,8 @@ func names(t *testing.T, dir string) string {
 	return strings.Join(all, " ")
 }
 
-// TestPutInterrupted: wherever it is interrupted, the server has the old file or, renamed already, the new one, and no other.
+// TestPutInterrupted: wherever it is interrupted, the server has the old file or, renamed already,
+// the new one, and no other.
 func TestPutInterrupted(t *testing.T) {
 	for _, tt := range []struct {
 		at nfs3.Proc
@@ -188,7 +189,8 @@ func TestPutServerGone(t *testing.T) {
 			up := rig.Write(t, filepath.Join(t.TempDir(), "up"), interruptedData)
 			got := r.exec(t, scheme, "put", "--wait", "0", up, "@/memory/file")
 			lines := strings.Split(got.stderr, "\n")
-			// By the time it is looked for, nothing listens there any more, or what has connected is just being ended.
+			// By the time it is looked for, nothing listens there any more, or what has connected
+			// is just being ended.
 			port := "port " + strings.TrimPrefix(r.base(scheme), scheme+"://")
 			refused, reset := "nothing listens at "+port+" any more", "cannot connect to "+port+": connection reset by peer; is the address right, and the network up?"
 			first := []string{"the server has ended the connection", refused, reset}

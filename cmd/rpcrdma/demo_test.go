@@ -21,7 +21,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// asCommand makes this test binary be the command. It is how long further signals mean what the first meant.
+// asCommand makes this test binary be the command. It is how long further signals mean what the
+// first meant.
 const asCommand = "RPCRDMA_TEST_AS_COMMAND"
 
 // statusFile is where the command leaves what Linux says of its process in the end.
@@ -168,7 +169,8 @@ var errFull = errors.New("no space left on device")
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-// TestOutputLost checks that a demo whose output cannot be written does not end as if all were well.
+// TestOutputLost checks that a demo whose output cannot be written does not end as if all were
+// well.
 func TestOutputLost(t *testing.T) {
 	path, _ := input(t, "file", 100)
 	var stderr bytes.Buffer

@@ -260,8 +260,8 @@ func TestGatewayRPCBind(t *testing.T) {
 	}
 }
 
-// TestGatewayNoServer: a gateway whose server is not there says so once, and lives. The calls of its
-// clients wait, on connections that stay, and are answered when the server is there.
+// TestGatewayNoServer: a gateway whose server is not there says so once, and lives. The calls of
+// its clients wait, on connections that stay, and are answered when the server is there.
 func TestGatewayNoServer(t *testing.T) {
 	server := startServe(t, "--memory", "/export")
 	server.stop()

@@ -32,7 +32,8 @@ func initHelp(root *cobra.Command) {
 }
 
 // initUnknown has help that is asked for of a command that is not there be an error, which what is
-// returned tells when the command line has been carried out. Cobra prints the help of what is above.
+// returned tells when the command line has been carried out. Cobra prints the help of what is
+// above.
 func initUnknown(root *cobra.Command) (unknown func() error) {
 	var err error
 	help := root.HelpFunc()
@@ -46,7 +47,8 @@ func initUnknown(root *cobra.Command) (unknown func() error) {
 	return func() error { return err }
 }
 
-// unknownCommand is the usage error of a command that is not there. It names those that may be meant.
+// unknownCommand is the usage error of a command that is not there. It names those that may be
+// meant.
 func unknownCommand(root *cobra.Command, args []string) error {
 	text := fmt.Sprintf("unknown command %q", cli.Cut(strings.Join(args, " ")))
 	if len(args) == 1 {

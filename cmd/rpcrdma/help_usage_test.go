@@ -9,7 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// TestHelpFlags: lines of flags are short, and flags of connections are by themselves behind the command's own.
+// TestHelpFlags: lines of flags are short, and flags of connections are by themselves behind the
+// command's own.
 func TestHelpFlags(t *testing.T) {
 	for _, tt := range []struct{ name, own, connection string }{
 		{"ls", "--long --help", "--uid --gid --groups --wait --connections --size --parallel --credits --inline --crc --dialect"},

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// TestLogFormat: with --log-format json each line of the log is an object, and it has the first and the
-// last of a client.
+// TestLogFormat: with --log-format json each line of the log is an object, and it has the first and
+// the last of a client.
 func TestLogFormat(t *testing.T) {
 	s := startServe(t, "--memory", "/export", "--log-format", "json")
 	for range 2 {

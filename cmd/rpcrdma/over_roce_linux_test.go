@@ -23,7 +23,8 @@ func startRoCE(t *testing.T, args ...string) *serveCommand {
 	return startServe(t, append([]string{"--provider", "roce", "--listen", at.String()}, args...)...)
 }
 
-// TestServeRoCE has clients reach a server over RoCE, alone and beside iWARP, which has the same port.
+// TestServeRoCE has clients reach a server over RoCE, alone and beside iWARP, which has the same
+// port.
 func TestServeRoCE(t *testing.T) {
 	for _, tt := range []struct {
 		providers string
@@ -219,8 +220,8 @@ const (
 	disconnectReply   = "\x00\x16\x00\x00"
 )
 
-// TestTraceRoCE: from the request to the end of the connection, at the server. The client's trace is
-// for interop/tshark: in one process, whoever has opened the socket of an address has the trace.
+// TestTraceRoCE: from the request to the end of the connection, at the server. The client's trace
+// is for interop/tshark: in one process, whoever has opened the socket of an address has the trace.
 func TestTraceRoCE(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "served")
 	s := startRoCE(t, "--memory", "/export", "--trace", file)

@@ -84,7 +84,8 @@ func TestPingFails(t *testing.T) {
 	}
 }
 
-// TestPingServerGone: a server that goes away costs calls, and an interrupt ends ping with what there was.
+// TestPingServerGone: a server that goes away costs calls, and an interrupt ends ping with what
+// there was.
 func TestPingServerGone(t *testing.T) {
 	s := startServe(t, "--memory", "/export")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -130,7 +131,8 @@ func TestPingInterrupted(t *testing.T) {
 	}
 }
 
-// TestPingSummary: the shortest and the longest time are as they were, and no percentile is beyond them.
+// TestPingSummary: the shortest and the longest time are as they were, and no percentile is beyond
+// them.
 func TestPingSummary(t *testing.T) {
 	for _, tt := range []struct {
 		took []time.Duration

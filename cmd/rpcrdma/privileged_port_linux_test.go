@@ -16,8 +16,8 @@ import (
 const advicePort = "it may want calls from a port below 1024 (secure, the default of exports " +
 	"files): add insecure to the export, or call as root, over TCP or iWARP"
 
-// TestPrivilegedPort: an export without the option insecure is reached over RDMA as over TCP, from a
-// port below 1024. Who may not have one is told so, by probe, too.
+// TestPrivilegedPort: an export without the option insecure is reached over RDMA as over TCP, from
+// a port below 1024. Who may not have one is told so, by probe, too.
 func TestPrivilegedPort(t *testing.T) {
 	s := serveFile(t, "/m *(rw,memory)\n")
 	conn, err := recordmark.DialPrivilegedTCP(t.Context(), net.Dialer{}, s.tcp)

@@ -111,7 +111,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainFound: what is said of a server that rpcbind has named, or that is one over RDMA alone: no advice to do what was done, or what cannot be.
+// TestExplainFound: what is said of a server that rpcbind has named, or that is one over RDMA
+// alone: no advice to do what was done, or what cannot be.
 func TestExplainFound(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Err: words.ConnRefused}
 	notMPA := &transport.OpError{Op: "dial", Err: &mpa.StartupError{Err: mpa.ErrNotMPA}}

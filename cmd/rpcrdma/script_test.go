@@ -14,9 +14,9 @@ type step struct {
 	code   int
 }
 
-// runScript runs command lines one after another, over each transport, as root if they do not say otherwise, against a server
-// whose /memory is empty. In outputs,
-// TIME stands for 2006-01-02T15:04:05Z as ls prints it here.
+// runScript runs command lines one after another, over each transport, as root if they do not say
+// otherwise, against a server whose /memory is empty. In outputs, TIME stands for
+// 2006-01-02T15:04:05Z as ls prints it here.
 func runScript(t *testing.T, steps []step) {
 	t.Helper()
 	at := time.Unix(1136214245, 0).Format("2006-01-02 15:04:05")

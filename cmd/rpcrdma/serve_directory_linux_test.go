@@ -54,8 +54,8 @@ func TestServeDirectoryReadOnly(t *testing.T) {
 	}
 }
 
-// TestServeState: with the state of an earlier run, handles of that run are good, of two exports beside one another; without, and
-// for another export, they are stale.
+// TestServeState: with the state of an earlier run, handles of that run are good, of two exports
+// beside one another; without, and for another export, they are stale.
 func TestServeState(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	state := filepath.Join(t.TempDir(), "var", "state") // to be made
@@ -100,7 +100,8 @@ func TestServeState(t *testing.T) {
 	}
 }
 
-// TestServeSameFiles: exports that have files in common are served, with a warning; one by way of a symbolic link is found, too.
+// TestServeSameFiles: exports that have files in common are served, with a warning; one by way of a
+// symbolic link is found, too.
 func TestServeSameFiles(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	link := filepath.Join(other, "link")

@@ -65,16 +65,16 @@ func (f *exportsFile) await(t *testing.T, logged string, times int) {
 
 const reloaded = "exports reloaded"
 
-// TestServeReloadToKerberos: exports that begin to want Kerberos change nothing at a server without a
-// keytab, whose log says what to do.
+// TestServeReloadToKerberos: exports that begin to want Kerberos change nothing at a server without
+// a keytab, whose log says what to do.
 func TestServeReloadToKerberos(t *testing.T) {
 	s := serveFile(t, "/m *(rw,insecure,memory)\n")
 	s.reload(t, "/m *(rw,insecure,memory,sec=krb5)\n", "start serve again, which reads the keytab then (--keytab)")
 	mountAs(t, dialTCP(t, s.tcp), 7, "/m").put(t, "file", []byte("data"))
 }
 
-// TestServeReloadUsers: the file of --map-users is read again with the exports, and one with an error
-// changes nothing.
+// TestServeReloadUsers: the file of --map-users is read again with the exports, and one with an
+// error changes nothing.
 func TestServeReloadUsers(t *testing.T) {
 	kt := keytabOf(t, "nfs/localhost")
 	users := filepath.Join(t.TempDir(), "users")
@@ -158,8 +158,8 @@ func TestServeExportsFile(t *testing.T) {
 	}
 }
 
-// TestServeMadeAgain: a directory that is removed and made again is served again, and so is one that
-// is made only now.
+// TestServeMadeAgain: a directory that is removed and made again is served again, and so is one
+// that is made only now.
 func TestServeMadeAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "export")
 	later := filepath.Join(t.TempDir(), "later")

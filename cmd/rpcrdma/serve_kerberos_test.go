@@ -145,8 +145,8 @@ func TestServeExportsSec(t *testing.T) {
 	}
 }
 
-// TestServeExportsReadOnly: flags that only exports of the command line heed go with a file as long as
-// there is such an export.
+// TestServeExportsReadOnly: flags that only exports of the command line heed go with a file as long
+// as there is such an export.
 func TestServeExportsReadOnly(t *testing.T) {
 	for _, args := range []string{"--read-only=false", "--memory /m --read-only --squash all --anonuid 7"} {
 		args = "serve --check --exports " + os.DevNull + " " + args
@@ -156,8 +156,8 @@ func TestServeExportsReadOnly(t *testing.T) {
 	}
 }
 
-// TestMountWithoutKerberos: where Linux cannot make contexts for NFS over RDMA, it mounts with AUTH_SYS
-// over RDMA, if the export takes it.
+// TestMountWithoutKerberos: where Linux cannot make contexts for NFS over RDMA, it mounts with
+// AUTH_SYS over RDMA, if the export takes it.
 func TestMountWithoutKerberos(t *testing.T) {
 	kt := keytabOf(t, "nfs/localhost")
 	s := startServe(t, "--memory", "/m", "--sec", "krb5i:sys", "--keytab", kt)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestServeNoHangup: a SIGHUP that is ignored when the server is started, as nohup has it, stays so; otherwise it is caught.
+// TestServeNoHangup: a SIGHUP that is ignored when the server is started, as nohup has it, stays
+// so; otherwise it is caught.
 func TestServeNoHangup(t *testing.T) {
 	heedHangup(t)
 	for _, ignored := range []bool{false, true} {

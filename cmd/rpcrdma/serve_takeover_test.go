@@ -152,7 +152,8 @@ func TestReplaceable(t *testing.T) {
 	}
 }
 
-// TestReplaceableOurs: what is registered at our own ports was left by an earlier run, and is not asked.
+// TestReplaceableOurs: what is registered at our own ports was left by an earlier run, and is not
+// asked.
 func TestReplaceableOurs(t *testing.T) {
 	p := openPorts(t)
 	left := p.Mappings()
@@ -170,7 +171,8 @@ func TestReplaceableOurs(t *testing.T) {
 	}
 }
 
-// TestReplaceableLimit: one that does not answer in time is not alive, unless it is this server that is told to end.
+// TestReplaceableLimit: one that does not answer in time is not alive, unless it is this server
+// that is told to end.
 func TestReplaceableLimit(t *testing.T) {
 	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp",
 		Addr: universal(t, silentAddr(t))}

@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestSpecialFiles: what ls and stat say about them. Those of a device exist in the memory of the server alone.
+// TestSpecialFiles: what ls and stat say about them. Those of a device exist in the memory of the
+// server alone.
 func TestSpecialFiles(t *testing.T) {
 	r := startRig(t)
 	m := mountAs(t, dialTCP(t, r.tcp), 0, "/memory")

@@ -1,9 +1,9 @@
 // Package fair shares something that there is so much of among hosts: connections, memory. What
 // one host does leaves the others something, and nobody has to say who they are, or how many.
 //
-// There is one rule for that. A host that has some gets more only while it then has no more than is left
-// free for others. So a host alone has up to a half, each of n greedy ones 1/(n+1) of all, and as
-// much as that is left for the next one that comes.
+// There is one rule for that. A host that has some gets more only while it then has no more than is
+// left free for others. So a host alone has up to a half, each of n greedy ones 1/(n+1) of all, and
+// as much as that is left for the next one that comes.
 //
 // Processors are shared otherwise, in time.
 package fair

@@ -1,5 +1,5 @@
-// Package faultlog logs the faults of peers, and what else they do that an operator wants to know. A
-// peer that repeats it, on one connection or on new ones, must not fill the log. Of each host and
+// Package faultlog logs the faults of peers, and what else they do that an operator wants to know.
+// A peer that repeats it, on one connection or on new ones, must not fill the log. Of each host and
 // fault, one a minute is logged at level WARN, with the number left out since; other events are at
 // level INFO, and failures of this host at level ERROR. All others are at level DEBUG.
 package faultlog
@@ -18,8 +18,9 @@ import (
 const (
 	// period is how often one fault of one host is logged aloud.
 	period = time.Minute
-	// maxFaults is how many faults, and hosts that have them, are told apart. All further ones count as one. Those that were aloud more
-	// than a period ago make room, and how many like them there were since is forgotten.
+	// maxFaults is how many faults, and hosts that have them, are told apart. All further ones
+	// count as one. Those that were aloud more than a period ago make room, and how many like them
+	// there were since is forgotten.
 	maxFaults = 256
 )
 
@@ -48,9 +49,10 @@ type account struct {
 // New returns a Log that writes to log.
 func New(log *slog.Logger) *Log { return &Log{log: log, known: make(map[fault]*account)} }
 
-// Fault logs a fault of a peer, with its address as the attribute "peer", then args, and "more", how many like it were not aloud. What is
-// told apart is the host of the peer, whatever its port, msg, and kind, which is comparable, has few values, and may be nil. It reports
-// whether this one was at level WARN: there was none like it within the last minute, or only such that were not.
+// Fault logs a fault of a peer, with its address as the attribute "peer", then args, and "more",
+// how many like it were not aloud. What is told apart is the host of the peer, whatever its port,
+// msg, and kind, which is comparable, has few values, and may be nil. It reports whether this one
+// was at level WARN: there was none like it within the last minute, or only such that were not.
 func (l *Log) Fault(peer net.Addr, msg string, kind any, args ...any) (aloud bool) {
 	return l.say(slog.LevelWarn, peer, msg, kind, args)
 }
@@ -81,7 +83,8 @@ func (l *Log) tell(level slog.Level, f fault, args []any) (aloud bool) {
 	return aloud
 }
 
-// due reports whether a fault is to be logged aloud, and how many like it there were since the last that was.
+// due reports whether a fault is to be logged aloud, and how many like it there were since the last
+// that was.
 func (l *Log) due(f fault, now time.Time) (more int, aloud bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +118,8 @@ func (l *Log) account(f fault, now time.Time) *account {
 	return a
 }
 
-// OneOf returns, as a kind, the first of reasons that err wraps, or nil. Peers can make up errors, but no more reasons.
+// OneOf returns, as a kind, the first of reasons that err wraps, or nil. Peers can make up errors,
+// but no more reasons.
 func OneOf(err error, reasons ...error) (kind any) {
 	for _, reason := range reasons {
 		if errors.Is(err, reason) {

@@ -117,8 +117,8 @@ func TestEvent(t *testing.T) {
 	})
 }
 
-// TestMany has more hosts be at fault than are told apart: the first of the rest is logged, and all others count for that. Those that have
-// been quiet for long enough make room.
+// TestMany has more hosts be at fault than are told apart: the first of the rest is logged, and all
+// others count for that. Those that have been quiet for long enough make room.
 func TestMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := newTestLog()

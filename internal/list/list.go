@@ -2,8 +2,8 @@
 // container/list it allocates nothing.
 package list
 
-// List is a queue that an element leaves from anywhere. The links are in the elements, each of which
-// has a Place. The zero value is an empty list. Whoever owns it guards it.
+// List is a queue that an element leaves from anywhere. The links are in the elements, each of
+// which has a Place. The zero value is an empty list. Whoever owns it guards it.
 type List[T any] struct{ first, last *Place[T] }
 
 // Place is where an element of type T stands in a list. The zero value is in none.

@@ -1,10 +1,10 @@
-// Package poison makes it visible that memory is used when it has been given back. It does so where the
-// environment variable RPCRDMADEBUG, words with commas between them, has the word poison:
+// Package poison makes it visible that memory is used when it has been given back. It does so where
+// the environment variable RPCRDMADEBUG, words with commas between them, has the word poison:
 //
 //	RPCRDMADEBUG=poison go test ./...
 //
-// Then memory is overwritten when it goes back to a pool, and a server uses no Call twice. Whoever keeps
-// what a handler was lent reads 0xDB bytes, rather than what by luck is still there, or is
+// Then memory is overwritten when it goes back to a pool, and a server uses no Call twice. Whoever
+// keeps what a handler was lent reads 0xDB bytes, rather than what by luck is still there, or is
 // another call's. It is slow, and for debugging.
 package poison
 

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// TestAddr: an address is one of the loopback interface, is there once, and is not one that somebody
-// has the port at.
+// TestAddr: an address is one of the loopback interface, is there once, and is not one that
+// somebody has the port at.
 func TestAddr(t *testing.T) {
 	seen := make(map[netip.Addr]bool)
 	for range 100 {

@@ -1,5 +1,5 @@
-// Package testcert has certificates for tests: of an authority that was made for them, of a server at
-// 127.0.0.1, and of a client.
+// Package testcert has certificates for tests: of an authority that was made for them, of a server
+// at 127.0.0.1, and of a client.
 package testcert
 
 import (

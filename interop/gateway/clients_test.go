@@ -17,7 +17,8 @@ import (
 // host is where everything is.
 const host = "127.0.0.1"
 
-// serve starts a server of a file system in memory, and of a directory, which it returns. It is not in rpcbind.
+// serve starts a server of a file system in memory, and of a directory, which it returns. It is not
+// in rpcbind.
 func serve(t *testing.T) (s *served.Server, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -34,7 +35,8 @@ func at(g *served.Gateway) nfsclients.Server {
 // mapped is the gateway for clients that ask the port mapper.
 var mapped = nfsclients.Server{Host: host}
 
-// TestClients: each client, on each kind of export, with the ports that it is told, and with those that the port mapper tells.
+// TestClients: each client, on each kind of export, with the ports that it is told, and with those
+// that the port mapper tells.
 func TestClients(t *testing.T) {
 	s, dir := serve(t)
 	g := served.StartGateway(t, command, "--to", to(s), "--rpcbind")
@@ -103,8 +105,8 @@ func TestParallel(t *testing.T) {
 	s.Stop()
 }
 
-// TestRestart: the server is killed and started again. Clients that had a connection lose it, and go
-// on with another. What they ask for on that waits until the server is back.
+// TestRestart: the server is killed and started again. Clients that had a connection lose it, and
+// go on with another. What they ask for on that waits until the server is back.
 func TestRestart(t *testing.T) {
 	s, _ := serve(t)
 	g := served.StartGateway(t, command, "--to", to(s), "--rpcbind")

@@ -21,7 +21,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// TestMountElsewhere: the server has MOUNT over TCP only, as Linux's has. The gateway finds it by rpcbind, or is told.
+// TestMountElsewhere: the server has MOUNT over TCP only, as Linux's has. The gateway finds it by
+// rpcbind, or is told.
 func TestMountElsewhere(t *testing.T) {
 	fs, err := memfs.New(memfs.Config{})
 	if err != nil {

@@ -24,8 +24,8 @@ type attack struct {
 	// flood says that it never stops to send, so that there is no waiting it out.
 	flood bool
 
-	// handlers is how long handlers of the server run that it keeps busy. A call that needs one waits
-	// until some of them have ended, and once more if it has waited for its arguments.
+	// handlers is how long handlers of the server run that it keeps busy. A call that needs one
+	// waits until some of them have ended, and once more if it has waited for its arguments.
 	handlers time.Duration
 
 	// moves is the counter of the server by which an operator learns of it; "" where all of it is

@@ -9,6 +9,6 @@
 // anybody wait. TestServe has them by sockets, with the server in a process of its own, whose
 // memory is measured; with -figures it prints the tables of docs/security.md.
 //
-// The tests of RPCSEC_GSS (gss_*_test.go) are by sockets: floods of contexts, what somebody has heard
-// on the way, protected calls with chunks, and a gateway between. There calls are counted.
+// The tests of RPCSEC_GSS (gss_*_test.go) are by sockets: floods of contexts, what somebody has
+// heard on the way, protected calls with chunks, and a gateway between. There calls are counted.
 package hostile

@@ -225,7 +225,8 @@ func TestGSSChunks(t *testing.T) {
 		}
 	})
 
-	// serves answers the server's RDMA Reads with b, and then with other; and tells what it replies.
+	// serves answers the server's RDMA Reads with b, and then with other; and tells what it
+	// replies.
 	serves := func(b, other []byte) string {
 		for p.ok() {
 			h, payload := p.segment()

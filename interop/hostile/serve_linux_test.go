@@ -262,9 +262,9 @@ func (a *attack) onServe(t *testing.T, command string, promised promise, options
 	}
 }
 
-// compare has bystanders work by turns while the attacker's process is stopped and while it goes on.
-// What it has it keeps in between. It returns how many rounds they make during the attack for each
-// one without, the median of some pairs, and the longest calls in milliseconds, likewise.
+// compare has bystanders work by turns while the attacker's process is stopped and while it goes
+// on. What it has it keeps in between. It returns how many rounds they make during the attack for
+// each one without, the median of some pairs, and the longest calls in milliseconds, likewise.
 func (r *raid) compare(t *testing.T, all []*bystander) (ratio, without, during float64) {
 	t.Helper()
 	const (
@@ -296,8 +296,8 @@ func (r *raid) compare(t *testing.T, all []*bystander) (ratio, without, during f
 	return median(ratios), median(withouts), median(durings)
 }
 
-// rate has each of the bystanders make so many rounds, and more while there is time, and returns how
-// many they make in a second together.
+// rate has each of the bystanders make so many rounds, and more while there is time, and returns
+// how many they make in a second together.
 func rate(t *testing.T, all []*bystander, least int, window time.Duration) float64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, errors.New("starved"))

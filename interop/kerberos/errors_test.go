@@ -92,7 +92,8 @@ func TestExpired(t *testing.T) {
 	says(t, err, "alice@"+k.Realm, "has expired", "run kinit")
 }
 
-// The service's keys change: the acceptor says so, and reads its keytab again when it has been changed.
+// The service's keys change: the acceptor says so, and reads its keytab again when it has been
+// changed.
 func TestNewKeys(t *testing.T) {
 	k := realm(t, testkdc.Config{})
 	var ours clock

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/testkdc"
 )
 
-// realm starts a KDC that serves until the test is over. It has alice, whose password is "secret", and
-// the service nfs/server.test.
+// realm starts a KDC that serves until the test is over. It has alice, whose password is "secret",
+// and the service nfs/server.test.
 func realm(t *testing.T, cfg testkdc.Config) *testkdc.KDC {
 	t.Helper()
 	k, err := testkdc.Start(t.TempDir(), cfg)

@@ -21,8 +21,8 @@ import (
 // limit ends a program that hangs.
 const limit = 30 * time.Second
 
-// exports are those of the server. The last lies below another: libnfs finds it by the list of exports for which it asks when it
-// mounts that, and takes what is below its name from it.
+// exports are those of the server. The last lies below another: libnfs finds it by the list of
+// exports for which it asks when it mounts that, and takes what is below its name from it.
 var exports = []string{"/memory", "/directory", "/directory/nested"}
 
 // libnfs copies files to the server, lists them, and reads them, by the exports of each kind.

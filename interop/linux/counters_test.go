@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// counters are some of those of a client's RDMA transport. The kernel's xprt_rdma_print_stats names them.
+// counters are some of those of a client's RDMA transport. The kernel's xprt_rdma_print_stats names
+// them.
 type counters struct {
 	Connects    int
 	ReadChunks  int
@@ -20,7 +21,8 @@ type counters struct {
 	NoMsgs      int // calls that went by position-zero chunk
 }
 
-// counters reads those of a mount. There must be no sign of replies that the client did not understand.
+// counters reads those of a mount. There must be no sign of replies that the client did not
+// understand.
 func (m *mount) counters(t *testing.T) counters {
 	t.Helper()
 	line := m.sh.run(t, fmt.Sprintf(`sed -n '/ mounted on %s with /,/^device/s/^.*xprt:.rdma //p' /proc/self/mountstats`, strings.ReplaceAll(m.at, "/", `\/`)))

@@ -41,8 +41,8 @@ func checkFile(t *testing.T, name string, want []byte) {
 	}
 }
 
-// figures returns, in words, what the step data has measured: the times at which writing n bytes began and ended, and
-// reading them.
+// figures returns, in words, what the step data has measured: the times at which writing n bytes
+// began and ended, and reading them.
 func figures(t *testing.T, out string, n int) string {
 	t.Helper()
 	var at [4]float64

@@ -15,9 +15,10 @@ import (
 // readReply is what tshark says of the reply to a READ.
 var readReply = regexp.MustCompile(`^V3 READ Reply .* Len: (\d+)`)
 
-// knownFault reports whether tshark (4.0) is wrong about a malformed packet. It is about the reply to a READ whose data comes
-// by write chunk, of this many segments. If the data has not a length that is a multiple of 4, tshark reckons the round-up, which is not sent, from the
-// length that the client offered. Of several segments it takes the data of the first for all of it.
+// knownFault reports whether tshark (4.0) is wrong about a malformed packet. It is about the reply
+// to a READ whose data comes by write chunk, of this many segments. If the data has not a length
+// that is a multiple of 4, tshark reckons the round-up, which is not sent, from the length that the
+// client offered. Of several segments it takes the data of the first for all of it.
 func knownFault(info string, segments string) bool {
 	m := readReply.FindStringSubmatch(info)
 	if m == nil {
@@ -36,8 +37,8 @@ type decoded struct {
 	exchanges map[string]*exchange // over RDMA, by the client's port and XID
 }
 
-// checkCapture has tshark decode the connections to a server in a capture: all of what went by iWARP and by TCP is understood, and every
-// call over RDMA has its reply.
+// checkCapture has tshark decode the connections to a server in a capture: all of what went by
+// iWARP and by TCP is understood, and every call over RDMA has its reply.
 func checkCapture(t *testing.T, file string, s *nfsd) {
 	t.Helper()
 	d, rest := decode(t, file, s.RDMA, s.TCP)
@@ -49,7 +50,8 @@ func checkCapture(t *testing.T, file string, s *nfsd) {
 	}
 }
 
-// checkCutCapture is checkCapture for connections that were cut: they leave the rest of an FPDU, and calls without reply.
+// checkCutCapture is checkCapture for connections that were cut: they leave the rest of an FPDU,
+// and calls without reply.
 func checkCutCapture(t *testing.T, file string, rdma, tcp int) {
 	t.Helper()
 	d, rest := decode(t, file, rdma, tcp)
@@ -59,7 +61,8 @@ func checkCutCapture(t *testing.T, file string, rdma, tcp int) {
 	}
 }
 
-// decode has tshark decode what went to the ports of a server, and returns that with the bytes of incomplete FPDUs.
+// decode has tshark decode what went to the ports of a server, and returns that with the bytes of
+// incomplete FPDUs.
 func decode(t *testing.T, file string, rdma int, tcp ...int) (d decoded, rest int) {
 	t.Helper()
 	whole, rest := recut(readPcap(t, file), rdma)

@@ -22,7 +22,8 @@ import (
 	"time"
 )
 
-// guestLimit ends a guest that hangs, unless its machine says otherwise. One takes some ten seconds.
+// guestLimit ends a guest that hangs, unless its machine says otherwise. One takes some ten
+// seconds.
 const guestLimit = 90 * time.Second
 
 // bootLimit is how much of that booting may take.
@@ -56,8 +57,9 @@ type guest struct {
 	spare *shell // if it has any
 }
 
-// boot starts a guest. The test may put more files into its /host. It ends with the test,
-// at the latest, and if that fails the console is shown. An emulated machine may not come up on a loaded host; so there is a second attempt.
+// boot starts a guest. The test may put more files into its /host. It ends with the test, at the
+// latest, and if that fails the console is shown. An emulated machine may not come up on a loaded
+// host; so there is a second attempt.
 func boot(t *testing.T, m machine) *guest {
 	t.Helper()
 	for range 2 {
@@ -188,8 +190,8 @@ func (g *guest) show(name string, lines int) {
 	g.t.Logf("the guest's %s (error %v):\n%s", name, err, strings.Join(all[max(0, len(all)-lines):], "\n"))
 }
 
-// wait waits for the end of the script, which must succeed, with nothing in the kernel's messages that is not said in good health,
-// or else is known.
+// wait waits for the end of the script, which must succeed, with nothing in the kernel's messages
+// that is not said in good health, or else is known.
 func (g *guest) wait(t *testing.T, known ...string) {
 	t.Helper()
 	select {
@@ -209,9 +211,9 @@ func (g *guest) wait(t *testing.T, known ...string) {
 	}
 }
 
-// freePort goes through so many ports, from forwardBase on. They are below those that the kernel gives to
-// who asks for any port (net.ipv4.ip_local_port_range begins with 32768), so that nobody is given one
-// before the guest has it.
+// freePort goes through so many ports, from forwardBase on. They are below those that the kernel
+// gives to who asks for any port (net.ipv4.ip_local_port_range begins with 32768), so that nobody
+// is given one before the guest has it.
 const forwardBase, forwardPorts = 10_000, 20_000
 
 // forwardStart is where freePort begins, and forwarded how many ports it has tried.

@@ -14,8 +14,8 @@ const (
 )
 
 var (
-	// fine is what a kernel in good health says from then on, for all that the tests do. That an NFS client connects, loses its connection,
-	// and connects again, it does not mention.
+	// fine is what a kernel in good health says from then on, for all that the tests do. That an
+	// NFS client connects, loses its connection, and connects again, it does not mention.
 	fine = regexp.MustCompile(`^\[ *[0-9.]+\] (` + strings.Join([]string{
 		siwAttached,
 		`infiniband rxe0: (set active|added eth1)`,
@@ -36,7 +36,8 @@ var (
 	sick = regexp.MustCompile(`WARNING|BUG:|Oops|Call Trace|Out of memory`)
 )
 
-// unhealthy returns the lines of the kernel's messages that a healthy machine does not print, and that match none of those known.
+// unhealthy returns the lines of the kernel's messages that a healthy machine does not print, and
+// that match none of those known.
 func unhealthy(dmesg string, known []string) (lines []string) {
 	boot, after, found := strings.Cut(dmesg, siwAttached)
 	if !found {

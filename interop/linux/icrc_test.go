@@ -37,8 +37,8 @@ func roceOf(p []byte) (d roceFrame, ok bool) {
 	return d, be.Uint16(d.udp[2:]) == rocePort && len(d.packet) >= 16
 }
 
-// checked reports whether the ICRC is right: a CRC-32 of 64 ones, the headers of IP and UDP, and the
-// packet, in which what routers may change is replaced by ones (annex A17 of the InfiniBand
+// checked reports whether the ICRC is right: a CRC-32 of 64 ones, the headers of IP and UDP, and
+// the packet, in which what routers may change is replaced by ones (annex A17 of the InfiniBand
 // specification, section A17.3.3).
 func (d roceFrame) checked() bool {
 	n := len(d.packet) - 4

@@ -74,8 +74,9 @@ func (r *realm) mounted(t *testing.T, sh []*shell, words plainText) {
 	}
 }
 
-// briefScript has carol look into a mount with a ticket that expires soon. On a busy machine that may be before she has done so. The mount
-// names no flavour: it has the first that the server lists.
+// briefScript has carol look into a mount with a ticket that expires soon. On a busy machine that
+// may be before she has done so. The mount names no flavour: it has the first that the server
+// lists.
 const briefScript = `
 . /host/prelude
 grep -q ' %[1]s nfs .*,sec=krb5,' /proc/mounts
@@ -96,7 +97,8 @@ as %[2]d %[2]d - kinit -k -t /host/carol.keytab carol
 as %[2]d %[2]d - ls %[1]s
 `
 
-// protectedScript is what users do in a mount: alice, who has a ticket, bob, who has none, and root, who is the guest itself.
+// protectedScript is what users do in a mount: alice, who has a ticket, bob, who has none, and
+// root, who is the guest itself.
 const protectedScript = `
 . /host/prelude
 alice() { as %[3]d %[3]d - "$@"; }
@@ -150,7 +152,8 @@ func mountProtected(t *testing.T, sh *shell, w way, sec string, data, words []by
 	}
 }
 
-// checkPlacement checks what a client has offered: with checksums and encryption no data is placed directly, but messages go whole.
+// checkPlacement checks what a client has offered: with checksums and encryption no data is placed
+// directly, but messages go whole.
 func checkPlacement(t *testing.T, c counters, sec string) {
 	t.Helper()
 	t.Logf("%+v", c)
@@ -171,8 +174,8 @@ while [ $i -lt %[1]d ]; do
 done
 `
 
-// restartProtected kills the server while alice writes. The server that comes after it does not know her context: Linux makes another, and she
-// notices nothing.
+// restartProtected kills the server while alice writes. The server that comes after it does not
+// know her context: Linux makes another, and she notices nothing.
 func restartProtected(t *testing.T, sh *shell, w way, data []byte) {
 	m := newMount(t, sh, w.server.host+":"+directory, append(slices.Clone(w.options), "sec=krb5i")...)
 	file := filepath.Join(w.server.dir, "file")
@@ -192,7 +195,8 @@ func restartProtected(t *testing.T, sh *shell, w way, data []byte) {
 	m.unmount(t)
 }
 
-// loseReplies resets connections when replies come. Changes that alice has made are not made again, though they are signed anew.
+// loseReplies resets connections when replies come. Changes that alice has made are not made again,
+// though they are signed anew.
 func loseReplies(t *testing.T, sh []*shell, w way) {
 	port := w.server.TCP
 	if w.name != "tcp" {

@@ -113,8 +113,9 @@ func (r *realm) write(t *testing.T, text string, mode os.FileMode) string {
 	return file
 }
 
-// serve starts a server with more options at an address, in which the guest knows it by a name. It has NFS over TCP at the port at which rpc.gssd makes
-// contexts for mounts over RDMA, and MOUNT too.
+// serve starts a server with more options at an address, in which the guest knows it by a name. It
+// has NFS over TCP at the port at which rpc.gssd makes contexts for mounts over RDMA, and MOUNT
+// too.
 func (r *realm) serve(t *testing.T, host netip.Addr, name string, options ...string) *nfsd {
 	t.Helper()
 	s := newNFSD(t, name)

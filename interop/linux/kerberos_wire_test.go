@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// checkWire looks for the words of files in captures, and has tshark decrypt them with the keytab of our servers.
+// checkWire looks for the words of files in captures, and has tshark decrypt them with the keytab
+// of our servers.
 func (r *realm) checkWire(t *testing.T, seen trail, words plainText) {
 	for _, capture := range []string{seen.eth0, seen.eth1} {
 		b, err := os.ReadFile(capture)
@@ -47,8 +48,9 @@ func (r *realm) checkWire(t *testing.T, seen trail, words plainText) {
 	r.checkSetups(t, seen.eth1)
 }
 
-// checkSetups checks where Linux has made its contexts, also those for mounts by way of rdma_rxe: over TCP, at the port of NFS. rpc.gssd
-// knows no other way, so our server has to listen there. Over RDMA they are used, and destroyed.
+// checkSetups checks where Linux has made its contexts, also those for mounts by way of rdma_rxe:
+// over TCP, at the port of NFS. rpc.gssd knows no other way, so our server has to listen there.
+// Over RDMA they are used, and destroyed.
 func (r *realm) checkSetups(t *testing.T, file string) {
 	t.Helper()
 	const made, destroyed = 1, 3

@@ -15,10 +15,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// largest is the most that the kernel's server takes and gives in one READ or WRITE, and in the entries of one READDIRPLUS.
+// largest is the most that the kernel's server takes and gives in one READ or WRITE, and in the
+// entries of one READDIRPLUS.
 const largest = 1 << 20
 
-// oddSizes are lengths at which something begins or ends: an XDR word, a page, 64 KiB, the largest call.
+// oddSizes are lengths at which something begins or ends: an XDR word, a page, 64 KiB, the largest
+// call.
 var oddSizes = []int{0, 1, 3, 1000, 4095, 4096, 4097, 65535, 65536, 65537, largest - 1, largest}
 
 // limits shows what the server takes, and that the client keeps to it.
@@ -109,7 +111,8 @@ func (k *knfsd) beyond(t *testing.T) {
 	}
 }
 
-// symlinks makes symbolic links that do not fit inline, so that the path goes by read chunk, and reads them.
+// symlinks makes symbolic links that do not fit inline, so that the path goes by read chunk, and
+// reads them.
 func (k *knfsd) symlinks(t *testing.T) {
 	for _, segment := range []int{0, 1024} {
 		var s seen

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// oddNames are names of files, in UTF-8, in no encoding, and of characters that mean something elsewhere.
+// oddNames are names of files, in UTF-8, in no encoding, and of characters that mean something
+// elsewhere.
 var oddNames = []string{
 	"grün", "日本語", "e\u0301", "\U0001f600",
 	"gr\xfcn", "\xff\xfe", "\xc3", "\xed\xa0\x80",

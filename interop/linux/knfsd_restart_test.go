@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestKnfsdRestart stops the kernel's server, and starts it again, and cuts connections, while commands are at work.
+// TestKnfsdRestart stops the kernel's server, and starts it again, and cuts connections, while
+// commands are at work.
 func TestKnfsdRestart(t *testing.T) {
 	t.Parallel()
 	pcap := filepath.Join(t.TempDir(), "pcap")

@@ -18,8 +18,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// setups connects in several ways. The server wants to read from its clients, so it refuses those that allow no RDMA Reads, and
-// those that do not say, as in MPA revision 1.
+// setups connects in several ways. The server wants to read from its clients, so it refuses those
+// that allow no RDMA Reads, and those that do not say, as in MPA revision 1.
 func (k *knfsd) setups(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -34,8 +34,8 @@ const (
 	private  = "/private" // is for another host
 )
 
-// knfsdScript has the kernel export directories in memory, and makes READ and WRITE as large as its own limit allows: by
-// itself it takes that from the memory of the machine.
+// knfsdScript has the kernel export directories in memory, and makes READ and WRITE as large as its
+// own limit allows: by itself it takes that from the memory of the machine.
 //
 //nolint:misspell // exportfs is a program
 const knfsdScript = `

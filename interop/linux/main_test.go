@@ -18,8 +18,8 @@ var full = flag.Bool("full", false, "all variants of siw in full, 1 GiB each way
 // command is the program rpcrdma.
 var command string
 
-// TestMain builds the guest, if it is not there, and the command, so that this takes no test's time. Then
-// it has the tests run in a network namespace of their own.
+// TestMain builds the guest, if it is not there, and the command, so that this takes no test's
+// time. Then it has the tests run in a network namespace of their own.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if command = os.Getenv(commandEnv); command != "" {

@@ -11,8 +11,8 @@ import (
 // inlineSizes are what the client may send and receive in one message.
 var inlineSizes = []int{1024, 4096, 65536}
 
-// TestMatrix moves data with the sizes of READ and WRITE, and of inline messages, that Linux can be told to use. The server has inline messages
-// of 4096 bytes, unless the client's are larger.
+// TestMatrix moves data with the sizes of READ and WRITE, and of inline messages, that Linux can be
+// told to use. The server has inline messages of 4096 bytes, unless the client's are larger.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	n := sizes{data: 1<<20 + 4096 + 3}
@@ -67,8 +67,8 @@ func TestMatrix(t *testing.T) {
 func checkChunks(t *testing.T, c counters, inline, size int) {
 	t.Helper()
 	t.Logf("%+v", c)
-	// A call or reply has some two hundred bytes beside the data. siw's Sends have six parts, of which the client
-	// keeps three, so that it sends no more than three pages inline.
+	// A call or reply has some two hundred bytes beside the data. siw's Sends have six parts, of
+	// which the client keeps three, so that it sends no more than three pages inline.
 	if got, want := c.Read > 0, size+512 > inline; got != want {
 		t.Errorf("data was read by RDMA: %v, want %v", got, want)
 	}

@@ -17,7 +17,8 @@ type mount struct {
 	options string
 }
 
-// newMount has a guest mount a file system. The kernel must say that it goes by the transport that the options ask for.
+// newMount has a guest mount a file system. The kernel must say that it goes by the transport that
+// the options ask for.
 func newMount(t *testing.T, sh *shell, source string, options ...string) *mount {
 	t.Helper()
 	m := &mount{sh: sh, source: source, at: "/mnt/" + path.Base(source), options: strings.Join(options, ",")}

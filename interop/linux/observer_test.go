@@ -197,8 +197,8 @@ func (o *observer) flush(t *testing.T) {
 	}
 }
 
-// end has tshark decode what was kept, and logs the counts. Messages that begin as said are known to
-// come out malformed.
+// end has tshark decode what was kept, and logs the counts. Messages that begin as said are known
+// to come out malformed.
 func (o *observer) end(t *testing.T, misread ...string) (host, guest roceCounts) {
 	t.Helper()
 	o.flush(t)

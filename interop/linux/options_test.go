@@ -17,7 +17,8 @@ func TestOptions(t *testing.T) {
 	n := sizes{data: 4<<20 + 1}
 	g.put("data", random(t, n.data))
 	for _, export := range exports {
-		// Without RDMA on the client: straight, and through the gateway, behind which there is only RDMA.
+		// Without RDMA on the client: straight, and through the gateway, behind which there is only
+		// RDMA.
 		overTCP := func(t *testing.T, port int) {
 			t.Helper()
 			m := newMount(t, sh[0], "192.0.2.2:"+export, "vers=3", "proto=tcp", fmt.Sprintf("port=%d", port),

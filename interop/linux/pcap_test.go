@@ -96,8 +96,8 @@ func parsePacket(b []byte) (p packet, ok bool) {
 	return p, true
 }
 
-// writePcap writes a capture in which each packet is as it is given, one a millisecond. Those longer than an IP packet can be are as before
-// segmentation by an adapter.
+// writePcap writes a capture in which each packet is as it is given, one a millisecond. Those
+// longer than an IP packet can be are as before segmentation by an adapter.
 func writePcap(t *testing.T, file string, packets []packet) {
 	t.Helper()
 	be := binary.BigEndian

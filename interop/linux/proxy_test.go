@@ -52,7 +52,8 @@ func newGuestProxy(t *testing.T, target int, counts direction, cutAt ...int64) *
 	return startProxy(t, &proxy{target: target, toGuest: true, counts: counts, done: make(chan struct{}), cutAt: cutAt})
 }
 
-// newHoldingProxy starts a proxy to a port that leads to a guest. It does not cut, but holds everything up when so many bytes have passed.
+// newHoldingProxy starts a proxy to a port that leads to a guest. It does not cut, but holds
+// everything up when so many bytes have passed.
 func newHoldingProxy(t *testing.T, target int, at int64) *proxy {
 	t.Helper()
 	return startProxy(t, &proxy{target: target, toGuest: true, holdAt: at, held: make(chan struct{}), released: make(chan struct{})})
@@ -121,7 +122,8 @@ func (p *proxy) pass(from, to net.Conn, counted bool) {
 	}
 }
 
-// cut counts n bytes, and reports whether they are those at which the connections are cut: they are lost.
+// cut counts n bytes, and reports whether they are those at which the connections are cut: they are
+// lost.
 func (p *proxy) cut(n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,8 +147,9 @@ func (p *proxy) reset() {
 	}
 }
 
-// end closes a connection, if that has not been done; p.mu is held. One to a guest is not reset, but ended in order: libslirp (4.7), which
-// QEMU has for its network, aborts if a connection is reset when it still holds data for the guest.
+// end closes a connection, if that has not been done; p.mu is held. One to a guest is not reset,
+// but ended in order: libslirp (4.7), which QEMU has for its network, aborts if a connection is
+// reset when it still holds data for the guest.
 func (p *proxy) end(c net.Conn) {
 	toTarget, known := p.conns[c]
 	delete(p.conns, c)
@@ -186,7 +189,8 @@ func (p *proxy) hold() {
 	}
 }
 
-// interrupt waits until everything is held up, and resets the connections. What comes over new ones is held up, too.
+// interrupt waits until everything is held up, and resets the connections. What comes over new ones
+// is held up, too.
 func (p *proxy) interrupt(t *testing.T) {
 	t.Helper()
 	select {

@@ -27,8 +27,8 @@ cmp /host/data file
 echo "SUM $(sha256sum <file)"
 `
 
-// changesScript makes changes that cannot be repeated, and fails if any of them is reported to have failed, until there
-// is a file "stop".
+// changesScript makes changes that cannot be repeated, and fails if any of them is reported to have
+// failed, until there is a file "stop".
 const changesScript = `
 set -e
 mkdir -p %[1]s/changes
@@ -106,9 +106,9 @@ func restart(t *testing.T, sh *shell, data []byte) []ports {
 	return []ports{{s.RDMA, s.TCP}}
 }
 
-// cutConnections resets the connections in the middle of writes, of reads, and of changes: neither who
-// moves data nor who makes changes notices anything. A change that was made, and whose reply was lost,
-// must not be made again.
+// cutConnections resets the connections in the middle of writes, of reads, and of changes: neither
+// who moves data nor who makes changes notices anything. A change that was made, and whose reply
+// was lost, must not be made again.
 func cutConnections(t *testing.T, sh []*shell, export string, data []byte) (captured []ports) {
 	s := serve(t)
 	for _, tt := range []struct {

@@ -4,10 +4,12 @@ package linux
 
 import "encoding/binary"
 
-// recut cuts the iWARP connections to a port anew, so that each startup frame and FPDU has a TCP segment of its own, in the order in
-// which they were complete. The rest is what was left of incomplete ones.
+// recut cuts the iWARP connections to a port anew, so that each startup frame and FPDU has a TCP
+// segment of its own, in the order in which they were complete. The rest is what was left of
+// incomplete ones.
 //
-// Here our FPDUs of up to 64 KiB are spread over some forty segments of Ethernet's size, of which tshark (4.0) loses track now and then.
+// Here our FPDUs of up to 64 KiB are spread over some forty segments of Ethernet's size, of which
+// tshark (4.0) loses track now and then.
 func recut(packets []packet, port int) (whole []packet, rest int) {
 	streams := make(map[packetPorts]*stream)
 	connections := 0
@@ -50,7 +52,8 @@ func recut(packets []packet, port int) (whole []packet, rest int) {
 
 type packetPorts struct{ src, dst int }
 
-// firstPort is below those of clients in the new capture: no protocol that tshark knows has one of these.
+// firstPort is below those of clients in the new capture: no protocol that tshark knows has one of
+// these.
 const firstPort = 50_000
 
 // stream is one direction of a TCP connection.

@@ -25,8 +25,9 @@ type rpingCase struct {
 	cfg    iwarp.Config // ours
 	count  int          // 0: 20
 	size   int          // 0: rping.DefaultSize
-	// createQP has rping as server create its queue pair itself (-q), and say that it wants an ORD of 1. Otherwise it takes
-	// that from the request, and gets 0 with one that is not enhanced: then it can read nothing.
+	// createQP has rping as server create its queue pair itself (-q), and say that it wants an ORD
+	// of 1. Otherwise it takes that from the request, and gets 0 with one that is not enhanced:
+	// then it can read nothing.
 	createQP bool
 	// refused are dials that siw refuses, before the one that it accepts.
 	refused []refused
@@ -58,8 +59,8 @@ type refused struct {
 	want mpa.RejectError
 }
 
-// markers are what siw has not: asked for, with CRC and without, and with revision 0, to which they belong. It gives its reply the revision of
-// the request, and says that it has no reads.
+// markers are what siw has not: asked for, with CRC and without, and with revision 0, to which they
+// belong. It gives its reply the revision of the request, and says that it has no reads.
 var markers = []refused{
 	{iwarp.Config{Markers: mpa.MarkersOn, CRC: iwarp.CRCOff}, mpa.RejectError{Enhanced: true}},
 	{iwarp.Config{Markers: mpa.MarkersOn, CRC: iwarp.CRCOn}, mpa.RejectError{Enhanced: true}},
@@ -69,8 +70,8 @@ var markers = []refused{
 	{iwarp.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, mpa.RejectError{PeerIRD: -1, PeerORD: -1}},
 }
 
-// rpingTests are the cases of each variant of siw. In what is agreed, rping's IRD and ORD are 1 as client,
-// whatever is configured; as server it takes what the client offers.
+// rpingTests are the cases of each variant of siw. In what is agreed, rping's IRD and ORD are 1 as
+// client, whatever is configured; as server it takes what the client offers.
 var rpingTests = map[string][]rpingCase{
 	"stock": {
 		{name: "defaults", kernel: client, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 1, PeerORD: 1}},

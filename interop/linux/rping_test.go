@@ -46,8 +46,8 @@ func (runs rpingRuns) forwards() (all []forward) {
 	return all
 }
 
-// run has the kernel's rping and ours ping each other, in both roles. Both ends check every byte: ours
-// against what it has to be, and for the kernel's the hash of what it printed is compared.
+// run has the kernel's rping and ours ping each other, in both roles. Both ends check every byte:
+// ours against what it has to be, and for the kernel's the hash of what it printed is compared.
 func (runs rpingRuns) run(t *testing.T, sh *shell) {
 	t.Helper()
 	script := new(strings.Builder)
@@ -66,9 +66,10 @@ func (runs rpingRuns) run(t *testing.T, sh *shell) {
 	sh.finish(t)
 }
 
-// rpingScript defines the functions client and server, whose arguments are port, count, size and what else to tell rping. Each
-// prints the port, how rping ended, and the hash of what it printed about pings. At the end of rping one thread may
-// find that another has closed what it uses; that is no error of the connection.
+// rpingScript defines the functions client and server, whose arguments are port, count, size and
+// what else to tell rping. Each prints the port, how rping ended, and the hash of what it printed
+// about pings. At the end of rping one thread may find that another has closed what it uses; that
+// is no error of the connection.
 const rpingScript = `
 report() {
 	cat /tmp/err

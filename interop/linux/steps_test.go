@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// steps are scripts, each of which does something with a directory of a mount, and fails if that is not as it should be.
-// prelude.sh says what they can rely on.
+// steps are scripts, each of which does something with a directory of a mount, and fails if that is
+// not as it should be. prelude.sh says what they can rely on.
 //
 //go:embed steps
 var steps embed.FS
@@ -40,8 +40,9 @@ func TestStepsByName(t *testing.T) {
 	testSteps(t, withoutHandles, directory, sizes{data: 16 << 20, entries: 2000, fio: 16})
 }
 
-// TestSteps is the same on a directory. It takes the longest, so that it is to begin early: it and the one above are not among the subtests of one
-// test, since what is parallel there begins behind all that is parallel here.
+// TestSteps is the same on a directory. It takes the longest, so that it is to begin early: it and
+// the one above are not among the subtests of one test, since what is parallel there begins behind
+// all that is parallel here.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	if *full {

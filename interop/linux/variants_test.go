@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestVariants boots a guest with each variant of siw. It mounts both file systems, and its rping and
-// ours ping each other. tshark decodes what went to the server.
+// TestVariants boots a guest with each variant of siw. It mounts both file systems, and its rping
+// and ours ping each other. tshark decodes what went to the server.
 func TestVariants(t *testing.T) {
 	t.Parallel()
 	for _, siw := range variants {

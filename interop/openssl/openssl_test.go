@@ -108,7 +108,8 @@ func splice(a, b net.Conn) {
 	b.Close()
 }
 
-// TestServer: openssl s_client speaks TLS with the server, which finds its certificate good, and calls.
+// TestServer: openssl s_client speaks TLS with the server, which finds its certificate good, and
+// calls.
 func TestServer(t *testing.T) {
 	certs, dir := certificates(t)
 	names := make(chan string, 1)

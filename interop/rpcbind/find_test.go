@@ -40,8 +40,8 @@ func serveRDMA(t *testing.T) netip.AddrPort {
 	return l.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// A server that listens over RDMA is registered for rdma and rdma6. Clients of either family find it by its program number, and
-// reach it, until it is not registered any more.
+// A server that listens over RDMA is registered for rdma and rdma6. Clients of either family find
+// it by its program number, and reach it, until it is not registered any more.
 func TestFind(t *testing.T) {
 	r := register(t, local(t), rpcbind.Mappings(nfs3.Program, nfs3.Version, rpcbind.NetidRDMA, serveRDMA(t)))
 	find := func(host string) (uint16, error) {

@@ -262,7 +262,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// A server that was killed leaves its mappings, which the next one replaces; what the first then takes for its own stays.
+// A server that was killed leaves its mappings, which the next one replaces; what the first then
+// takes for its own stays.
 func TestStale(t *testing.T) {
 	c := local(t)
 	old := services(netip.MustParseAddrPort("[::]:2049"))

@@ -13,7 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// run executes a command line and returns the exit code: 0, 1 if something did not work, 2 if the command line makes no sense.
+// run executes a command line and returns the exit code: 0, 1 if something did not work, 2 if the
+// command line makes no sense.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	switch {

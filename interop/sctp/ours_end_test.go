@@ -100,8 +100,8 @@ func TestOurPeerForgets(t *testing.T) {
 	r.end(dial)
 }
 
-// A peer that says nothing any more has gone, and is told so by ABORT. There is no Terminate of RDMAP
-// (RFC 5043 section 11.3).
+// A peer that says nothing any more has gone, and is told so by ABORT. There is no Terminate of
+// RDMAP (RFC 5043 section 11.3).
 func TestOurPeerGone(t *testing.T) {
 	inBothRoles(t, sctp.Config{KeepAlive: 20 * time.Millisecond}, func(r *rig, e *end) {
 		r.peer.command("quit")

@@ -13,9 +13,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// A steering tag is good on the stream of its endpoint alone (section 7.4 of the draft). A stream with
-// an RDMA Write to the tag of another ends: by a Terminate of RDMAP, and what ends a stream behind it.
-// The association goes on, and the other streams do (RFC 5043 section 11.3, section 7.2 of the draft).
+// A steering tag is good on the stream of its endpoint alone (section 7.4 of the draft). A stream
+// with an RDMA Write to the tag of another ends: by a Terminate of RDMAP, and what ends a stream
+// behind it. The association goes on, and the other streams do (RFC 5043 section 11.3, section 7.2
+// of the draft).
 func TestOurFault(t *testing.T) {
 	for _, w := range []wire{{sctp.Config{}, 16}, {sctp.Config{Draft: true}, 1}} {
 		t.Run(w.String(), func(t *testing.T) {
@@ -29,8 +30,8 @@ func TestOurFault(t *testing.T) {
 			}
 			write := fmt.Sprintf("c1 40 %08x %016x", regions[0].STag, regions[0].Base)
 			r.says(1, w.ppid, w.ssn(1)+write+"11 22 33 44")
-			// Layer DDP, tagged buffer error, invalid STag; the length of the segment, which is with
-			// its header of 14 bytes, and that (RFC 5040 section 4.8, RFC 5041 section 7.2).
+			// Layer DDP, tagged buffer error, invalid STag; the length of the segment, which is
+			// with its header of 14 bytes, and that (RFC 5040 section 4.8, RFC 5041 section 7.2).
 			r.hears(1, w.ppid, w.ssn(1)+"41 47 00000000 00000002 00000001 00000000"+
 				"1100 c000 0012"+write)
 			if w.low.Draft {

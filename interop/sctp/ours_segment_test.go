@@ -153,7 +153,8 @@ func TestOurWrite(t *testing.T) {
 		at := func(offset int) string {
 			return fmt.Sprintf("%08x %016x", regions[0].STag, regions[0].Base+uint64(offset))
 		}
-		// In two segments, of which the second has L; and a Send, which completes when they are there.
+		// In two segments, of which the second has L; and a Send, which completes when they are
+		// there.
 		r.says(0, w.ppid, w.ssn(1)+"81 40"+at(4)+"11 22 33 44")
 		r.says(0, w.ppid, w.ssn(2)+"c1 40"+at(8)+"55 66")
 		r.says(0, w.ppid, w.ssn(3)+send(1, "77"))

@@ -15,7 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// tshark finds FPDUs with many markers, and those, though not what is behind the second: here no message is looked into.
+// tshark finds FPDUs with many markers, and those, though not what is behind the second: here no
+// message is looked into.
 func TestLongSegments(t *testing.T) {
 	tests := []struct {
 		maxSegment int

@@ -18,12 +18,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma/matrix"
 )
 
-// together is how many sessions are captured together: each capture takes a second to begin, and each is lost if TCP repeats something.
+// together is how many sessions are captured together: each capture takes a second to begin, and
+// each is lost if TCP repeats something.
 const together = 6
 
-// tshark reads the same headers as the cells of the matrix want, of calls, replies and RDMA_DONEs, and finds every message that was posted, with
-// its bytes; the RPC messages come out whole, and the reply to a call returns the segments that this has offered. What it does not do is to skip padding:
-// it knows the alignment and the threshold of an RDMA_MSGP, but shows the message behind them as if there were none. Nor does it put read chunks of replies in their places.
+// tshark reads the same headers as the cells of the matrix want, of calls, replies and RDMA_DONEs,
+// and finds every message that was posted, with its bytes; the RPC messages come out whole, and the
+// reply to a call returns the segments that this has offered. What it does not do is to skip
+// padding: it knows the alignment and the threshold of an RDMA_MSGP, but shows the message behind
+// them as if there were none. Nor does it put read chunks of replies in their places.
 func TestMatrix(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for groups := range slices.Chunk(matrix.Groups(), together) {
@@ -137,7 +140,8 @@ type described struct {
 	targets []string // handles and offsets of the segments of write and reply chunks
 }
 
-// hasRPC reports whether tshark should put the RPC message together. Where chunks have several segments it may not, nor with padding.
+// hasRPC reports whether tshark should put the RPC message together. Where chunks have several
+// segments it may not, nor with padding.
 func (d *described) hasRPC() bool {
 	kind, _, _ := strings.Cut(d.text, " ")
 	return (kind == "MSG" || kind == "NOMSG") && !strings.Contains(d.text, "+")

@@ -14,16 +14,20 @@ import (
 
 // tshark (4.0) reads a stream with markers well only if
 //   - each TCP segment is one FPDU: it takes the length of the segment for that of the FPDU;
-//   - an FPDU has one marker at most: when it takes them out, it looks for the next one 516 bytes behind the last, not 512, so
-//     that what comes behind the second is garbled;
-//   - no FPDU with a marker ends where the next marker will stand: it counts that one in, and drops the FPDU;
-//   - there are markers either both ways or not at all: if one side asks for them, it expects them in both directions.
+//   - an FPDU has one marker at most: when it takes them out, it looks for the next one 516 bytes
+//     behind the last, not 512, so that what comes behind the second is garbled;
+//   - no FPDU with a marker ends where the next marker will stand: it counts that one in, and drops
+//     the FPDU;
+//   - there are markers either both ways or not at all: if one side asks for them, it expects them
+//     in both directions.
 //
-// So the streams are cut anew, from the bytes that were captured. The FPDUs are what they were, but if there are markers in one direction alone:
-// then the session is decoded twice, once with the other direction brought into the form that tshark expects, and once with this
-// one. What is looked at is always the direction that is as it was.
+// So the streams are cut anew, from the bytes that were captured. The FPDUs are what they were, but
+// if there are markers in one direction alone: then the session is decoded twice, once with the
+// other direction brought into the form that tshark expects, and once with this one. What is looked
+// at is always the direction that is as it was.
 
-// decodeMarked is decode of a capture with markers in the directions that are marked. It reports failure if TCP was not in order.
+// decodeMarked is decode of a capture with markers in the directions that are marked. It reports
+// failure if TCP was not in order.
 func decodeMarked(t *testing.T, file string, port int, marked [2]bool) (flows [2]flow, ok bool) {
 	t.Helper()
 	c, ok := recut(t, file, port, marked)
@@ -51,8 +55,8 @@ func decodeMarked(t *testing.T, file string, port int, marked [2]bool) (flows [2
 	return flows, true
 }
 
-// conversation is the startup frames and FPDUs of a connection, each of them whole, in the order in which they were
-// complete.
+// conversation is the startup frames and FPDUs of a connection, each of them whole, in the order in
+// which they were complete.
 type conversation struct {
 	ports  [2]int // of the client and the server
 	marked [2]bool
@@ -74,8 +78,8 @@ type frame struct {
 	fpdu  bool
 }
 
-// recut reads a conversation from a capture, with markers in the directions that are marked. It reports failure if TCP was not in
-// order.
+// recut reads a conversation from a capture, with markers in the directions that are marked. It
+// reports failure if TCP was not in order.
 func recut(t *testing.T, file string, port int, marked [2]bool) (c conversation, ok bool) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "tshark", "-r", file, "--disable-protocol", "iwarp_mpa", "-Y", "tcp.len > 0",
@@ -128,7 +132,8 @@ func recut(t *testing.T, file string, port int, marked [2]bool) (c conversation,
 	return c, true
 }
 
-// as writes the conversation to a file, with markers in both directions or in none, a TCP segment for each frame.
+// as writes the conversation to a file, with markers in both directions or in none, a TCP segment
+// for each frame.
 func (c *conversation) as(t *testing.T, markers bool) string {
 	t.Helper()
 	var from, to [2]int // positions in the streams of FPDUs, as they are and as they are written

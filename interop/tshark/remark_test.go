@@ -13,8 +13,8 @@ const (
 	markerEvery = 512
 )
 
-// remark puts markers into an FPDU that is to begin at position to of its stream, or takes them out of one that begins at position from, a byte at a
-// time.
+// remark puts markers into an FPDU that is to begin at position to of its stream, or takes them out
+// of one that begins at position from, a byte at a time.
 func remark(fpdu []byte, from, to int, markers, crc bool) []byte {
 	if !markers {
 		var plain []byte

@@ -45,8 +45,9 @@ func serve(t *testing.T, l transport.Listener) (stop func()) {
 	}
 }
 
-// nfsSession is a session of an NFS client: calls that are inline, with a read chunk, with a write chunk and with a reply
-// chunk, on data of lengths that are and are not multiples of 4. The connection has ended when it returns.
+// nfsSession is a session of an NFS client: calls that are inline, with a read chunk, with a write
+// chunk and with a reply chunk, on data of lengths that are and are not multiples of 4. The
+// connection has ended when it returns.
 func nfsSession(ctx context.Context, t *testing.T, d transport.Dialer, addr string) {
 	t.Helper()
 	conn, err := rpcrdma.Dial(ctx, d, addr, rpcrdma.Config{})

@@ -16,14 +16,16 @@ import (
 // session is one connection to the listener.
 type session func(ctx context.Context, l, d *counted)
 
-// seen is what tshark says of a session, from the client and from the server, and what these have posted.
+// seen is what tshark says of a session, from the client and from the server, and what these have
+// posted.
 type seen struct {
 	said   [2][]described
 	flows  [2]flow
 	posted [2]tally
 }
 
-// observeSessions captures sessions that are had one after the other, each over a connection of its own.
+// observeSessions captures sessions that are had one after the other, each over a connection of its
+// own.
 func observeSessions(t *testing.T, sessions []session) []seen {
 	t.Helper()
 	for range tries {
@@ -37,7 +39,8 @@ func observeSessions(t *testing.T, sessions []session) []seen {
 	return nil
 }
 
-// dissectorBug begins tshark's own word for an assertion of its that failed. It does now and then, for sessions that it otherwise decodes.
+// dissectorBug begins tshark's own word for an assertion of its that failed. It does now and then,
+// for sessions that it otherwise decodes.
 const dissectorBug = "[Dissector bug"
 
 // observeOnce says why the capture is of no use, if it is not.
@@ -65,7 +68,8 @@ func observeOnce(t *testing.T, sessions []session) (all []seen, fault string) {
 	for i, packets := range conversations {
 		all[i].flows = decode(t, packets, port)
 		for _, f := range all[i].flows {
-			// A reply that was captured ahead of its request is not taken for one, and so nothing behind it is understood.
+			// A reply that was captured ahead of its request is not taken for one, and so nothing
+			// behind it is understood.
 			if f.disorder || f.startup == 0 {
 				return nil, "TCP has repeated something, or the capture is not in order"
 			}

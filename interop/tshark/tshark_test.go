@@ -17,15 +17,17 @@ import (
 // smallSegment makes an FPDU of 1460 bytes, which is what a TCP segment carries on Ethernet.
 const smallSegment = 1460 - fpduLen - 2
 
-// singleSegment makes an FPDU of 508 bytes, in which there is one marker at most, wherever it begins.
+// singleSegment makes an FPDU of 508 bytes, in which there is one marker at most, wherever it
+// begins.
 const singleSegment = 508 - markerLen - fpduLen
 
 // tries is how many captures are made in the hope of one with TCP in order.
 const tries = 10
 
-// tshark decodes NFS sessions over RDMA: every byte of both streams belongs to a frame, every message that was posted
-// is there with its bytes, and every RPC call and reply comes out whole, with what went by chunk in its place.
-// (READ replies of Linux servers come out malformed if their length is no multiple of 4. Ours do not.)
+// tshark decodes NFS sessions over RDMA: every byte of both streams belongs to a frame, every
+// message that was posted is there with its bytes, and every RPC call and reply comes out whole,
+// with what went by chunk in its place. (READ replies of Linux servers come out malformed if their
+// length is no multiple of 4. Ours do not.)
 func TestSession(t *testing.T) {
 	enhanced := startup{Revision: 2, Enhanced: true}
 	withCRC := startup{Revision: 2, Enhanced: true, CRC: true}
@@ -113,13 +115,14 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// asked tells which directions have markers, that from the client and that from the server, if this is the request: who receives
-// asks for them.
+// asked tells which directions have markers, that from the client and that from the server, if this
+// is the request: who receives asks for them.
 func (s startup) asked(reply startup) [2]bool { return [2]bool{reply.Markers, s.Markers} }
 
-// observe captures a session, with markers in the directions that are marked, and returns what tshark found, and what the ends
-// have posted. A session in which TCP repeated something, as it does on a busy machine, or whose packets were not captured in
-// their order, is had again: tshark may lose track of that, whatever is sent.
+// observe captures a session, with markers in the directions that are marked, and returns what
+// tshark found, and what the ends have posted. A session in which TCP repeated something, as it
+// does on a busy machine, or whose packets were not captured in their order, is had again: tshark
+// may lose track of that, whatever is sent.
 func observe(t *testing.T, server, client iwarp.Config, marked [2]bool, session func(ctx context.Context, l, d *counted)) (flows [2]flow, clientPosts, serverPosts tally) {
 	t.Helper()
 	for range tries {
@@ -146,7 +149,8 @@ func observe(t *testing.T, server, client iwarp.Config, marked [2]bool, session 
 	return flows, clientPosts, serverPosts
 }
 
-// posted returns the messages that there must be from an end which has posted own, while its peer has posted other.
+// posted returns the messages that there must be from an end which has posted own, while its peer
+// has posted other.
 func posted(own, other tally, more map[opcode]messages) map[opcode]messages {
 	ops := make(map[opcode]messages)
 	add := func(op opcode, m messages) {

@@ -208,8 +208,8 @@ func TestACLLimit(t *testing.T) {
 	}
 }
 
-// TestReadACL: a list of more entries than there is room for at first is read whole, and of what is no list nothing
-// is taken.
+// TestReadACL: a list of more entries than there is room for at first is read whole, and of what is
+// no list nothing is taken.
 func TestReadACL(t *testing.T) {
 	long := make([]aclEntry, 1000)
 	for _, tt := range []struct {

@@ -14,7 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestConcurrent: everything at once, in one directory, of which all tell the same story in the end.
+// TestConcurrent: everything at once, in one directory, of which all tell the same story in the
+// end.
 func TestConcurrent(t *testing.T) {
 	dir := tempDir(t)
 	f, err := newFS(Config{Path: dir, State: t.TempDir()}, limits{paths: 8, data: 4})

@@ -17,8 +17,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestSyncFails: after a failure to write data back the epoch is another, also when the failure came
-// while a descriptor was closed to make room.
+// TestSyncFails: after a failure to write data back the epoch is another, also when the failure
+// came while a descriptor was closed to make room.
 func TestSyncFails(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	h := create(t, f, "file")
@@ -55,8 +55,8 @@ func TestSyncFails(t *testing.T) {
 	another("a descriptor that could not be synced", true)
 }
 
-// TestSetAttrFails: of a SETATTR of which the host refuses a part nothing is done. The part is the size of a
-// program that is being executed.
+// TestSetAttrFails: of a SETATTR of which the host refuses a part nothing is done. The part is the
+// size of a program that is being executed.
 func TestSetAttrFails(t *testing.T) {
 	needRoot(t)
 	cat, err := exec.LookPath("cat")
@@ -103,7 +103,8 @@ func TestWriteAfterRead(t *testing.T) {
 	must(t, first(f.Commit(t.Context(), super, o.File, 0, 0)))
 }
 
-// TestWriteLate: data that is here when its connection has ended is not written. The same and newer data may have come over another one.
+// TestWriteLate: data that is here when its connection has ended is not written. The same and newer
+// data may have come over another one.
 func TestWriteLate(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	h := create(t, f, "file")

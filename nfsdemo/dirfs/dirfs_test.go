@@ -63,8 +63,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestConformanceInMemory runs the suite on another file system of the host, which differs in how it numbers inodes and
-// positions in directories.
+// TestConformanceInMemory runs the suite on another file system of the host, which differs in how
+// it numbers inodes and positions in directories.
 func TestConformanceInMemory(t *testing.T) {
 	needRoot(t)
 	if err := unix.Access(shm, unix.W_OK); err != nil {

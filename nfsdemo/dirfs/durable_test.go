@@ -20,7 +20,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// disk is a file system whose device is a file. What is in that file is what is there after a crash.
+// disk is a file system whose device is a file. What is in that file is what is there after a
+// crash.
 type disk struct {
 	image string
 	dir   string // on which it is mounted
@@ -203,8 +204,8 @@ func TestDurable(t *testing.T) {
 	}
 }
 
-// TestDurableControl: the disk loses what was not synced, or TestDurable could not fail. The host may
-// write it back at any time, so that it is tried several times.
+// TestDurableControl: the disk loses what was not synced, or TestDurable could not fail. The host
+// may write it back at any time, so that it is tried several times.
 func TestDurableControl(t *testing.T) {
 	d := newDisk(t, noJournal)
 	f := newIn(t, Config{Path: d.dir})

@@ -58,7 +58,8 @@ func (o outside) untouched(t *testing.T) {
 	}
 }
 
-// TestLinksAreNotFollowed: a link is a link, whatever it leads to, and nothing can be done by way of it.
+// TestLinksAreNotFollowed: a link is a link, whatever it leads to, and nothing can be done by way
+// of it.
 func TestLinksAreNotFollowed(t *testing.T) {
 	o := newOutside(t)
 	links := map[string]string{

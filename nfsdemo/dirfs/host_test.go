@@ -156,7 +156,8 @@ func TestRootRemoved(t *testing.T) {
 	}
 }
 
-// TestNothingIsOpened: of a FIFO and a device everything is told, but it is never opened, which might wait for ever.
+// TestNothingIsOpened: of a FIFO and a device everything is told, but it is never opened, which
+// might wait for ever.
 func TestNothingIsOpened(t *testing.T) {
 	dir := tempDir(t)
 	must(t, unix.Mkfifo(filepath.Join(dir, "fifo"), 0o644))
@@ -187,7 +188,8 @@ func TestNothingIsOpened(t *testing.T) {
 	}
 }
 
-// TestAbove: the directory above is that which a directory is in now, whatever else has its name where it was.
+// TestAbove: the directory above is that which a directory is in now, whatever else has its name
+// where it was.
 func TestAbove(t *testing.T) {
 	dir := tempDir(t)
 	path := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }

@@ -51,8 +51,8 @@ func TestHalfMade(t *testing.T) {
 	}
 }
 
-// TestHostIsQuicker: a file that the host makes between the look for the name and the making of one is
-// left alone.
+// TestHostIsQuicker: a file that the host makes between the look for the name and the making of one
+// is left alone.
 func TestHostIsQuicker(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	root, path := f.Root(), filepath.Join(f.tree.host.path, "file")
@@ -78,8 +78,8 @@ func TestHostIsQuicker(t *testing.T) {
 	wantData(t, f, o.File, "host's")
 }
 
-// TestSameKeyAgain: a file that the host makes so quickly behind another that the two cannot be told apart is
-// made once more, later.
+// TestSameKeyAgain: a file that the host makes so quickly behind another that the two cannot be
+// told apart is made once more, later.
 func TestSameKeyAgain(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t), ByName: true})
 	root := f.Root()
@@ -107,7 +107,8 @@ func TestSameKeyAgain(t *testing.T) {
 	}
 }
 
-// TestNamedWhenWhole: a file has its name only when it has all else, and not in the place of another.
+// TestNamedWhenWhole: a file has its name only when it has all else, and not in the place of
+// another.
 func TestNamedWhenWhole(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	root, path := f.Root(), filepath.Join(f.tree.host.path, "file")

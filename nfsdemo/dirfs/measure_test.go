@@ -49,8 +49,8 @@ func TestTimeDelta(t *testing.T) {
 	}
 }
 
-// TestSizeLimit: the limit that the process has for files is that of the file system; going beyond would kill the
-// process.
+// TestSizeLimit: the limit that the process has for files is that of the file system; going beyond
+// would kill the process.
 func TestSizeLimit(t *testing.T) {
 	const limit = 1 << 20
 	var before unix.Rlimit

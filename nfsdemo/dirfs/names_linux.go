@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// defaultMaxNames bounds the files of which names are kept. Each takes 20 to 40 bytes of memory.
+	// defaultMaxNames bounds the files of which names are kept. Each takes 20 to 40 bytes of
+	// memory.
 	defaultMaxNames = 16 << 20
 	// garbage is how many records that do not count any more are let be, beside as many as count.
 	garbage = 16 << 10

@@ -237,7 +237,8 @@ func TestNamesInterrupted(t *testing.T) {
 	}
 }
 
-// TestNamesNotAnew: a log that cannot be written anew goes on as it is, and is not tried all the time.
+// TestNamesNotAnew: a log that cannot be written anew goes on as it is, and is not tried all the
+// time.
 func TestNamesNotAnew(t *testing.T) {
 	s := newNames(t, t.TempDir(), 100)
 	k, in := key{1, 1}, hint{key{2, 1}, "name"}

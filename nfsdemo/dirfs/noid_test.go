@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// TestNoID: the number that means "as it is" to the host is nobody's. Files made by it would be root's,
-// set-group-ID and all.
+// TestNoID: the number that means "as it is" to the host is nobody's. Files made by it would be
+// root's, set-group-ID and all.
 func TestNoID(t *testing.T) {
 	needRoot(t)
 	dir := tempDir(t)

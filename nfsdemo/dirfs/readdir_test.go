@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestCookies: cookies that nobody was given are refused or lead somewhere, and cookies of another verifier are
-// refused.
+// TestCookies: cookies that nobody was given are refused or lead somewhere, and cookies of another
+// verifier are refused.
 func TestCookies(t *testing.T) {
 	dir := tempDir(t)
 	fill(t, dir, 100)
@@ -74,7 +74,8 @@ func TestTwoReaders(t *testing.T) {
 	}
 }
 
-// TestListWithoutSearch: who may read a directory but not search it learns the names and nothing else.
+// TestListWithoutSearch: who may read a directory but not search it learns the names and nothing
+// else.
 func TestListWithoutSearch(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	d := mkdir(t, f, f.Root(), "dir")
@@ -100,7 +101,8 @@ func TestListWithoutSearch(t *testing.T) {
 	}
 }
 
-// TestRemovedWhileListed: an entry whose file is gone when its attributes are asked for is left out.
+// TestRemovedWhileListed: an entry whose file is gone when its attributes are asked for is left
+// out.
 func TestRemovedWhileListed(t *testing.T) {
 	dir := tempDir(t)
 	const files = 300

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestSwappedForLinks: on the host, a directory and a file are swapped for links to what is outside all the time,
-// while clients work with them.
+// TestSwappedForLinks: on the host, a directory and a file are swapped for links to what is outside
+// all the time, while clients work with them.
 func TestSwappedForLinks(t *testing.T) {
 	o := newOutside(t)
 	dir, away := filepath.Join(o.export, "dir"), filepath.Join(o.export, "away")

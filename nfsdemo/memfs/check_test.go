@@ -56,8 +56,8 @@ func checkBlocks(tb testing.TB, n *node) int64 {
 	return held
 }
 
-// checkDir counts the names of n as links to what they stand for, and directories in n as links to n. It
-// returns what the names cost.
+// checkDir counts the names of n as links to what they stand for, and directories in n as links to
+// n. It returns what the names cost.
 func checkDir(tb testing.TB, n *node, links map[*node]uint32) (cost int64) {
 	tb.Helper()
 	last, names := uint64(dotDotCookie), 0

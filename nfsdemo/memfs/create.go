@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Create makes a regular file. A verifier is kept as long as the file, so that an exclusive call that
-// is repeated late is still the same call.
+// Create makes a regular file. A verifier is kept as long as the file, so that an exclusive call
+// that is repeated late is still the same call.
 func (fs *FS) Create(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, how *nfs3.CreateHow) (vfs.Object, nfs3.WccData, error) {
 	set := how.Set
 	if how.Mode == nfs3.Exclusive {

@@ -46,8 +46,8 @@ func (d *dir) enter(name string, n *node) {
 	d.list.add(e)
 }
 
-// rename gives an entry another name, which is not there yet. Its cookie stays: who renames the entries that he
-// has read does not find them again.
+// rename gives an entry another name, which is not there yet. Its cookie stays: who renames the
+// entries that he has read does not find them again.
 func (d *dir) rename(from, to string) {
 	e := d.byName[from]
 	delete(d.byName, from)

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// list calls see with each name in a directory, read at most batch at a time and seen behind the call that brought it,
-// and returns how many entries the file system came up with to that end.
+// list calls see with each name in a directory, read at most batch at a time and seen behind the
+// call that brought it, and returns how many entries the file system came up with to that end.
 func list(tb testing.TB, fs *FS, dir nfs3.FH, batch int, see func(name string)) (work int) {
 	tb.Helper()
 	var cookie uint64
@@ -50,8 +50,8 @@ func names(tb testing.TB, fs *FS, dir nfs3.FH, batch int) (names []string, work 
 	return names, work
 }
 
-// TestLargeDirectory: what a directory of 100,000 entries takes is in proportion to that, to make, to read and to
-// remove it, in whatever order.
+// TestLargeDirectory: what a directory of 100,000 entries takes is in proportion to that, to make,
+// to read and to remove it, in whatever order.
 func TestLargeDirectory(t *testing.T) {
 	const batch = 100
 	fs := newFS(t, Config{})
@@ -122,7 +122,8 @@ func TestDirectoryShrinks(t *testing.T) {
 	}
 }
 
-// TestCookies: every entry gets a cookie of its own, also one whose name was there before, and keeps it under another name.
+// TestCookies: every entry gets a cookie of its own, also one whose name was there before, and
+// keeps it under another name.
 func TestCookies(t *testing.T) {
 	fs := newFS(t, Config{})
 	r := fs.Root()
@@ -218,7 +219,8 @@ func TestRenameListed(t *testing.T) {
 	}
 }
 
-// TestReplaceListed: a name that is there all the time is listed once, whatever it comes to stand for.
+// TestReplaceListed: a name that is there all the time is listed once, whatever it comes to stand
+// for.
 func TestReplaceListed(t *testing.T) {
 	fs := newFS(t, Config{})
 	r := fs.Root()

@@ -1,14 +1,14 @@
 // Package memfs is a file system in memory.
 //
-// File data lies in blocks of 64 KiB, each in a page of its own; a page is as large as
-// its data, rounded up to a power of two. Pages are counted by reference and
-// copied on write: READ hands out references that stay what they are however long a
-// transport keeps them, and WRITE fetches its data into new pages, which then take
-// the place of the old. Pages that nobody refers to are used again, so that neither reading nor
-// rewriting allocates. There are never many more of them than the capacity has room for, and readers
-// hold: what a READ has handed out and is written over meanwhile takes memory beyond the capacity
-// until it is released. The servers of this project bound the replies that wait, for all peers and
-// for each (rpcrdma.Config.ServerMemory, recordmark.Config.Memory), and these bytes with them.
+// File data lies in blocks of 64 KiB, each in a page of its own; a page is as large as its data,
+// rounded up to a power of two. Pages are counted by reference and copied on write: READ hands out
+// references that stay what they are however long a transport keeps them, and WRITE fetches its
+// data into new pages, which then take the place of the old. Pages that nobody refers to are used
+// again, so that neither reading nor rewriting allocates. There are never many more of them than
+// the capacity has room for, and readers hold: what a READ has handed out and is written over
+// meanwhile takes memory beyond the capacity until it is released. The servers of this project
+// bound the replies that wait, for all peers and for each (rpcrdma.Config.ServerMemory,
+// recordmark.Config.Memory), and these bytes with them.
 //
 // # Limits
 //

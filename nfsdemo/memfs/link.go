@@ -31,7 +31,8 @@ func (fs *FS) Link(_ context.Context, c *vfs.Cred, h, dir nfs3.FH, name string) 
 	return n.post(), wcc, err
 }
 
-// mayLink says why c may not enter n into d under a name, or charges for the name; both locks are held.
+// mayLink says why c may not enter n into d under a name, or charges for the name; both locks are
+// held.
 func (d *node) mayLink(c *vfs.Cred, n *node, name string) error {
 	if err := d.mayFind(c, name); err != nil {
 		return err

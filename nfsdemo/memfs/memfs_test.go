@@ -220,7 +220,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestGoneMeanwhile: who has found a node when it goes, and gets its lock after that, finds it stale.
+// TestGoneMeanwhile: who has found a node when it goes, and gets its lock after that, finds it
+// stale.
 func TestGoneMeanwhile(t *testing.T) {
 	fs := newFS(t, Config{})
 	h := create(t, fs, "file")

@@ -84,8 +84,9 @@ func (d *node) mayRemove(c *vfs.Cred, name string, n *node, fits func(*node) err
 	return fits(n)
 }
 
-// unlink takes from n a name that it has in d, and returns n if it is gone, for discard. The caller takes the name from d, or
-// gives it to another, and gives back what it was charged. fs.tree and both nodes' locks are held.
+// unlink takes from n a name that it has in d, and returns n if it is gone, for discard. The caller
+// takes the name from d, or gives it to another, and gives back what it was charged. fs.tree and
+// both nodes' locks are held.
 func (d *node) unlink(n *node) (gone *node) {
 	n.changed()
 	if n.kind == nfs3.TypeDir {

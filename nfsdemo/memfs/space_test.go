@@ -57,7 +57,8 @@ func TestSpaceReturns(t *testing.T) {
 	}
 }
 
-// TestRemoveLeased: pages of a file that is gone go back to the pool when the last who reads them is done.
+// TestRemoveLeased: pages of a file that is gone go back to the pool when the last who reads them
+// is done.
 func TestRemoveLeased(t *testing.T) {
 	fs := newFS(t, Config{})
 	h := create(t, fs, "file")
@@ -101,8 +102,8 @@ func TestRemoveWriting(t *testing.T) {
 	}
 }
 
-// TestFull: what is made or grows by a byte more than there is room for is refused, and nothing has changed; what
-// needs no room goes on.
+// TestFull: what is made or grows by a byte more than there is room for is refused, and nothing has
+// changed; what needs no room goes on.
 func TestFull(t *testing.T) {
 	room := chargeOf("file") + nodeCharge
 	fs := newFS(t, Config{Capacity: nodeCharge + 2*room})

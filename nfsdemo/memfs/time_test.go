@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestEveryChangeShows: however fast changes follow one another, the times tell them apart, and if the clock stands still or
-// was set back, too.
+// TestEveryChangeShows: however fast changes follow one another, the times tell them apart, and if
+// the clock stands still or was set back, too.
 func TestEveryChangeShows(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Hour} {
 		t.Run(ahead.String(), func(t *testing.T) { everyChangeShows(t, ahead) })

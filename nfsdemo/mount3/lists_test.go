@@ -18,7 +18,8 @@ type list[R any] interface {
 	UnmarshalXDR(d *xdr.Decoder)
 }
 
-// checkList encodes results, which are wire if that is known, and decodes them over others; none of it may be missing.
+// checkList encodes results, which are wire if that is known, and decodes them over others; none of
+// it may be missing.
 func checkList[R any, P list[R]](t *testing.T, res, others R, wire string) []byte {
 	t.Helper()
 	b, err := encode(P(&res))
@@ -43,7 +44,8 @@ func checkList[R any, P list[R]](t *testing.T, res, others R, wire string) []byt
 	return b
 }
 
-// checkOracle compares what an independent codec has read with want, and what it writes again with b.
+// checkOracle compares what an independent codec has read with want, and what it writes again with
+// b.
 func checkOracle[T any](t *testing.T, want, seen []T, write func(io.Writer) (int64, error), b []byte) {
 	t.Helper()
 	if diff := cmp.Diff(want, seen); diff != "" {
@@ -55,7 +57,8 @@ func checkOracle[T any](t *testing.T, want, seen []T, write func(io.Writer) (int
 	}
 }
 
-// checkLimit expects results with something too long in them to be refused in both directions; wire encodes them without limits.
+// checkLimit expects results with something too long in them to be refused in both directions; wire
+// encodes them without limits.
 func checkLimit[R any, P list[R]](t *testing.T, name string, res R, wire func(e *xdr.Encoder)) {
 	t.Helper()
 	if _, err := encode(P(&res)); !errors.Is(err, xdr.ErrLimit) {

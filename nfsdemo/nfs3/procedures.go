@@ -42,10 +42,10 @@ type ProcInfo struct {
 	// bound: the data of READ, the path of READLINK, the entries of READDIR and READDIRPLUS.
 	MaxReply int
 
-	// Once procedures must not be executed twice: the second time answers otherwise than the
-	// first, or undoes what others have done since. The second REMOVE finds no file; the second
-	// SETATTR cuts off what was appended; the second WRITE, if it comes late, over a connection that
-	// was lost, puts old data over new.
+	// Once procedures must not be executed twice: the second time answers otherwise than the first,
+	// or undoes what others have done since. The second REMOVE finds no file; the second SETATTR
+	// cuts off what was appended; the second WRITE, if it comes late, over a connection that was
+	// lost, puts old data over new.
 	Once bool
 
 	// Long procedures may take their time even in a file system that never waits, as a long

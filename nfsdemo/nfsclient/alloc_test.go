@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// allocsPerCall returns what a call allocates when there have been some: a server lets the memory of
-// each rest for a while before it uses it again.
+// allocsPerCall returns what a call allocates when there have been some: a server lets the memory
+// of each rest for a while before it uses it again.
 func allocsPerCall(call func()) float64 {
 	for range 100 {
 		call()

@@ -115,7 +115,8 @@ func TestNamespaceErrors(t *testing.T) {
 	})
 }
 
-// TestReadLinkLong: a path longer than there is room for is an error over all transports, not only over those that would lose it.
+// TestReadLinkLong: a path longer than there is room for is an error over all transports, not only
+// over those that would lose it.
 func TestReadLinkLong(t *testing.T) {
 	for name, connect := range transports {
 		for n, good := range map[int]bool{4096: true, 4097: false, 1 << 20: false} {

@@ -17,8 +17,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// withoutReadDirPlus returns a server that answers READDIRPLUS with NFS3ERR_NOTSUPP from the call after
-// the first good ones.
+// withoutReadDirPlus returns a server that answers READDIRPLUS with NFS3ERR_NOTSUPP from the call
+// after the first good ones.
 func withoutReadDirPlus(t *testing.T, good int) *oncrpc.Server {
 	mem := must(memfs.New(memfs.Config{}))(t)
 	s := must(nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: mem, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}}))(t)
@@ -98,7 +98,8 @@ func TestReadDirNeither(t *testing.T) {
 	}
 }
 
-// TestReadDirLoop: a listing whose cookies lead back to where it was ends, wherever that is, and a long one does not.
+// TestReadDirLoop: a listing whose cookies lead back to where it was ends, wherever that is, and a
+// long one does not.
 func TestReadDirLoop(t *testing.T) {
 	const length = 100
 	for back := range uint64(length + 1) { // the last cookie leads there, or to the end

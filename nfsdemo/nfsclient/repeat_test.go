@@ -13,7 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// again is a transport that says of each call that may be repeated that it was, and notes those that may not.
+// again is a transport that says of each call that may be repeated that it was, and notes those
+// that may not.
 type again struct {
 	*pipe.Conn
 	calls   int

@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
-// TestAllocs: one READ and one WRITE cost no memory, besides what keeps the data until it is committed, which is used again.
+// TestAllocs: one READ and one WRITE cost no memory, besides what keeps the data until it is
+// committed, which is used again.
 func TestAllocs(t *testing.T) {
 	for _, mode := range []pipe.Mode{pipe.Inline, pipe.Chunked} {
 		f := mount(t, pipe.New(server(t, nil), mode), 0, nfsfs.Config{})

@@ -160,7 +160,8 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// TestClosedContext: Close after the end of the context does not say that all is well, unless it is.
+// TestClosedContext: Close after the end of the context does not say that all is well, unless it
+// is.
 func TestClosedContext(t *testing.T) {
 	for _, text := range []string{"", "text"} {
 		s := &hostile{}
@@ -223,8 +224,8 @@ func TestUncommitted(t *testing.T) {
 	})
 }
 
-// TestCommitCovers: a COMMIT covers what was answered before it was sent, and not what the server executed after it while
-// its reply was under way.
+// TestCommitCovers: a COMMIT covers what was answered before it was sent, and not what the server
+// executed after it while its reply was under way.
 func TestCommitCovers(t *testing.T) {
 	for name, off := range map[string]int64{"behind": 4, "elsewhere": 10, "over": 2} {
 		s := &hostile{}
@@ -255,7 +256,8 @@ func TestCommitCovers(t *testing.T) {
 	}
 }
 
-// TestRewriteExcludes: while lost data is written again, nothing is written that could be overtaken.
+// TestRewriteExcludes: while lost data is written again, nothing is written that could be
+// overtaken.
 func TestRewriteExcludes(t *testing.T) {
 	s := &hostile{}
 	f := s.open(t, t.Context(), Config{}, os.O_WRONLY)

@@ -25,8 +25,8 @@ type Config struct {
 	// are kept in memory to be written again should the server lose them. 0 means 64 MiB.
 	MaxUncommitted int
 	// Pace, if set, is called before each READ of File.WriteTo, with the bytes that it is to bring.
-	// It may wait, until ctx, that of the file, ends. Its error becomes that of the READ. Files, and
-	// READs of one, call it concurrently.
+	// It may wait, until ctx, that of the file, ends. Its error becomes that of the READ. Files,
+	// and READs of one, call it concurrently.
 	Pace func(ctx context.Context, bytes int) error
 }
 

@@ -111,8 +111,8 @@ func TestDirectoriesChange(t *testing.T) {
 	}
 }
 
-// TestDirectoriesRenamedOver: a name that has led to a directory is given to another one by a rename:
-// it leads there.
+// TestDirectoriesRenamedOver: a name that has led to a directory is given to another one by a
+// rename: it leads there.
 func TestDirectoriesRenamedOver(t *testing.T) {
 	ctx := t.Context()
 	f := local(t, nfsfs.Config{})
@@ -192,7 +192,8 @@ func TestDirectoriesStale(t *testing.T) {
 	})
 }
 
-// TestDirectoryReplaced: what another client has put in the place of a directory is found by whatever needs it.
+// TestDirectoryReplaced: what another client has put in the place of a directory is found by
+// whatever needs it.
 func TestDirectoryReplaced(t *testing.T) {
 	ctx := t.Context()
 	_, f, other := counted(t)

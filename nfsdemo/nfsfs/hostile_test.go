@@ -14,7 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// hostile is an NFS server of one file that writes and reads less than it is asked for, and restarts where it is told.
+// hostile is an NFS server of one file that writes and reads less than it is asked for, and
+// restarts where it is told.
 type hostile struct {
 	mu       sync.Mutex
 	stable   []byte

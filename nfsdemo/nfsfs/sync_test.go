@@ -11,9 +11,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestSynchronousLazy: what is written to a file that was opened with O_SYNC is on stable storage when
-// the call returns, also if the server answers UNSTABLE where FILE_SYNC was asked for, and if it has
-// lost it by then.
+// TestSynchronousLazy: what is written to a file that was opened with O_SYNC is on stable storage
+// when the call returns, also if the server answers UNSTABLE where FILE_SYNC was asked for, and if
+// it has lost it by then.
 func TestSynchronousLazy(t *testing.T) {
 	data := []byte("twenty-five bytes of data")
 	for name, write := range map[string]func(f *File) (int64, error){
@@ -45,8 +45,8 @@ func TestSynchronousLazy(t *testing.T) {
 	}
 }
 
-// TestSyncBesideWriter: Sync returns when what was written before it is committed, also beside a writer for whom one COMMIT is sent
-// after the other.
+// TestSyncBesideWriter: Sync returns when what was written before it is committed, also beside a
+// writer for whom one COMMIT is sent after the other.
 func TestSyncBesideWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &hostile{}

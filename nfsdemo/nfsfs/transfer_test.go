@@ -78,8 +78,8 @@ type reader func(p []byte) (int, error)
 
 func (r reader) Read(p []byte) (int, error) { return r(p) }
 
-// TestReadFromErrors: what the Reader gave before it failed is written, and its error is told, also one that io.ReadFull has for the
-// end.
+// TestReadFromErrors: what the Reader gave before it failed is written, and its error is told, also
+// one that io.ReadFull has for the end.
 func TestReadFromErrors(t *testing.T) {
 	for _, broken := range []error{errors.New("broken"), io.ErrUnexpectedEOF} {
 		s := &hostile{}
@@ -239,7 +239,8 @@ func TestCloseWaits(t *testing.T) {
 	}
 }
 
-// TestHugeSize: of a file that is larger than Go can tell nothing is overwritten, and what it has is read.
+// TestHugeSize: of a file that is larger than Go can tell nothing is overwritten, and what it has
+// is read.
 func TestHugeSize(t *testing.T) {
 	s := &hostile{volatile: []byte("text"), size: 1<<63 + 5}
 	f := s.open(t, t.Context(), Config{}, os.O_RDWR|os.O_APPEND)

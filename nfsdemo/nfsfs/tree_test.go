@@ -201,7 +201,8 @@ func TestRemoveDirectoryStatus(t *testing.T) {
 	}
 }
 
-// TestRemoveAllHostile: a server that goes on listing what it has removed, and one whose directories have no bottom.
+// TestRemoveAllHostile: a server that goes on listing what it has removed, and one whose
+// directories have no bottom.
 func TestRemoveAllHostile(t *testing.T) {
 	dir := nfs3.PostOpAttrOf(nfs3.Fattr{Type: nfs3.TypeDir})
 	n := 0

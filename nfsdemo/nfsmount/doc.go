@@ -12,9 +12,9 @@
 // With Config.Port, over TCP at that port of the host, and nowhere else. Otherwise it is asked for
 //   - on the connection to the NFS server itself, of whatever kind; Linux's server does not have it
 //     there;
-//   - at the port that rpcbind knows, which is asked over TCP at port 111: by GETADDR, by DUMP where
-//     that finds nothing, and by GETPORT where there is but the port mapper. Of the address that it
-//     names only the port counts: the address may be one that cannot be reached from here;
+//   - at the port that rpcbind knows, which is asked over TCP at port 111: by GETADDR, by DUMP
+//     where that finds nothing, and by GETPORT where there is but the port mapper. Of the address
+//     that it names only the port counts: the address may be one that cannot be reached from here;
 //   - over TCP at port 20048, its own by IANA's list, where many servers have it.
 //
 // Connections are made from a port below 1024 if the process may have one: Linux's server asks for

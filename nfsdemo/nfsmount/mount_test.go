@@ -48,7 +48,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestUnmount: what is mounted is in the server's list until it is unmounted, over whatever connection.
+// TestUnmount: what is mounted is in the server's list until it is unmounted, over whatever
+// connection.
 func TestUnmount(t *testing.T) {
 	programs := nfsOf(t, nfsserver.Export{Path: "/data", FS: newFS(t)})
 	conn := connect(t, programs)
@@ -143,7 +144,8 @@ func TestServiceConnection(t *testing.T) {
 	}
 }
 
-// TestServiceTake: the connection by which MOUNT was found can be had; then Close leaves it alone. One that was handed in cannot.
+// TestServiceTake: the connection by which MOUNT was found can be had; then Close leaves it alone.
+// One that was handed in cannot.
 func TestServiceTake(t *testing.T) {
 	m := &mounter{exports: []mount3.Export{{Path: "/a"}}}
 	h := &host{ports: map[string]string{"700": serve(t, "127.0.0.1:0", m.programs())}}
@@ -278,7 +280,8 @@ func TestRefusedByServer(t *testing.T) {
 	}
 }
 
-// TestUnprivileged: a refusal of a call from a port that anybody can have tells that this may be why, and no other does.
+// TestUnprivileged: a refusal of a call from a port that anybody can have tells that this may be
+// why, and no other does.
 func TestUnprivileged(t *testing.T) {
 	const advice = "; it may want calls from a port below 1024 (secure, the default of exports " +
 		"files): add insecure to the export, or call as root, over TCP or iWARP"
@@ -323,7 +326,8 @@ func TestFlavors(t *testing.T) {
 	}
 }
 
-// TestMountCancelled: the end of the context ends a mount that is not answered, which is nobody's refusal.
+// TestMountCancelled: the end of the context ends a mount that is not answered, which is nobody's
+// refusal.
 func TestMountCancelled(t *testing.T) {
 	m := &mounter{exports: []mount3.Export{{Path: "/data"}}, hangs: make(chan struct{})}
 	h := &host{ports: map[string]string{"700": serve(t, "127.0.0.1:0", m.programs())}}

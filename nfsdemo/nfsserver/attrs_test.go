@@ -47,7 +47,8 @@ func TestPostOpAttrs(t *testing.T) {
 	}
 }
 
-// postOpOf returns the post_op_attr of the file, or the directory, that a procedure was called with.
+// postOpOf returns the post_op_attr of the file, or the directory, that a procedure was called
+// with.
 func postOpOf(tb testing.TB, res results) nfs3.PostOpAttr {
 	switch r := res.(type) {
 	case *nfs3.LookupRes:

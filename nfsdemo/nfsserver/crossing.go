@@ -47,8 +47,8 @@ func isBelow(p, top string) bool {
 	return ok && len(rest) > 1 && rest[0] == '/'
 }
 
-// dir returns the directory with the mount point. Directories may have come and gone since the table
-// was made.
+// dir returns the directory with the mount point. Directories may have come and gone since the
+// table was made.
 func (c *crossing) dir(ctx context.Context) (nfs3.FH, error) {
 	at := c.outer.FS.Root()
 	for _, name := range c.dirs {

@@ -261,8 +261,8 @@ func TestFull(t *testing.T) {
 	intact()
 }
 
-// TestAccess: rights by user, group and supplementary groups, as ACCESS tells them and as READ and WRITE
-// go by them.
+// TestAccess: rights by user, group and supplementary groups, as ACCESS tells them and as READ and
+// WRITE go by them.
 func TestAccess(t *testing.T) {
 	fs := newFS(t)
 	ctx, su := t.Context(), &vfs.Cred{}

@@ -251,7 +251,8 @@ func prefixes(s ...string) (list []netip.Prefix) {
 	return list
 }
 
-// TestClients: who may use an export is a question of his address, with MNT and with every other call.
+// TestClients: who may use an export is a question of his address, with MNT and with every other
+// call.
 func TestClients(t *testing.T) {
 	tcp := func(ip, zone string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 700, Zone: zone} }
 	for _, tt := range []struct {

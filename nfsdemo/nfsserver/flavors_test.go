@@ -169,8 +169,8 @@ func TestMountWithFlavors(t *testing.T) {
 	}
 }
 
-// TestMountBelowWithFlavors: the way to a directory below an export is gone as Anon by who calls with
-// a flavour that is not the export's, whoever he says he is.
+// TestMountBelowWithFlavors: the way to a directory below an export is gone as Anon by who calls
+// with a flavour that is not the export's, whoever he says he is.
 func TestMountBelowWithFlavors(t *testing.T) {
 	w := newWorld(t)
 	set := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o700}, UID: nfs3.Set32{Set: true, To: 1000}}

@@ -18,8 +18,8 @@ import (
 // FuzzArgs sends anything to each procedure of NFS and MOUNT. The server answers with
 // GARBAGE_ARGS or with results that decode, and does not panic.
 //
-// Real handles get further than invented ones: which says whose take the place of those in the arguments, four
-// bits each.
+// Real handles get further than invented ones: which says whose take the place of those in the
+// arguments, four bits each.
 func FuzzArgs(f *testing.F) {
 	seed := newWorld(f)
 	for i, op := range operations {

@@ -14,7 +14,8 @@ func (s *Server) mounted(q *request, dir string) {
 	s.stats.mounts.Add(1)
 	s.mounts.add(hostOf(q.conn), dir)
 	args := []any{"path", dir}
-	// Who MNT is called by with a flavour that the export does not take says nothing of who uses it.
+	// Who MNT is called by with a flavour that the export does not take says nothing of who uses
+	// it.
 	if _, may := q.rule.access(q.flavor); may {
 		args = append(args, "uid", q.cred.UID)
 	}

@@ -59,7 +59,8 @@ func (l *lines) want(t *testing.T, want ...string) {
 	}
 }
 
-// TestMountLog: who mounts and unmounts what, and who was refused for which reason, is in the log once.
+// TestMountLog: who mounts and unmounts what, and who was refused for which reason, is in the log
+// once.
 func TestMountLog(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)
@@ -147,8 +148,8 @@ func (f *brokenDisk) GetAttr(ctx context.Context, h nfs3.FH) (nfs3.Fattr, error)
 	return f.FS.GetAttr(ctx, h)
 }
 
-// TestFailureLog: a file system that fails is in the log once a minute, and that an export has gone away
-// and is back once each time. What is wrong with one file is no failure of the export.
+// TestFailureLog: a file system that fails is in the log once a minute, and that an export has gone
+// away and is back once each time. What is wrong with one file is no failure of the export.
 func TestFailureLog(t *testing.T) {
 	w := newWorld(t)
 	fs := &brokenDisk{FS: w.fs}

@@ -55,8 +55,8 @@ func failingDisk(t *testing.T) string {
 	return dir
 }
 
-// TestLostWriteback: when the disk loses what two clients have written, both are told: the one whose
-// COMMIT finds it by an error, the other by another write verifier.
+// TestLostWriteback: when the disk loses what two clients have written, both are told: the one
+// whose COMMIT finds it by an error, the other by another write verifier.
 func TestLostWriteback(t *testing.T) {
 	fs, err := dirfs.New(dirfs.Config{Path: failingDisk(t)})
 	if err != nil {

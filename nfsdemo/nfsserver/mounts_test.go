@@ -127,7 +127,8 @@ func TestMountFlavors(t *testing.T) {
 	}
 }
 
-// TestMountSquashed: the way to a directory below an export is gone as who the export takes the caller for.
+// TestMountSquashed: the way to a directory below an export is gone as who the export takes the
+// caller for.
 func TestMountSquashed(t *testing.T) {
 	w := newWorld(t)
 	set := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o700}, UID: nfs3.Set32{Set: true, To: 77}}

@@ -81,8 +81,8 @@ func TestPrincipals(t *testing.T) {
 	}
 }
 
-// TestPrincipalNotKnownNow: who asks while it cannot be found out who he is, tries again later. With
-// other flavours nobody notices.
+// TestPrincipalNotKnownNow: who asks while it cannot be found out who he is, tries again later.
+// With other flavours nobody notices.
 func TestPrincipalNotKnownNow(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)

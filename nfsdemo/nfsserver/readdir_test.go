@@ -69,7 +69,8 @@ func (l lister) list(tb testing.TB, c *oncrpc.Client, cookie uint64, verf nfs3.V
 	return plus
 }
 
-// all lists a directory to its end. between is called after each call. Each reply must be as full as it can be.
+// all lists a directory to its end. between is called after each call. Each reply must be as full
+// as it can be.
 func (l lister) all(tb testing.TB, c *oncrpc.Client, between func(calls int)) (seen map[string]int, calls int) {
 	tb.Helper()
 	seen = make(map[string]int)
@@ -266,7 +267,8 @@ func TestReadDirWhileChanging(t *testing.T) {
 			}
 			l.dir = w.dir
 			seen, calls := l.all(t, c, func(calls int) {
-				// One goes that was seen, and one that was not; one comes, and one changes its name.
+				// One goes that was seen, and one that was not; one comes, and one changes its
+				// name.
 				for _, i := range []int{calls, n - calls} {
 					if i >= 0 && i < n {
 						w.fs.Remove(ctx, su, w.dir, fmt.Sprint("goes", i))

@@ -50,9 +50,9 @@ type Config struct {
 	// none: the caller is squashed to Rule.Anon, as all are where User is nil. Of user 0 the rules
 	// count as with AUTH_SYS. An error has the client try again later (nfs3.ErrJukebox): it is not
 	// known just now. User may block within ctx, which ends with the connection; calls with
-	// RPCSEC_GSS run on workers in any case, so it bounds its waits. What it returns is not changed.
-	// Principals are what a mechanism has found them to be, and may hold any bytes. Package users
-	// has functions for it.
+	// RPCSEC_GSS run on workers in any case, so it bounds its waits. What it returns is not
+	// changed. Principals are what a mechanism has found them to be, and may hold any bytes.
+	// Package users has functions for it.
 	User func(ctx context.Context, principal string) (*vfs.Cred, error)
 	// Logger takes what an operator wants to know; nil means slog.Default(). At level INFO it is
 	// who mounts and unmounts what; at WARN who was refused, and why; at ERROR file systems that

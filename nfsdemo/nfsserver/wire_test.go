@@ -67,7 +67,8 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestGarbage: arguments that are cut off, or go on, are refused as what they are, and nothing is done.
+// TestGarbage: arguments that are cut off, or go on, are refused as what they are, and nothing is
+// done.
 func TestGarbage(t *testing.T) {
 	w := newWorld(t)
 	conn := w.reach(t, pipe.Inline)

@@ -25,7 +25,8 @@ var (
 
 // cache keeps the answers of a look-up that may block for as long as it likes.
 type cache[K comparable, V any] struct {
-	// lookup answers, and says whether it has found something. It is called once at a time for a key.
+	// lookup answers, and says whether it has found something. It is called once at a time for a
+	// key.
 	lookup func(K) (v V, found bool, err error)
 
 	mu      sync.Mutex // guards what follows
@@ -53,8 +54,8 @@ func newCache[K comparable, V any](lookup func(K) (V, bool, error)) *cache[K, V]
 	}
 }
 
-// get returns the answer for k, and waits for it within ctx and lookupTime. A look-up that has taken
-// longer holds up nobody else: callers wait on workers, of which each call would keep one.
+// get returns the answer for k, and waits for it within ctx and lookupTime. A look-up that has
+// taken longer holds up nobody else: callers wait on workers, of which each call would keep one.
 func (c *cache[K, V]) get(ctx context.Context, k K) (v V, err error) {
 	c.mu.Lock()
 	if a, ok := c.known[k]; ok && time.Now().Before(a.until) {

@@ -28,8 +28,8 @@ func NewGroups(db Database, log *slog.Logger) *Groups {
 	})}
 }
 
-// Of returns the groups of a user: none if nobody knows him, or the database does not answer in time.
-// It is for nfsserver.Config.Groups. What it returns must not be changed.
+// Of returns the groups of a user: none if nobody knows him, or the database does not answer in
+// time. It is for nfsserver.Config.Groups. What it returns must not be changed.
 func (g *Groups) Of(uid uint32) []uint32 {
 	groups, err := g.cache.get(context.Background(), uid)
 	if err != nil {

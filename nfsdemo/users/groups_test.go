@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/users"
 )
 
-// TestGroups: groups are looked up once in half an hour, who is not known has none, and is asked for
-// again after a minute; what failed is asked for again at once.
+// TestGroups: groups are looked up once in half an hour, who is not known has none, and is asked
+// for again after a minute; what failed is asked for again at once.
 func TestGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase()

@@ -64,8 +64,8 @@ func ParseMap(r io.Reader) (*Map, error) {
 	return m, nil
 }
 
-// Check looks up the users that have names in the map. Its error joins a *MapError for each whom the
-// database does not have, or does not know of just now.
+// Check looks up the users that have names in the map. Its error joins a *MapError for each whom
+// the database does not have, or does not know of just now.
 func (m *Map) Check(db Database) error {
 	var wrong []*MapError
 	for principal, to := range m.users {

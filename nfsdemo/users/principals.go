@@ -100,8 +100,8 @@ func (p *Principals) lookup(principal string) (c *vfs.Cred, found bool, err erro
 	return nil, false, nil
 }
 
-// name returns the name of the user that a principal is, by its realm. Kerberos marks what is odd in
-// a component by a backslash (RFC 1964 section 2.1.1): such names are no users.
+// name returns the name of the user that a principal is, by its realm. Kerberos marks what is odd
+// in a component by a backslash (RFC 1964 section 2.1.1): such names are no users.
 func (p *Principals) name(principal string) (string, error) {
 	name, realm, ok := strings.Cut(principal, "@")
 	if !ok || !plain(name, "/\\:") {

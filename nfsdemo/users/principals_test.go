@@ -142,8 +142,8 @@ func TestPrincipalsLog(t *testing.T) {
 	}
 }
 
-// TestPrincipalsTime: a user is known for half an hour, that somebody is none for a minute, and what
-// has failed is asked for again.
+// TestPrincipalsTime: a user is known for half an hour, that somebody is none for a minute, and
+// what has failed is asked for again.
 func TestPrincipalsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase()
@@ -218,8 +218,8 @@ func TestHangingDatabase(t *testing.T) {
 	})
 }
 
-// TestHangingDatabaseHoldsUpOnce: who calls again and again while his look-up hangs waits for it once.
-// So his calls do not keep all workers of a server busy.
+// TestHangingDatabaseHoldsUpOnce: who calls again and again while his look-up hangs waits for it
+// once. So his calls do not keep all workers of a server busy.
 func TestHangingDatabaseHoldsUpOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase()
@@ -277,8 +277,8 @@ func TestManyPrincipals(t *testing.T) {
 	})
 }
 
-// FuzzPrincipal: whatever a principal is, the database is asked for a word without separators, if at
-// all, and the map's users are found by their own.
+// FuzzPrincipal: whatever a principal is, the database is asked for a word without separators, if
+// at all, and the map's users are found by their own.
 func FuzzPrincipal(f *testing.F) {
 	for _, s := range []string{"u1000@EXAMPLE.ORG", "nfs/host@EXAMPLE.ORG", "a@@B", "\x00@", `a\@b@EXAMPLE.ORG`} {
 		f.Add(s)

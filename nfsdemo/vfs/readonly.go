@@ -7,9 +7,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// ReadOnly is a file system that cannot be written, of what reads it. What would change something is
-// nfs3.ErrROFS, with the attributes of the file or directory as they are; a handle of no file is what
-// the caller is told of first.
+// ReadOnly is a file system that cannot be written, of what reads it. What would change something
+// is nfs3.ErrROFS, with the attributes of the file or directory as they are; a handle of no file is
+// what the caller is told of first.
 type ReadOnly struct{ Reader }
 
 var _ FS = ReadOnly{}

@@ -188,8 +188,8 @@ func (f *ClientFlavor) context(ctx context.Context, c *oncrpc.Client) (*clientCo
 	return cc, nil
 }
 
-// ahead bounds what a call does for the sake of later ones: that takes no more than d, and leaves it
-// half of its own time.
+// ahead bounds what a call does for the sake of later ones: that takes no more than d, and leaves
+// it half of its own time.
 func ahead(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if end, ok := ctx.Deadline(); ok {
 		d = min(d, time.Until(end)/2)
@@ -226,8 +226,8 @@ func (cc *clientContext) expired(now time.Time) bool {
 	return !end.IsZero() && !now.Before(end)
 }
 
-// attempt makes a context, unless that has failed just now. early says that it is not needed yet. Who
-// calls it has f.making.
+// attempt makes a context, unless that has failed just now. early says that it is not needed yet.
+// Who calls it has f.making.
 func (f *ClientFlavor) attempt(ctx context.Context, c *oncrpc.Client, now time.Time, early bool) (
 	*clientContext, error) {
 	if now.Before(f.retryAt) && (f.failed != nil || early) {

@@ -34,8 +34,8 @@ type Explainer interface {
 	Explain(refusal *StatusError) *StatusError
 }
 
-// Context is a security context that has been made, at one end (RFC 2743 section 1.1.3). Its methods
-// may be called concurrently, and do not block. A msg is its parts, one after another.
+// Context is a security context that has been made, at one end (RFC 2743 section 1.1.3). Its
+// methods may be called concurrently, and do not block. A msg is its parts, one after another.
 type Context interface {
 	// AppendMIC appends the checksum of msg to dst (GSS_GetMIC).
 	AppendMIC(dst []byte, msg [][]byte) ([]byte, error)
@@ -43,8 +43,8 @@ type Context interface {
 	VerifyMIC(mic []byte, msg [][]byte) error
 	// AppendWrap appends msg, encrypted, to dst (GSS_Wrap). If dst has room, it is not moved.
 	AppendWrap(dst []byte, msg [][]byte) ([]byte, error)
-	// Unwrap decrypts token in its place, and returns what the peer has put into it, which is a part
-	// of it (GSS_Unwrap).
+	// Unwrap decrypts token in its place, and returns what the peer has put into it, which is a
+	// part of it (GSS_Unwrap).
 	Unwrap(token []byte) ([]byte, error)
 
 	// MaxMIC is the length in bytes of the longest checksum.

@@ -208,7 +208,8 @@ func TestLongest(t *testing.T) {
 				if err := c.Call(t.Context(), 1, &data{}, &n); err != nil { // makes the context
 					t.Fatal(err)
 				}
-				// Of a call: header with credential and handle, verifier; of both: what the service adds.
+				// Of a call: header with credential and handle, verifier; of both: what the service
+				// adds.
 				const mic = 4 + 24 // 21 bytes
 				around := map[gss.Service]int{gss.None: 0, gss.Integrity: 4 + 4 + mic, gss.Privacy: 4 + 16 + 4 + 21}[service]
 				call := longest - (24 + 8 + 20 + 16 + 4 + mic + around + 4)

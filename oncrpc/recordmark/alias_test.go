@@ -19,8 +19,8 @@ type blob struct{ p []byte }
 func (b *blob) MarshalXDR(e *xdr.Encoder)   { e.BulkBytes(b.p, nil) }
 func (b *blob) UnmarshalXDR(d *xdr.Decoder) { b.p = d.BulkInto(b.p) }
 
-// TestReplyRefersToArguments has handlers return their bulk arguments by reference, many at a time: the arguments stay
-// until the reply has left.
+// TestReplyRefersToArguments has handlers return their bulk arguments by reference, many at a time:
+// the arguments stay until the reply has left.
 func TestReplyRefersToArguments(t *testing.T) {
 	const program, callers, rounds, size = 400_002, 16, 20, 200_000
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{})

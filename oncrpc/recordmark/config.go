@@ -64,8 +64,8 @@ type Config struct {
 	// to 1048576; 0 means 64. Further ones are not read.
 	MaxInFlight int
 	// Memory is the memory in bytes that the records of more than 64 KiB on all connections of one
-	// Serve take, and the calls and replies of more than 4 KiB together that wait for their peers to
-	// read, 1 or more; 0 means 512 MiB, or what one record of MaxRecord takes if that is more. A
+	// Serve take, and the calls and replies of more than 4 KiB together that wait for their peers
+	// to read, 1 or more; 0 means 512 MiB, or what one record of MaxRecord takes if that is more. A
 	// peer host that has some gets more only while it then has no more than is left for others, at
 	// most a half. A record that finds too little waits, and so does what is behind it on its
 	// connection. Calls for whose replies there is no room are not read, beyond one of each

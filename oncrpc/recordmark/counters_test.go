@@ -11,7 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// TestCountersOfConns: connections count by how they ended, and the memory is there while Serve runs.
+// TestCountersOfConns: connections count by how they ended, and the memory is there while Serve
+// runs.
 func TestCountersOfConns(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"net"
 )
 
-// What a caller may want to branch on. An *OpError wraps them, and net.ErrClosed beside them if the connection has ended.
+// What a caller may want to branch on. An *OpError wraps them, and net.ErrClosed beside them if the
+// connection has ended.
 var (
 	// ErrClosedByPeer: the peer closed the connection, between two records.
 	ErrClosedByPeer = fmt.Errorf("closed by peer: %w", net.ErrClosed)
@@ -23,7 +24,8 @@ var (
 	ErrStalled = errors.New("peer does not read")
 )
 
-// errMPA is what a mount over RDMA at the port that is for TCP looks like: the length of the first fragment reads "MPA ".
+// errMPA is what a mount over RDMA at the port that is for TCP looks like: the length of the first
+// fragment reads "MPA ".
 var errMPA = fmt.Errorf("%w: peer does not speak RPC over TCP: it speaks iWARP (MPA): that is another port", ErrRecordTooLong)
 
 // errMessageChanged: a message is not as long any more as when it was queued, so that somebody who
@@ -54,7 +56,8 @@ func (e *OpError) Error() string {
 	return s + ": " + e.Err.Error()
 }
 
-// lost is why a connection has ended, or cannot be written to any more: a net.ErrClosed that reads as what has happened.
+// lost is why a connection has ended, or cannot be written to any more: a net.ErrClosed that reads
+// as what has happened.
 type lost struct{ error }
 
 func (l lost) Unwrap() error        { return l.error }

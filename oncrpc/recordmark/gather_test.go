@@ -154,7 +154,8 @@ func TestGatherError(t *testing.T) {
 	}
 }
 
-// A message whose length is not what its record has announced ends in an error, whole records before it excepted.
+// A message whose length is not what its record has announced ends in an error, whole records
+// before it excepted.
 func TestGatherChanged(t *testing.T) {
 	for _, limit := range []int{maxFragment, 16, 7} {
 		for _, off := range []int{-4, -1, 1, 4} {

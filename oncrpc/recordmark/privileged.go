@@ -9,11 +9,12 @@ import (
 	"os"
 )
 
-// ErrNoPrivilegedPort: DialPrivileged has no port below 1024 to call from, because the process may not have one, or because
-// none is free.
+// ErrNoPrivilegedPort: DialPrivileged has no port below 1024 to call from, because the process may
+// not have one, or because none is free.
 var ErrNoPrivilegedPort = errors.New("no port below 1024 to call from")
 
-// The ports that are tried are those that Linux's own RPC client takes, so that those below are left to the services that are known by them.
+// The ports that are tried are those that Linux's own RPC client takes, so that those below are
+// left to the services that are known by them.
 const (
 	firstPrivileged = 665
 	lastPrivileged  = 1023
@@ -66,7 +67,8 @@ func dialFrom(ctx context.Context, d net.Dialer, addr string, ports []int) (net.
 	return nil, fmt.Errorf("%w: %w", ErrNoPrivilegedPort, err)
 }
 
-// bindFailed reports whether it was the choice of the local port that failed, and not the connection.
+// bindFailed reports whether it was the choice of the local port that failed, and not the
+// connection.
 func bindFailed(err error) bool {
 	var call *os.SyscallError
 	return errors.As(err, &call) && call.Syscall == "bind"

@@ -14,7 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 )
 
-// TestDialPrivilegedForbidden: one who may not have ports below 1024 is told at once, whoever runs the test.
+// TestDialPrivilegedForbidden: one who may not have ports below 1024 is told at once, whoever runs
+// the test.
 func TestDialPrivilegedForbidden(t *testing.T) {
 	if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_unprivileged_port_start"); err != nil || strings.TrimSpace(string(b)) != "1024" {
 		t.Skipf("ports below 1024 are everybody's here: %q, %v", b, err)

@@ -60,7 +60,8 @@ func TestDialFromRefused(t *testing.T) {
 	}
 }
 
-// TestDialPrivileged: the connection comes from a port below 1024, or the error says that the process may not have one.
+// TestDialPrivileged: the connection comes from a port below 1024, or the error says that the
+// process may not have one.
 func TestDialPrivileged(t *testing.T) {
 	l := listen(t)
 	c, err := DialPrivileged(t.Context(), l.Addr().String(), Config{})

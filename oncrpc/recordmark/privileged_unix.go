@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// reuse lets a port be had that other connections have, to other servers, or had a moment ago: there are few.
+// reuse lets a port be had that other connections have, to other servers, or had a moment ago:
+// there are few.
 func reuse(_, _ string, c syscall.RawConn) error {
 	var err error
 	if ctlErr := c.Control(func(fd uintptr) {
@@ -23,7 +24,8 @@ func forbidden(err error) bool {
 	return bindFailed(err) && (errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM))
 }
 
-// taken reports whether another port may do: this one is in use, or, which only the connection shows, is so to the same server.
+// taken reports whether another port may do: this one is in use, or, which only the connection
+// shows, is so to the same server.
 func taken(err error) bool {
 	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.EADDRNOTAVAIL)
 }

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// reuse does nothing: to Windows, the option of that name means to take the port from whoever has it.
+// reuse does nothing: to Windows, the option of that name means to take the port from whoever has
+// it.
 var reuse func(network, address string, c syscall.RawConn) error
 
 // forbidden is never so: any process may have any port.

@@ -18,9 +18,9 @@ const (
 	maxPause = time.Second
 )
 
-// Serve accepts connections from l, as ServerConfig.Admit admits them, and answers the calls on them
-// with srv. It closes l, and returns oncrpc.ErrServerClosed after srv.Shutdown or srv.Close; an
-// *OpError of "serve" that wraps the context's when ctx ends, and the connections with it; an
+// Serve accepts connections from l, as ServerConfig.Admit admits them, and answers the calls on
+// them with srv. It closes l, and returns oncrpc.ErrServerClosed after srv.Shutdown or srv.Close;
+// an *OpError of "serve" that wraps the context's when ctx ends, and the connections with it; an
 // *OpError of "accept" when l fails, which wraps net.ErrClosed if it was closed; or a
 // *oncrpc.ConfigError, having accepted nothing.
 func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) error {

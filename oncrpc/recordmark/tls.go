@@ -17,8 +17,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// RPC over TLS (RFC 9289): a call of procedure 0 with the flavour AUTH_TLS, which the server answers
-// with STARTTLS, and then a TLS session on the same connection.
+// RPC over TLS (RFC 9289): a call of procedure 0 with the flavour AUTH_TLS, which the server
+// answers with STARTTLS, and then a TLS session on the same connection.
 
 // alpn is the protocol that both ends name in the handshake (RFC 9289 section 7.2).
 const alpn = "sunrpc"
@@ -147,13 +147,14 @@ func (c *Conn) begin(conn *tls.Conn) {
 	c.tls.conn, c.sender.out.conn, c.receiver.src = conn, conn, conn
 }
 
-// RequestTLS has TLS on the connection, which nothing has been sent on. The server is asked by procedure
-// 0 of a program that it should have. Cfg says what certificates count, as for package crypto/tls; where
-// it names no server, that is the peer's IP address. The protocol is TLS 1.3 with the application
-// protocol "sunrpc", whatever cfg says. It takes no longer than the context, or ten seconds.
+// RequestTLS has TLS on the connection, which nothing has been sent on. The server is asked by
+// procedure 0 of a program that it should have. Cfg says what certificates count, as for package
+// crypto/tls; where it names no server, that is the peer's IP address. The protocol is TLS 1.3 with
+// the application protocol "sunrpc", whatever cfg says. It takes no longer than the context, or ten
+// seconds.
 //
-// An error ends the connection. It wraps ErrNoTLS if the server does not offer TLS, which somebody on
-// the way may make believe: so who wants TLS does not go on without (RFC 9289 section 6.1.1).
+// An error ends the connection. It wraps ErrNoTLS if the server does not offer TLS, which somebody
+// on the way may make believe: so who wants TLS does not go on without (RFC 9289 section 6.1.1).
 func (c *Conn) RequestTLS(ctx context.Context, program, version uint32, cfg *tls.Config) error {
 	conn, err := requestTLS(ctx, c.conn, program, version, cfg)
 	if err != nil {

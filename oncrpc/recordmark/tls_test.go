@@ -165,7 +165,8 @@ func TestTLSBulk(t *testing.T) {
 	calls.Wait()
 }
 
-// A call by which a client asks for TLS, and the reply of a server that has it (RFC 9289 section 4.1).
+// A call by which a client asks for TLS, and the reply of a server that has it (RFC 9289 section
+// 4.1).
 const (
 	tlsCall  = "80000028" + "12345678" + "00000000" + "00000002" + "20000002" + "00000003" + "00000000" + "0000000700000000" + "0000000000000000"
 	tlsReply = "80000020" + "12345678" + "00000001" + "00000000" + "00000000" + "00000008" + "5354415254544c53" + "00000000"
@@ -238,8 +239,8 @@ func TestTLSGolden(t *testing.T) {
 	}
 }
 
-// TestTLSRefused: what is no request for TLS, or one that cannot be met, is answered AUTH_BADCRED, and
-// the connection goes on.
+// TestTLSRefused: what is no request for TLS, or one that cannot be met, is answered AUTH_BADCRED,
+// and the connection goes on.
 func TestTLSRefused(t *testing.T) {
 	r := newTLSRig(t, nil)
 	without := newTLSRig(t, func(cfg *recordmark.Config) { cfg.TLS = nil })
@@ -277,8 +278,8 @@ func TestTLSAnyProgram(t *testing.T) {
 	}
 }
 
-// TestTLSEnds: what is no handshake as RFC 9289 section 5 has it ends the connection, and nothing that was
-// not protected is answered behind the request.
+// TestTLSEnds: what is no handshake as RFC 9289 section 5 has it ends the connection, and nothing
+// that was not protected is answered behind the request.
 func TestTLSEnds(t *testing.T) {
 	r := newTLSRig(t, nil)
 	handshake := func(change func(*tls.Config)) func(*testing.T, rawPeer) {
@@ -318,8 +319,8 @@ func TestTLSEnds(t *testing.T) {
 	}
 }
 
-// TestTLSWithin: a request for TLS within TLS is refused, calls go on, and the client's alert is an end
-// in order.
+// TestTLSWithin: a request for TLS within TLS is refused, calls go on, and the client's alert is an
+// end in order.
 func TestTLSWithin(t *testing.T) {
 	r := newTLSRig(t, nil)
 	p := r.raw()

@@ -2,8 +2,9 @@ package redial
 
 import "net"
 
-// Close ends all connections and the attempts to make some. Calls under way, and those that wait, fail with an
-// error that wraps net.ErrClosed. It does not wait: Done tells when everything has ended.
+// Close ends all connections and the attempts to make some. Calls under way, and those that wait,
+// fail with an error that wraps net.ErrClosed. It does not wait: Done tells when everything has
+// ended.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	if c.err != nil {

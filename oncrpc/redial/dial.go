@@ -7,7 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// grow has a further connection dialled, unless one is already, or one could not be made a moment ago.
+// grow has a further connection dialled, unless one is already, or one could not be made a moment
+// ago.
 func (c *Conn) grow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,8 +48,8 @@ func (c *Conn) attempt(ctx context.Context) (oncrpc.Transport, error) {
 	return conn, err
 }
 
-// connected takes what came of an attempt; o is nil if that was made for a further connection. It returns the outage
-// for which to make the next one, or nil if nobody dials any more.
+// connected takes what came of an attempt; o is nil if that was made for a further connection. It
+// returns the outage for which to make the next one, or nil if nobody dials any more.
 func (c *Conn) connected(o *outage, conn oncrpc.Transport, err error) (next *outage) {
 	c.serving.Lock() // until Serve finds the connection among those in use
 	defer c.serving.Unlock()

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// ErrStalled: no reply came over a connection for Config.Stall, and it was closed. It wraps net.ErrClosed.
+// ErrStalled: no reply came over a connection for Config.Stall, and it was closed. It wraps
+// net.ErrClosed.
 var ErrStalled error = stalled{}
 
 // stalled wraps net.ErrClosed and does not print it.
@@ -21,8 +22,8 @@ func (stalled) Unwrap() error { return net.ErrClosed }
 
 // OpError says what was being done, and with whom, when Err happened.
 type OpError struct {
-	// Op is "dial" for the first connection, "redial" when none came back, "call" for a call that was not or
-	// could not be sent again, "close" for what Conn.Err returns.
+	// Op is "dial" for the first connection, "redial" when none came back, "call" for a call that
+	// was not or could not be sent again, "close" for what Conn.Err returns.
 	Op       string
 	Peer     net.Addr      // of the latest connection; nil if there was none
 	TriedFor time.Duration // how long it was tried to connect; 0: once

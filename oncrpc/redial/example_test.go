@@ -13,7 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// serve answers the NULL procedure of a program at an address, until the server that it returns is closed.
+// serve answers the NULL procedure of a program at an address, until the server that it returns is
+// closed.
 func serve(addr string) (*oncrpc.Server, net.Addr) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

@@ -104,8 +104,8 @@ func (l *link) giveUp() {
 	}
 }
 
-// lose counts a call that was given up, and reports whether so many have been in a row, for so long,
-// that the peer must be taken for dead; l.mu is held.
+// lose counts a call that was given up, and reports whether so many have been in a row, for so
+// long, that the peer must be taken for dead; l.mu is held.
 func (l *link) lose() (stalled bool) {
 	c := &l.lost
 	alive := c.seen != l.replies.Load()
@@ -136,7 +136,8 @@ func (l *link) starved() bool {
 	return l.givenUp >= max(1, grant)
 }
 
-// ended reports whether err, which a call returned, says that the connection has ended or is about to.
+// ended reports whether err, which a call returned, says that the connection has ended or is about
+// to.
 func (l *link) ended(err error) bool {
 	if errors.Is(err, net.ErrClosed) || l.conn.Err() != nil {
 		return true

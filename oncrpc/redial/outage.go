@@ -62,7 +62,8 @@ func (c *Conn) endOutage(err error) {
 	}
 }
 
-// failed notes the error of an attempt. One that was cut short, since the outage is over, says less than those before it.
+// failed notes the error of an attempt. One that was cut short, since the outage is over, says less
+// than those before it.
 func (o *outage) failed(err error) {
 	if o.last == nil || o.ctx.Err() == nil {
 		o.last = err

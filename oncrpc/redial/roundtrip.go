@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// RoundTrip makes a call, over as many connections as it takes. Its error is that of a connection, or an *OpError.
+// RoundTrip makes a call, over as many connections as it takes. Its error is that of a connection,
+// or an *OpError.
 func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	if x.XID != 0 {
 		return c.roundTrip(ctx, x)
@@ -71,7 +72,8 @@ func (c *Conn) over(ctx context.Context, l *link, x *oncrpc.Exchange) (ended boo
 	return false, err
 }
 
-// patience reports whether a call that has no connection, once more, has been without a lasting one for too long.
+// patience reports whether a call that has no connection, once more, has been without a lasting one
+// for too long.
 func (c *Conn) patience(since *time.Time) (tried time.Duration, over bool) {
 	if since.IsZero() {
 		*since = time.Now()

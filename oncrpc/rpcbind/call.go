@@ -16,8 +16,9 @@ const (
 	maxList   = 512 << 10     // maxEntries mappings of usual lengths
 )
 
-// call calls a procedure. An rpcbind ends connections that were idle for half a minute, and may be started again: a call that
-// fails with its connection is made once more over another one. All calls may be repeated.
+// call calls a procedure. An rpcbind ends connections that were idle for half a minute, and may be
+// started again: a call that fails with its connection is made once more over another one. All
+// calls may be repeated.
 func (c *Client) call(ctx context.Context, version uint32, p proc, args oncrpc.Marshaler, reply oncrpc.Unmarshaler) error {
 	conn, err := c.connection(ctx, nil)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Client calls an rpcbind. Its methods may be called concurrently. All errors of theirs are of type *OpError.
+// Client calls an rpcbind. Its methods may be called concurrently. All errors of theirs are of type
+// *OpError.
 type Client struct {
 	dial func(context.Context) (oncrpc.Transport, error) // nil: there is one connection only
 
@@ -19,25 +20,29 @@ type Client struct {
 	closed bool
 }
 
-// NewClient returns a client that makes its calls over t, which it owns from now on: RPC over TCP or RPC-over-RDMA.
+// NewClient returns a client that makes its calls over t, which it owns from now on: RPC over TCP
+// or RPC-over-RDMA.
 func NewClient(t oncrpc.Transport) *Client { return &Client{conn: t} }
 
-// Set registers m. The error wraps ErrRefused if the program and version are registered with another address for
-// that netid, or the caller may not register. To register what is registered already is none.
+// Set registers m. The error wraps ErrRefused if the program and version are registered with
+// another address for that netid, or the caller may not register. To register what is registered
+// already is none.
 func (c *Client) Set(ctx context.Context, m Mapping) error {
 	return c.change(ctx, Version4, procSet, m, &m)
 }
 
-// Unset removes the mapping of m.Program, m.Version and m.Netid, or with an empty netid of all of them. The error wraps ErrRefused
-// if it is another owner's; servers other than Linux's may say so of one that is not there.
+// Unset removes the mapping of m.Program, m.Version and m.Netid, or with an empty netid of all of
+// them. The error wraps ErrRefused if it is another owner's; servers other than Linux's may say so
+// of one that is not there.
 func (c *Client) Unset(ctx context.Context, m Mapping) error {
 	return c.change(ctx, Version4, procUnset, m, &m)
 }
 
-// GetAddr returns the address of m.Program, m.Version and m.Netid; the other fields are not looked at. The error wraps ErrNotRegistered
-// if there is none. If m.Netid is that of the connection, or empty, this is GETADDR: the server fits an address like 0.0.0.0 to that of the
-// caller, and may give the address of another version of the program. If not, it is found in the results of Dump, as it was
-// registered.
+// GetAddr returns the address of m.Program, m.Version and m.Netid; the other fields are not looked
+// at. The error wraps ErrNotRegistered if there is none. If m.Netid is that of the connection, or
+// empty, this is GETADDR: the server fits an address like 0.0.0.0 to that of the caller, and may
+// give the address of another version of the program. If not, it is found in the results of Dump,
+// as it was registered.
 func (c *Client) GetAddr(ctx context.Context, m Mapping) (string, error) {
 	return c.lookup(ctx, procGetAddr, m)
 }
@@ -56,7 +61,8 @@ func (c *Client) Dump(ctx context.Context) ([]Mapping, error) {
 	return l, nil
 }
 
-// Close ends the connection. Calls under way and later ones fail with an error that wraps net.ErrClosed.
+// Close ends the connection. Calls under way and later ones fail with an error that wraps
+// net.ErrClosed.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

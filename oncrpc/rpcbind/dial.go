@@ -27,8 +27,8 @@ var localEndpoints = []endpoint{
 // error names all that was tried.
 func DialLocal(ctx context.Context) (*Client, error) { return dial(ctx, localEndpoints) }
 
-// Dial connects to an rpcbind at addr: of network "tcp" with a port, which is Port as a rule, or of "unix". The context
-// bounds the dialling only.
+// Dial connects to an rpcbind at addr: of network "tcp" with a port, which is Port as a rule, or of
+// "unix". The context bounds the dialling only.
 func Dial(ctx context.Context, network, addr string) (*Client, error) {
 	return dial(ctx, []endpoint{{network, addr}})
 }
@@ -70,7 +70,8 @@ func (e dialErrors) Error() string {
 // Unwrap returns all of them.
 func (e dialErrors) Unwrap() []error { return e }
 
-// Timeout reports whether one of them is a timeout: the first error may be another, of a socket that is not there.
+// Timeout reports whether one of them is a timeout: the first error may be another, of a socket
+// that is not there.
 func (e dialErrors) Timeout() bool {
 	for _, err := range e {
 		var t interface{ Timeout() bool }
@@ -81,8 +82,8 @@ func (e dialErrors) Timeout() bool {
 	return false
 }
 
-// reason returns the cause of an error of dialling, without the address, which not all of package net's errors have, and without the
-// name of the system call.
+// reason returns the cause of an error of dialling, without the address, which not all of package
+// net's errors have, and without the name of the system call.
 func reason(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		err = op.Err

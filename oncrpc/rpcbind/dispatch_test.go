@@ -50,7 +50,8 @@ func serverOf(mappings ...rpcbind.Mapping) *oncrpc.Server {
 	return s
 }
 
-// dispatch makes a call over a connection to at and returns the reply, which is there at once: no procedure waits for anything.
+// dispatch makes a call over a connection to at and returns the reply, which is there at once: no
+// procedure waits for anything.
 func dispatch(s *oncrpc.Server, at net.Addr, version, procedure uint32, args []byte) []byte {
 	var e xdr.Encoder
 	h := oncrpc.CallHeader{XID: 0x1badcafe, RPCVersion: 2, Program: 100000, Version: version, Procedure: procedure}

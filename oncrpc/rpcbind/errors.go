@@ -9,8 +9,8 @@ import (
 var (
 	// ErrNotRegistered: nobody serves that program.
 	ErrNotRegistered = errors.New("not registered")
-	// ErrRefused: the server does not register or remove a mapping, because there is another one in its place, or
-	// because the caller may not.
+	// ErrRefused: the server does not register or remove a mapping, because there is another one in
+	// its place, or because the caller may not.
 	ErrRefused = errors.New("refused")
 )
 

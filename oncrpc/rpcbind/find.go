@@ -11,13 +11,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// placeTime is how long each place may take to say where a program is, and headStart how long it is asked before the next one is, too.
+// placeTime is how long each place may take to say where a program is, and headStart how long it is
+// asked before the next one is, too.
 const (
 	placeTime = 5 * time.Second
 	headStart = 100 * time.Millisecond
 )
 
-// Place is where the program may answer: over TCP or over RPC-over-RDMA, at Port or at another port.
+// Place is where the program may answer: over TCP or over RPC-over-RDMA, at Port or at another
+// port.
 type Place struct {
 	Name string // in errors, such as "TCP port server:111"
 	Dial func(ctx context.Context) (oncrpc.Transport, error)

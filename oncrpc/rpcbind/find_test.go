@@ -80,7 +80,8 @@ func nullServer(program, version uint32) *oncrpc.Server {
 	return s
 }
 
-// TestFind: a service over RDMA is found by its number in either way, over IPv4 and IPv6, and answers where it was found.
+// TestFind: a service over RDMA is found by its number in either way, over IPv4 and IPv6, and
+// answers where it was found.
 func TestFind(t *testing.T) {
 	const program, version = 400123, 7
 	for _, host := range []string{"127.0.0.1", "::1"} {
@@ -128,7 +129,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindAddr: over RDMA, the whole universal address can be had, too, and connected to: that of the family that is asked over.
+// TestFindAddr: over RDMA, the whole universal address can be had, too, and connected to: that of
+// the family that is asked over.
 func TestFindAddr(t *testing.T) {
 	for _, tt := range []struct{ host, netid string }{{"127.0.0.1", "rdma"}, {"::1", "rdma6"}} {
 		t.Run(tt.netid, func(t *testing.T) {
@@ -194,7 +196,8 @@ func TestFindNowhere(t *testing.T) {
 	}
 }
 
-// fakePlace is a place that has no connection to offer: it fails after a while, or when it is given up.
+// fakePlace is a place that has no connection to offer: it fails after a while, or when it is given
+// up.
 func fakePlace(name string, after time.Duration, err error) rpcbind.Place {
 	return rpcbind.Place{Name: name, Dial: func(ctx context.Context) (oncrpc.Transport, error) {
 		select {
@@ -228,8 +231,8 @@ func TestFindCancelled(t *testing.T) {
 	})
 }
 
-// TestFindHanging: places that never answer are given up, each after its own time, and keep none of the others from being asked. The error has
-// them in their order, whichever failed first.
+// TestFindHanging: places that never answer are given up, each after its own time, and keep none of
+// the others from being asked. The error has them in their order, whichever failed first.
 func TestFindHanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, err := rpcbind.FindPort(t.Context(), 100003, 3, rpcbind.NetidRDMA, fakePlace("first", never, nil), fakePlace("second", never, nil),

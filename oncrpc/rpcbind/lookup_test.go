@@ -89,8 +89,8 @@ func needIPv6(t *testing.T) {
 	l.Close()
 }
 
-// TestLookup: what a client learns, over each transport. An address that is not fitted to the connection comes from DUMP, which the client
-// asks for other netids than that of the connection.
+// TestLookup: what a client learns, over each transport. An address that is not fitted to the
+// connection comes from DUMP, which the client asks for other netids than that of the connection.
 func TestLookup(t *testing.T) {
 	tests := []struct {
 		over   string

@@ -7,7 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Mapping says where a version of a program is served over one kind of transport: the rpcb of RFC 1833 section 2.1.
+// Mapping says where a version of a program is served over one kind of transport: the rpcb of RFC
+// 1833 section 2.1.
 type Mapping struct {
 	Program uint32
 	Version uint32
@@ -45,9 +46,9 @@ func (m *Mapping) UnmarshalXDR(d *xdr.Decoder) {
 	m.Owner = d.String(maxString)
 }
 
-// Mappings returns what a server registers that listens at addr over the transport that base names, TCP, UDP or RDMA. A listener
-// at the unspecified IPv6 address takes IPv4 connections too, as those of package net do: that makes two mappings, of netids base and
-// base6.
+// Mappings returns what a server registers that listens at addr over the transport that base names,
+// TCP, UDP or RDMA. A listener at the unspecified IPv6 address takes IPv4 connections too, as those
+// of package net do: that makes two mappings, of netids base and base6.
 func Mappings(program, version uint32, base string, addr netip.AddrPort) []Mapping {
 	ip := addr.Addr().Unmap()
 	v4 := Mapping{Program: program, Version: version, Netid: base, Addr: UniversalAddr(addr)}

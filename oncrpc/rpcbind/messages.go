@@ -8,7 +8,8 @@ type item[T any] interface {
 	UnmarshalXDR(d *xdr.Decoder)
 }
 
-// decodeList decodes a linked list, rpcblist or pmaplist of RFC 1833: before each item stands whether there is one.
+// decodeList decodes a linked list, rpcblist or pmaplist of RFC 1833: before each item stands
+// whether there is one.
 func decodeList[T any, P item[T]](d *xdr.Decoder) []T {
 	var list []T
 	for d.Optional() {

@@ -15,8 +15,9 @@ import (
 // GETADDR; what that does not find, and any other netid, is looked for in the results of Dump; and
 // of a server that speaks version 2 alone, which knows TCP and UDP, it is had by GETPORT.
 //
-// The IP address beside the port is left out: it may be one that cannot be reached from here, and what asks one host is not to be sent
-// to another. The error wraps ErrNotRegistered if there is none, or the port is 0, and ErrAddr if the address is none of IP.
+// The IP address beside the port is left out: it may be one that cannot be reached from here, and
+// what asks one host is not to be sent to another. The error wraps ErrNotRegistered if there is
+// none, or the port is 0, and ErrAddr if the address is none of IP.
 func (c *Client) FindPort(ctx context.Context, program, version uint32, base string) (uint16, error) {
 	m := Mapping{Program: program, Version: version, Netid: base}
 	conn, err := c.connection(ctx, nil)

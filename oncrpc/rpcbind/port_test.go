@@ -99,7 +99,8 @@ func TestPortOfPortMapper(t *testing.T) {
 	}
 }
 
-// liar returns a server that says NFS is at addr, by GETADDR whatever is asked, and by DUMP for RDMA.
+// liar returns a server that says NFS is at addr, by GETADDR whatever is asked, and by DUMP for
+// RDMA.
 func liar(addr string) *oncrpc.Server {
 	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	for _, p := range rpcbind.Programs(nil) {
@@ -158,7 +159,8 @@ func TestPortLies(t *testing.T) {
 	}
 }
 
-// TestPortLongList: a long list is looked through to its end, over RDMA in a chunk; one that is too long is not.
+// TestPortLongList: a long list is looked through to its end, over RDMA in a chunk; one that is too
+// long is not.
 func TestPortLongList(t *testing.T) {
 	for _, over := range []string{"tcp", "rdma"} {
 		// The netid that is asked for is not that of the connection, so that DUMP is called.

@@ -13,8 +13,8 @@ const (
 	ProtoUDP = 17
 )
 
-// PortMapping is the port mapper's notion of where a version of a program is served: the mapping of RFC 1833 section 3.1. It knows IPv4
-// only.
+// PortMapping is the port mapper's notion of where a version of a program is served: the mapping of
+// RFC 1833 section 3.1. It knows IPv4 only.
 type PortMapping struct {
 	Program  uint32
 	Version  uint32
@@ -43,20 +43,21 @@ func (m *PortMapping) UnmarshalXDR(d *xdr.Decoder) {
 	m.Port = uint16(d.Enum(0xffff))
 }
 
-// SetPort registers m with the port mapper. ErrRefused is wrapped by the error if another one is registered, or the caller
-// may not.
+// SetPort registers m with the port mapper. ErrRefused is wrapped by the error if another one is
+// registered, or the caller may not.
 func (c *Client) SetPort(ctx context.Context, m PortMapping) error {
 	return c.change(ctx, Version2, procSet, m, &m)
 }
 
-// UnsetPort removes the mappings of m.Program and m.Version, of all protocols. ErrRefused is wrapped by the error if the
-// caller may not, and by some servers if there are none.
+// UnsetPort removes the mappings of m.Program and m.Version, of all protocols. ErrRefused is
+// wrapped by the error if the caller may not, and by some servers if there are none.
 func (c *Client) UnsetPort(ctx context.Context, m PortMapping) error {
 	return c.change(ctx, Version2, procUnset, m, &m)
 }
 
-// GetPort asks the port mapper for the port of m.Program, m.Version and m.Protocol. The error wraps ErrNotRegistered if
-// there is none. Of a program that has other versions only, the port mapper may return the port of one of these.
+// GetPort asks the port mapper for the port of m.Program, m.Version and m.Protocol. The error wraps
+// ErrNotRegistered if there is none. Of a program that has other versions only, the port mapper may
+// return the port of one of these.
 func (c *Client) GetPort(ctx context.Context, m PortMapping) (uint16, error) {
 	var p port
 	if err := c.call(ctx, Version2, procGetAddr, &m, &p); err != nil {

@@ -19,7 +19,8 @@ const (
 	maxEntries = 4096 // of a list
 )
 
-// proc is a procedure number (RFC 1833 sections 2.1 and 3.1). Those up to procDump mean the same in all versions.
+// proc is a procedure number (RFC 1833 sections 2.1 and 3.1). Those up to procDump mean the same in
+// all versions.
 type proc uint32
 
 const (

@@ -16,9 +16,10 @@ type Registration struct {
 	set []Mapping
 }
 
-// Register registers mappings, all or none. Earlier ones of the same programs, versions and netids, as a server leaves them that was
-// killed, are removed first, if the server allows that. The error wraps ErrRefused if a mapping is another user's. After a failure what was
-// registered is removed, for 5 s at most even if ctx has ended.
+// Register registers mappings, all or none. Earlier ones of the same programs, versions and netids,
+// as a server leaves them that was killed, are removed first, if the server allows that. The error
+// wraps ErrRefused if a mapping is another user's. After a failure what was registered is removed,
+// for 5 s at most even if ctx has ended.
 func Register(ctx context.Context, c *Client, mappings []Mapping) (*Registration, error) {
 	r := &Registration{c: c}
 	for _, m := range mappings {
@@ -43,8 +44,9 @@ func Register(ctx context.Context, c *Client, mappings []Mapping) (*Registration
 // Mappings returns what is registered.
 func (r *Registration) Mappings() []Mapping { return slices.Clone(r.set) }
 
-// Unregister removes what was registered and is still there: a mapping that another server has replaced meanwhile
-// stays. Once it has succeeded, to call it again does nothing. It must not be called concurrently.
+// Unregister removes what was registered and is still there: a mapping that another server has
+// replaced meanwhile stays. Once it has succeeded, to call it again does nothing. It must not be
+// called concurrently.
 func (r *Registration) Unregister(ctx context.Context) error {
 	if len(r.set) == 0 {
 		return nil

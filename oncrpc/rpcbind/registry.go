@@ -22,7 +22,8 @@ func (r registry) dump(c *oncrpc.Call, _ void) {
 	c.Results.Bool(false)
 }
 
-// answer returns the address of m.Program and m.Version to the caller, or, if it may, that of another version.
+// answer returns the address of m.Program and m.Version to the caller, or, if it may, that of
+// another version.
 func (r registry) answer(c *oncrpc.Call, m Mapping, anyVersion bool) {
 	here := c.Conn.LocalAddr()
 	if !known(m.Netid) {
@@ -44,7 +45,8 @@ func (r registry) answer(c *oncrpc.Call, m Mapping, anyVersion bool) {
 	c.Results.String(merge(found, here), maxString)
 }
 
-// merge returns a universal address with an IP address of this host, here, in the place of one that is unspecified.
+// merge returns a universal address with an IP address of this host, here, in the place of one that
+// is unspecified.
 func merge(uaddr string, here net.Addr) string {
 	a, err := ParseUniversalAddr(uaddr)
 	over, ok := here.(withIP)

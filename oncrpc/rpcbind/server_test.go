@@ -115,7 +115,8 @@ func TestServerTime(t *testing.T) {
 	})
 }
 
-// TestServerGarbage: no byte of arguments may be missing, none may be left over, and none of their strings be too long.
+// TestServerGarbage: no byte of arguments may be missing, none may be left over, and none of their
+// strings be too long.
 func TestServerGarbage(t *testing.T) {
 	s := serverOf(served...)
 	want := bytesOf(t, garbageArgs)

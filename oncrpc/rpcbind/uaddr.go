@@ -11,9 +11,9 @@ import (
 // ErrAddr: a string that is no universal address of IPv4 or IPv6.
 var ErrAddr = errors.New("not a universal address")
 
-// UniversalAddr returns the universal address of an IP address and a port: "192.0.2.1.8.1" is port 2049 of 192.0.2.1, "::.8.1" that
-// of :: (RFC 5665). An IPv4 address mapped to IPv6 counts as IPv4; zones have no place in it and are
-// left out.
+// UniversalAddr returns the universal address of an IP address and a port: "192.0.2.1.8.1" is port
+// 2049 of 192.0.2.1, "::.8.1" that of :: (RFC 5665). An IPv4 address mapped to IPv6 counts as IPv4;
+// zones have no place in it and are left out.
 func UniversalAddr(a netip.AddrPort) string {
 	ip := a.Addr().Unmap().WithZone("")
 	return fmt.Sprintf("%v.%d.%d", ip, a.Port()>>8, a.Port()&0xff)

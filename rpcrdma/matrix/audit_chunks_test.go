@@ -40,7 +40,8 @@ func (a *audit) checkHeader(what string, from end, h *header) {
 	}
 }
 
-// readChunks returns the read chunks of a message by position, with what its receiver has read until another.
+// readChunks returns the read chunks of a message by position, with what its receiver has read
+// until another.
 func (a *audit) readChunks(what string, h *header, from end, message, until *event) (chunks []readChunk) {
 	byPosition := make(map[uint32]chunk)
 	for _, r := range h.reads {
@@ -55,8 +56,8 @@ func (a *audit) readChunks(what string, h *header, from end, message, until *eve
 	return slices.DeleteFunc(chunks, func(c readChunk) bool { return c.len == 0 && !a.ours[from] })
 }
 
-// transferred returns the bytes that operations of an end have moved between two messages, to or from the segments of a chunk:
-// from their beginning, without gaps, each once.
+// transferred returns the bytes that operations of an end have moved between two messages, to or
+// from the segments of a chunk: from their beginning, without gaps, each once.
 func (a *audit) transferred(segs chunk, k kind, by end, after, before *event) []byte {
 	data := make([]byte, segs.len())
 	have := make([]bool, len(data))
@@ -107,8 +108,8 @@ func (c chunk) find(r transport.Remote, n int) (at int, ok bool) {
 	return 0, false
 }
 
-// returned checks a chunk of a reply against the one that was offered: the same segments, filled in order (draft section 3.6), the
-// round-up only in what the length says (3.7).
+// returned checks a chunk of a reply against the one that was offered: the same segments, filled in
+// order (draft section 3.6), the round-up only in what the length says (3.7).
 func (a *audit) returned(offered, got chunk) {
 	if !a.ours[server] {
 		return

@@ -2,7 +2,8 @@ package matrix
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// windows checks that what is offered is exposed with the rights that it takes, and not longer than it takes.
+// windows checks that what is offered is exposed with the rights that it takes, and not longer than
+// it takes.
 func (a *audit) windows() {
 	for i := range a.log {
 		e := &a.log[i]

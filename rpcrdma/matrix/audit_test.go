@@ -210,7 +210,8 @@ func (a *audit) checkReply(x *exchange) {
 	x.sawBack = h.describe(len(x.reply.data), s.padding)
 }
 
-// free marks the operations on the chunks of an exchange with an error, of which it does not matter how far they have come.
+// free marks the operations on the chunks of an exchange with an error, of which it does not matter
+// how far they have come.
 func (a *audit) free(x *exchange) {
 	var all chunk
 	for _, h := range []*header{&x.callHeader, &x.replyHeader} {

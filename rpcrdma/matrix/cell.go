@@ -15,18 +15,19 @@ import (
 type Cell struct {
 	Name          string
 	Args, Results []Item
-	// Room is the lengths in bytes of the buffers that the caller has for bulk results, in order; nil means one of the right length for each.
+	// Room is the lengths in bytes of the buffers that the caller has for bulk results, in order;
+	// nil means one of the right length for each.
 	Room []int
-	// MaxReply is the length in bytes that the caller expects of the results, without those that he has room for; 0 means that which
-	// they have.
+	// MaxReply is the length in bytes that the caller expects of the results, without those that he
+	// has room for; 0 means that which they have.
 	MaxReply       int
 	Client, Server rpcrdma.Config
 	RFC8166, Draft Want
 }
 
-// Want is what must be on the wire. A message is its type and the length in bytes of its Send, and then its
-// lists. A chunk is the lengths of its segments, a read chunk with its position in front. In a reply, the lengths of write and reply chunks are those
-// returned:
+// Want is what must be on the wire. A message is its type and the length in bytes of its Send, and
+// then its lists. A chunk is the lengths of its segments, a read chunk with its position in front.
+// In a reply, the lengths of write and reply chunks are those returned:
 //
 //	MSG 124 read 52:1024+976 write 4096 reply 512
 //	MSGP 320 align 64 thresh 128 pad 12
@@ -60,8 +61,8 @@ type Outcome struct {
 	Stats rpcrdma.Stats // of the caller
 }
 
-// Run serves the program on l, makes the call through d, and calls procedure 0 after it. Both connections have
-// ended when it returns. The error is about what should not happen in any cell.
+// Run serves the program on l, makes the call through d, and calls procedure 0 after it. Both
+// connections have ended when it returns. The error is about what should not happen in any cell.
 func (c *Cell) Run(ctx context.Context, dialect rpcrdma.Dialect, l transport.Listener, d transport.Dialer) (o Outcome, err error) {
 	s := NewServer(c)
 	served := make(chan error, 1)

@@ -11,7 +11,8 @@ func Cells() []*Cell {
 	return all
 }
 
-// Groups returns the cells that end in a reply, together with those that have the same configuration: their calls can share a connection.
+// Groups returns the cells that end in a reply, together with those that have the same
+// configuration: their calls can share a connection.
 func Groups() (groups [][]*Cell) {
 	type ends struct{ client, server rpcrdma.Config }
 	index := make(map[ends]int)
@@ -31,7 +32,8 @@ func Groups() (groups [][]*Cell) {
 	return groups
 }
 
-// small is both ends with the smallest messages, so that little data does not fit, and with chunks of any length.
+// small is both ends with the smallest messages, so that little data does not fit, and with chunks
+// of any length.
 var small = rpcrdma.Config{InlineSend: 1024, InlineRecv: 1024, MinChunk: 1}
 
 // config returns c with changes.

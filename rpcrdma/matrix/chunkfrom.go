@@ -6,7 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// chunkFroms are calls that fit inline, with data that goes by chunk all the same from a length on (rpcrdma.Config.ChunkFrom).
+// chunkFroms are calls that fit inline, with data that goes by chunk all the same from a length on
+// (rpcrdma.Config.ChunkFrom).
 func chunkFroms() (cells []*Cell) {
 	from := func(n int) rpcrdma.Config {
 		return config(small, func(c *rpcrdma.Config) { c.ChunkFrom, c.MinChunk = n, 2*n })
@@ -69,8 +70,8 @@ func chunkFroms() (cells []*Cell) {
 	c.Client.PeerAlign, c.Client.MinChunk = 64, 200
 	c.Draft.Call = "MSGP 432 align 64 thresh 200 pad 40"
 
-	// Chunks that take more room in the header than their data: they just fit, or everything stays inline. The call itself is a chunk when the
-	// chunks of its results leave no room for it.
+	// Chunks that take more room in the header than their data: they just fit, or everything stays
+	// inline. The call itself is a chunk when the chunks of its results leave no room for it.
 	add(&Cell{Name: "argument by chunk, the call just fits", Args: []Item{bulk(4), text(908)}}, from(1), "MSG 1024 read 52:4", "MSG 60")
 	add(&Cell{Name: "argument by chunk, the call would not fit", Args: []Item{bulk(4), text(912)}}, from(1), "MSG 1008", "MSG 60")
 	add(&Cell{Name: "result by chunk, the reply just fits", Results: []Item{bulk(4), text(924)}}, from(1), "MSG 100 write 4", "MSG 1024 write 4")

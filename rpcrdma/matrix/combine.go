@@ -2,7 +2,8 @@ package matrix
 
 import "github.com/rpcrdma/go-rpcrdma/rpcrdma"
 
-// combinations have chunks of several kinds at once, chunks that are not used, and chunks that are too small or too few.
+// combinations have chunks of several kinds at once, chunks that are not used, and chunks that are
+// too small or too few.
 func combinations() []*Cell {
 	// With messages of 1024 bytes at most.
 	cfg := config(small, func(c *rpcrdma.Config) { c.MinChunk = 100 })
@@ -24,7 +25,8 @@ func combinations() []*Cell {
 		{Name: "everything",
 			Args:    []Item{bulk(101), text(2001), bulk(99), bulk(1002), text(3)},
 			Results: []Item{text(1501), bulk(33), bulk(2003), text(0), bulk(102)},
-			// Positions: 52, 52+104+8+2004+8+100+8 = 2284. The rest is 40 bytes of call, 8 of count and tail, and the items.
+			// Positions: 52, 52+104+8+2004+8+100+8 = 2284. The rest is 40 bytes of call, 8 of count
+			// and tail, and the items.
 			RFC8166: Want{Call: "NOMSG 192 read 0:2196 read 52:101 read 2284:1002 write 33 write 2003 write 102 reply 1576",
 				Reply: "NOMSG 120 write 33 write 2003 write 102 reply 1576"},
 			Draft: Want{Call: "NOMSG 192 read 0:2196 read 52:101 read 2284:1002 write 33 write 2003 write 102 reply 1576",

@@ -25,8 +25,9 @@ func chunkCounts() (cells []*Cell) {
 	}
 	const each = itemEntry + size + 2 // in the stream
 	call, reply := emptyCall-emptyHeader, emptyReply-emptyHeader
-	// In a header there is room for 41 read segments. Beside 29 of them there is room for the rest of the call; with more than 40 there is none for that of
-	// the rest, and all of it is one chunk. Replies are a little shorter.
+	// In a header there is room for 41 read segments. Beside 29 of them there is room for the rest
+	// of the call; with more than 40 there is none for that of the rest, and all of it is one
+	// chunk. Replies are a little shorter.
 	for _, n := range []int{29, 30, 40, 41} {
 		want := fmt.Sprintf("MSG %d%s", emptyCall+n*(itemEntry+readEntry), reads(firstArg, n))
 		switch {
@@ -60,7 +61,8 @@ func chunkCounts() (cells []*Cell) {
 		}
 		cells = append(cells, c)
 	}
-	// Beside 30 write chunks there is room for the rest of the reply, and with it in a reply chunk, beside 38 for that of the call.
+	// Beside 30 write chunks there is room for the rest of the reply, and with it in a reply chunk,
+	// beside 38 for that of the call.
 	for _, n := range []int{30, 31, 38, 39, 40} {
 		lists := n * (writeEntry + segmentEntry)
 		c := both(&Cell{Name: fmt.Sprintf("%d write chunks", n), Results: items(n)}, small,

@@ -215,7 +215,8 @@ func (h *header) describe(total, padding int) string {
 	return s.String()
 }
 
-// The decoder of headers reads the example bytes, and what its own encoder makes; it refuses whatever is cut off.
+// The decoder of headers reads the example bytes, and what its own encoder makes; it refuses
+// whatever is cut off.
 func TestParseHeader(t *testing.T) {
 	tests := []struct {
 		name string

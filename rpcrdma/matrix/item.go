@@ -42,10 +42,12 @@ func Data(seed, i, n int) []byte {
 	return p
 }
 
-// roundUp returns the length in bytes that n bytes of opaque data have in the stream (RFC 4506 section 4.10).
+// roundUp returns the length in bytes that n bytes of opaque data have in the stream (RFC 4506
+// section 4.10).
 func roundUp(n int) int { return (n + 3) &^ 3 }
 
-// streamLen returns the length in bytes of arguments or of results without the data of the bulk items that are left out.
+// streamLen returns the length in bytes of arguments or of results without the data of the bulk
+// items that are left out.
 func streamLen(items []Item, without int) int {
 	n := 4 + 4
 	for _, it := range items {

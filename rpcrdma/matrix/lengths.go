@@ -2,8 +2,8 @@ package matrix
 
 import "fmt"
 
-// Lengths in bytes of messages without items, chunks and padding: the header, the call or reply in front of the arguments or results, and
-// these.
+// Lengths in bytes of messages without items, chunks and padding: the header, the call or reply in
+// front of the arguments or results, and these.
 const (
 	emptyHeader = 7 * 4
 	emptyCall   = emptyHeader + 10*4 + 2*4

@@ -6,13 +6,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// Lengths in bytes of messages like emptyCall and emptyReply that are padded: alignment and threshold are in the header.
+// Lengths in bytes of messages like emptyCall and emptyReply that are padded: alignment and
+// threshold are in the header.
 const (
 	paddedCall  = emptyCall + 8
 	paddedReply = emptyReply + 8
 )
 
-// paddings are messages with data that is moved to where the peer wants it (draft section 3.9). By RFC 8166 it stays where it is.
+// paddings are messages with data that is moved to where the peer wants it (draft section 3.9). By
+// RFC 8166 it stays where it is.
 func paddings() (cells []*Cell) {
 	pad := func(at, align int) int { return -at & (align - 1) }
 	add := func(c *Cell, align int, call, reply string, draft Want) *Cell {
@@ -24,7 +26,8 @@ func paddings() (cells []*Cell) {
 		return c
 	}
 	for n := range 10 {
-		// The threshold is the length of the stream without bulk data: nothing else in it can be longer.
+		// The threshold is the length of the stream without bulk data: nothing else in it can be
+		// longer.
 		r, s := roundUp(n), roundUp(200+n)
 		at := emptyHeader + 8 + firstArg + r + itemEntry
 		add(&Cell{Name: fmt.Sprintf("padded argument behind %d bytes", n), Args: []Item{bulk(n), bulk(200 + n)}}, 64,

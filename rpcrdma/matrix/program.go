@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// The RPC program of the cells. Its procedure i, from 1, takes the arguments of the i-th cell and returns the results of that.
+// The RPC program of the cells. Its procedure i, from 1, takes the arguments of the i-th cell and
+// returns the results of that.
 const (
 	Program = 400_008
 	Version = 1

@@ -20,7 +20,8 @@ func segs(n, size int) string {
 	return strings.Join(s, "+")
 }
 
-// filled is a chunk of which some bytes are used. In the draft the round-up is behind them if there is room, else the last length goes beyond it.
+// filled is a chunk of which some bytes are used. In the draft the round-up is behind them if there
+// is room, else the last length goes beyond it.
 func filled(room, used, size int, draft bool) string {
 	lengths, last := []int{}, 0
 	if draft && roundUp(used) <= room {
@@ -93,7 +94,8 @@ func segmentSizes() (cells []*Cell) {
 	return cells
 }
 
-// segmentCounts are as many segments as a header of 1024 bytes has room for, and as a header may have at all.
+// segmentCounts are as many segments as a header of 1024 bytes has room for, and as a header may
+// have at all.
 func segmentCounts() (cells []*Cell) {
 	const size = 1024
 	cfg := config(small, func(c *rpcrdma.Config) { c.SegmentSize = size })

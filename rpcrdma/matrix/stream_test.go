@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// stream puts the XDR stream of a message together again, from what is inline and what is not. It knows the types of the messages, and so
-// where the data of each item belongs.
+// stream puts the XDR stream of a message together again, from what is inline and what is not. It
+// knows the types of the messages, and so where the data of each item belongs.
 type stream struct {
 	inline  []byte // not taken yet
 	at      int    // where that begins in the Send, from where alignment counts

@@ -128,7 +128,8 @@ func (p *tapped) PostPolled(wrs ...*transport.WorkRequest) error {
 	return p.post(p.FullEndpoint.PostPolled, wrs)
 }
 
-// post posts copies of the requests, in the lock so that they are recorded when their completions come.
+// post posts copies of the requests, in the lock so that they are recorded when their completions
+// come.
 func (p *tapped) post(post func(...*transport.WorkRequest) error, wrs []*transport.WorkRequest) error {
 	p.t.mu.Lock()
 	defer p.t.mu.Unlock()

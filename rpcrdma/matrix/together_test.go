@@ -13,7 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Cells do not get in the way of one another: all with the same configuration, on one connection, with fewer credits than calls.
+// Cells do not get in the way of one another: all with the same configuration, on one connection,
+// with fewer credits than calls.
 func TestTogether(t *testing.T) {
 	for _, cells := range Groups() {
 		if len(cells) < credits {

@@ -22,8 +22,8 @@ import (
 )
 
 // pionStream is a Throughput scenario: the client sends 1 MiB at a time by pion/sctp over UDP, as
-// messages that fill a packet, unordered; the server reads them all, and confirms the end. MTU, window
-// and socket buffers are those of package sctp.
+// messages that fill a packet, unordered; the server reads them all, and confirms the end. MTU,
+// window and socket buffers are those of package sctp.
 const pionStream = "pion/stream"
 
 const (
@@ -224,8 +224,8 @@ func (c *pionClient) Run(n int, _ []time.Duration) error {
 
 func (c *pionClient) Close() error { return c.assoc.Close() }
 
-// sctpComparisons are what SCTP is compared with: pion/sctp by itself, which it has at least 0.8 of, and
-// iWARP over TCP, for who chooses between the two.
+// sctpComparisons are what SCTP is compared with: pion/sctp by itself, which it has at least 0.8
+// of, and iWARP over TCP, for who chooses between the two.
 var sctpComparisons = []paired.Comparison{
 	{Yardstick: pionStream, Candidate: "sctp/writes", Bound: 0.8},
 	{Yardstick: "iwarp+crc/writes", Candidate: "sctp/writes"},

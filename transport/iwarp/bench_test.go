@@ -42,8 +42,9 @@ func provider(name string, cfg iwarp.Config) rdma.Provider {
 	}
 }
 
-// comparisons are the scenarios with what is demanded of them. The goals beyond that: Writes and Reads 0.93, with CRC
-// 0.55; the ping-pong 1.1; Messages 5. What markers cost is measured; nothing is demanded.
+// comparisons are the scenarios with what is demanded of them. The goals beyond that: Writes and
+// Reads 0.93, with CRC 0.55; the ping-pong 1.1; Messages 5. What markers cost is measured; nothing
+// is demanded.
 var comparisons = []paired.Comparison{
 	{Yardstick: paired.TCPStream, Candidate: "iwarp/writes", Bound: 0.85, MaxAllocs: 0.05},
 	{Yardstick: paired.TCPStream, Candidate: "iwarp+crc/writes", Bound: 0.48, MaxAllocs: 0.05},

@@ -23,7 +23,8 @@ func (a again) Complete(wr *transport.WorkRequest, err error) {
 	}
 }
 
-// An upper layer that posts from its completions for ever keeps nobody from receiving, and Poll returns.
+// An upper layer that posts from its completions for ever keeps nobody from receiving, and Poll
+// returns.
 func TestCompletionsForEver(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff})
 	p, l := r.connect()
@@ -47,7 +48,8 @@ func TestCompletionsForEver(t *testing.T) {
 	l.ended()
 }
 
-// sendZeros sends the beginning of the first Send, of n zeros. There are many of them, so there is no CRC.
+// sendZeros sends the beginning of the first Send, of n zeros. There are many of them, so there is
+// no CRC.
 func (p *peer) sendZeros(n int) {
 	p.t.Helper()
 	const each, batch = 65516, 16 // payload of a segment, segments of a write

@@ -72,7 +72,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestChooseSees has the choice made by what the peer asks for. The request that it sees cannot be answered.
+// TestChooseSees has the choice made by what the peer asks for. The request that it sees cannot be
+// answered.
 func TestChooseSees(t *testing.T) {
 	var seen []any
 	cfg := iwarp.Config{CRC: iwarp.CRCOff, IRD: 3, Choose: func(peer net.Addr, m *mpa.Request, cfg *mpa.Config) error {
@@ -105,7 +106,8 @@ func TestChooseSees(t *testing.T) {
 	}
 }
 
-// TestChooseImpossible has choices that the RNIC does not have, and one that is a refusal: the peer is rejected.
+// TestChooseImpossible has choices that the RNIC does not have, and one that is a refusal: the peer
+// is rejected.
 func TestChooseImpossible(t *testing.T) {
 	errUnwanted := errors.New("not this one")
 	for _, tt := range []struct {
@@ -192,7 +194,8 @@ func TestChooseDialect(t *testing.T) {
 	}
 }
 
-// TestRNICConfig has what an RNIC does not have asked of it before there is a peer: by Listen, and by Dial, which does not connect.
+// TestRNICConfig has what an RNIC does not have asked of it before there is a peer: by Listen, and
+// by Dial, which does not connect.
 func TestRNICConfig(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -135,8 +135,8 @@ type Config struct {
 	// MaxSegment is the most bytes of a DDP segment that is sent, header included (MULPDU): 64 to
 	// 65535. Zero means an FPDU for each TCP segment, or nearly 64 KiB where the TCP segments are
 	// larger than 16 KiB. mpa.FPDUPerTCPSegment means the former in any case. Over what is not TCP
-	// both mean nearly 64 KiB. Where there are markers in what is sent, as the peer asks for them, a
-	// segment has at most 64768 bytes.
+	// both mean nearly 64 KiB. Where there are markers in what is sent, as the peer asks for them,
+	// a segment has at most 64768 bytes.
 	MaxSegment int
 
 	// HandshakeTimeout bounds the startup: for a Dialer from the connection to the reply, for a
@@ -152,11 +152,11 @@ type Config struct {
 	// Terminate message: catastrophic error, localized to the stream (RFC 5040 sections 4.8 and
 	// 7.1). It takes a quarter to a half longer to notice.
 	//
-	// While a message waits for memory (transport.SharedReceiver) nothing of its peer's time passes.
-	// Where that took StallTimeout or more, a quarter of it is left for the rest of the message: the
-	// peer could send that meanwhile. So who waits for memory that peers which have stopped hold
-	// gets it within one and a half times StallTimeout, and a quarter of it for each further time
-	// that all of the memory goes to such that waited in front of him.
+	// While a message waits for memory (transport.SharedReceiver) nothing of its peer's time
+	// passes. Where that took StallTimeout or more, a quarter of it is left for the rest of the
+	// message: the peer could send that meanwhile. So who waits for memory that peers which have
+	// stopped hold gets it within one and a half times StallTimeout, and a quarter of it for each
+	// further time that all of the memory goes to such that waited in front of him.
 	//
 	// Zero means DefaultStallTimeout. It must not be negative.
 	StallTimeout time.Duration

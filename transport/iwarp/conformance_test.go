@@ -20,11 +20,12 @@ var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 // raceDetector says that the tests run under it.
 var raceDetector bool
 
-// conformanceShare is the part of the setups with which the suite runs: one of so many. It is 1, but
-// where all takes too long.
+// conformanceShare is the part of the setups with which the suite runs: one of so many. It is 1,
+// but where all takes too long.
 var conformanceShare = 1
 
-// TestConformance runs the suite over every kind of connection: the ways to set one up, with markers in either direction, and CRC off and on.
+// TestConformance runs the suite over every kind of connection: the ways to set one up, with
+// markers in either direction, and CRC off and on.
 func TestConformance(t *testing.T) {
 	for i, setup := range conformanceSetups() {
 		t.Run(setup.name, func(t *testing.T) {
@@ -158,8 +159,9 @@ func (s *conformanceSetup) testAgreed(t *testing.T) {
 	}
 }
 
-// wantSegments checks that l sends segments of n bytes and none that are longer: what fits one goes in one FPDU, and a
-// byte more in two. It goes by the bytes that this takes of the stream, of which nothing has been sent before.
+// wantSegments checks that l sends segments of n bytes and none that are longer: what fits one goes
+// in one FPDU, and a byte more in two. It goes by the bytes that this takes of the stream, of which
+// nothing has been sent before.
 func (l *local) wantSegments(to *local, n int) {
 	l.t.Helper()
 	const header = 14 // of a tagged segment

@@ -20,9 +20,9 @@ type Dialer struct {
 	// DialContext, if not nil, makes the connections below in place of a net.Dialer, with network
 	// "tcp", the address that Dial is given, and its context: a tls.Dialer's DialContext has
 	// encryption below iWARP. An attempt without enhanced setup, after one with it, is over another
-	// connection. NewListener says what a connection has to be like. Config.Control is not called. A
-	// net.Dialer should have a FallbackDelay of -1: of two addresses that are tried at once one is
-	// closed without a word, and Linux's siw does not survive that.
+	// connection. NewListener says what a connection has to be like. Config.Control is not called.
+	// A net.Dialer should have a FallbackDelay of -1: of two addresses that are tried at once one
+	// is closed without a word, and Linux's siw does not survive that.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 

@@ -14,8 +14,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// Where draft-ietf-storm-mpa-peer-connect-05 differs from RFC 6581: Terminates about the setup have error type 3 (section 8), a reply may name no
-// kind of RTR, and the responder's IRD is not above the initiator's ORD (section 9).
+// Where draft-ietf-storm-mpa-peer-connect-05 differs from RFC 6581: Terminates about the setup have
+// error type 3 (section 8), a reply may name no kind of RTR, and the responder's IRD is not above
+// the initiator's ORD (section 9).
 
 // accepted has a peer send request to our listener, which accepts it, with reply to the byte.
 func (r *rig) accepted(request, reply []byte) (*peer, *local) {
@@ -46,7 +47,8 @@ func (r *rig) reached(request, reply []byte) (*peer, *local) {
 	return p, newLocal(r.t, d.ep)
 }
 
-// TestDraft05Terminated has a peer end the connection in the words of the draft, which are understood in any case.
+// TestDraft05Terminated has a peer end the connection in the words of the draft, which are
+// understood in any case.
 func TestDraft05Terminated(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, draft := range []bool{false, true} {
@@ -70,8 +72,8 @@ func TestDraft05Terminated(t *testing.T) {
 	})
 }
 
-// TestDraft05Replies has replies that our dialer cannot live with, and says so in the words of the draft. For what RFC 5044 has a code, that
-// is not another.
+// TestDraft05Replies has replies that our dialer cannot live with, and says so in the words of the
+// draft. For what RFC 5044 has a code, that is not another.
 func TestDraft05Replies(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -106,7 +108,8 @@ func TestDraft05Replies(t *testing.T) {
 	}
 }
 
-// TestDraft05WrongRTR has an initiator that begins with an RTR that was not agreed on. Our listener says so in the words of the draft.
+// TestDraft05WrongRTR has an initiator that begins with an RTR that was not agreed on. Our listener
+// says so in the words of the draft.
 func TestDraft05WrongRTR(t *testing.T) {
 	for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 		t.Run(describe(false, crc), func(t *testing.T) {
@@ -150,7 +153,8 @@ func TestDraft05OtherTerminates(t *testing.T) {
 	}
 }
 
-// TestDraft05NoFlagsInReply has a responder that names no kind of RTR, which means a Send, whatever we have offered besides.
+// TestDraft05NoFlagsInReply has a responder that names no kind of RTR, which means a Send, whatever
+// we have offered besides.
 func TestDraft05NoFlagsInReply(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -180,7 +184,8 @@ func TestDraft05NoFlagsInReply(t *testing.T) {
 	}
 }
 
-// nothingInCommon makes a connection to a listener that takes an RTR by Send alone, of a peer that offers a Write.
+// nothingInCommon makes a connection to a listener that takes an RTR by Send alone, of a peer that
+// offers a Write.
 func nothingInCommon(t *testing.T, crc iwarp.CRC) (*peer, *local) {
 	r := newRig(t, false, iwarp.Config{CRC: crc, RTR: mpa.RTRSend, Draft05: true})
 	bits := byte(0x10)
@@ -194,7 +199,8 @@ func nothingInCommon(t *testing.T, crc iwarp.CRC) (*peer, *local) {
 	return p, l
 }
 
-// TestDraft05EmptySend has the provider of an initiator make up for the missing RTR: a Send of no bytes is the RTR.
+// TestDraft05EmptySend has the provider of an initiator make up for the missing RTR: a Send of no
+// bytes is the RTR.
 func TestDraft05EmptySend(t *testing.T) {
 	for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 		t.Run(describe(false, crc), func(t *testing.T) {
@@ -227,8 +233,8 @@ func TestDraft05EmptySendTwice(t *testing.T) {
 	alive(p, l)
 }
 
-// TestDraft05AnySend has the upper layer of an initiator make up for the missing RTR: its first Send is delivered as it would be otherwise, and then
-// we may send.
+// TestDraft05AnySend has the upper layer of an initiator make up for the missing RTR: its first
+// Send is delivered as it would be otherwise, and then we may send.
 func TestDraft05AnySend(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -342,7 +348,8 @@ func TestDraft05AnySendNoReceive(t *testing.T) {
 	wantTerminated(t, l.ended(), rdmap.UntaggedNoBuffer, false, transport.ErrNoReceive)
 }
 
-// TestDraft05Common has requests that offer what our listener takes, or does not: what the reply names.
+// TestDraft05Common has requests that offer what our listener takes, or does not: what the reply
+// names.
 func TestDraft05Common(t *testing.T) {
 	const s, w, r = mpa.RTRSend, mpa.RTRWrite, mpa.RTRRead
 	for _, tt := range []struct {
@@ -434,7 +441,8 @@ func TestDraft05Reads(t *testing.T) {
 	}
 }
 
-// TestDraft05InitiatorReads has what our dialer says of IRD and ORD, and makes of the reply. Neither depends on the dialect.
+// TestDraft05InitiatorReads has what our dialer says of IRD and ORD, and makes of the reply.
+// Neither depends on the dialect.
 func TestDraft05InitiatorReads(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// A listener that takes RDMA Consortium peers, too, and settles what each connection is like when it has seen the request.
+// A listener that takes RDMA Consortium peers, too, and settles what each connection is like when
+// it has seen the request.
 func ExampleConfig_choose() {
 	ctx := context.Background()
 	cfg := iwarp.Config{

@@ -37,7 +37,8 @@ func memory(ep transport.Endpoint, n int) transport.Slice {
 	return s
 }
 
-// The provider without RPC: a server exposes memory and sends its steering tag, a client writes there and reads back.
+// The provider without RPC: a server exposes memory and sends its steering tag, a client writes
+// there and reads back.
 func Example() {
 	ctx := context.Background()
 	l, err := iwarp.Listen(ctx, "127.0.0.1:0", iwarp.Config{})

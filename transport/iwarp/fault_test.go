@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestFaultAgain has a host whose connections end for what it does wrong, each time it comes; the log says so once of each reason.
+// TestFaultAgain has a host whose connections end for what it does wrong, each time it comes; the
+// log says so once of each reason.
 func TestFaultAgain(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff})
 	for range 3 {

@@ -62,7 +62,8 @@ func (e *reencoder) want(m *capturedMessage, fpdus []capturedFPDU) {
 	}
 }
 
-// wantRead has a Read Request sent, and answers it. Where the response goes is not of our choosing: all but that is compared.
+// wantRead has a Read Request sent, and answers it. Where the response goes is not of our choosing:
+// all but that is compared.
 func (e *reencoder) wantRead(m *capturedMessage) {
 	e.p.t.Helper()
 	want := mustReadRequest(e.p.t, m.payload)

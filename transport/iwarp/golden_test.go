@@ -28,8 +28,9 @@ func TestGoldenStartup(t *testing.T) {
 	})
 }
 
-// TestGoldenFPDUs puts the captured messages together, and has an endpoint cut, frame and send them anew. What comes out is the
-// capture, but for the pad, which we keep zero, and for the memory that RDMA Reads go to.
+// TestGoldenFPDUs puts the captured messages together, and has an endpoint cut, frame and send them
+// anew. What comes out is the capture, but for the pad, which we keep zero, and for the memory that
+// RDMA Reads go to.
 func TestGoldenFPDUs(t *testing.T) {
 	eachStream(t, func(t *testing.T, _ string, stream []byte, crc bool) {
 		s := parseCapturedStream(t, stream)
@@ -51,7 +52,8 @@ func TestGoldenFPDUs(t *testing.T) {
 	})
 }
 
-// TestGoldenPad finds the captured FPDUs that are not encoded here as there, because siw left something else than zero in the pad.
+// TestGoldenPad finds the captured FPDUs that are not encoded here as there, because siw left
+// something else than zero in the pad.
 func TestGoldenPad(t *testing.T) {
 	type odd struct {
 		fpdu int

@@ -34,7 +34,8 @@ func (r *rig) sends(bytes string) *peer {
 	return p
 }
 
-// TestHeld has a peer that comes again and again with RPC over TCP. It is kept waiting, within limits, and nobody else is.
+// TestHeld has a peer that comes again and again with RPC over TCP. It is kept waiting, within
+// limits, and nobody else is.
 func TestHeld(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	r.holding(time.Hour)
@@ -85,7 +86,8 @@ func TestHeldForATime(t *testing.T) {
 	r.wantCounters(map[string]int{"HandshakeFailures": 5})
 }
 
-// TestRejectedAgain has requests that are rejected, each at once and with the same reply; the log says so once.
+// TestRejectedAgain has requests that are rejected, each at once and with the same reply; the log
+// says so once.
 func TestRejectedAgain(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, ORD: 8, RequiredORD: 4})
 	r.holding(time.Hour)

@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// White-box: holder is tested from inside, on a clock of its own. That a place is free again once a peer has been let go shows outside
-// only in how long the next is kept. What peers see of it is in hold_test.go.
+// White-box: holder is tested from inside, on a clock of its own. That a place is free again once a
+// peer has been let go shows outside only in how long the next is kept. What peers see of it is in
+// hold_test.go.
 
-// TestHolder fills all places, and again when they are free. One that finds none is not kept, and none is when it is over.
+// TestHolder fills all places, and again when they are free. One that finds none is not kept, and
+// none is when it is over.
 func TestHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const d = time.Hour

@@ -68,7 +68,8 @@ func TestFloodOfHost(t *testing.T) {
 	r.wantCounters(map[string]int{"Dropped": more, "Rejected": 1})
 }
 
-// TestFloodOfRequests has more requests than a listener lets wait for Accept: those that came first have their place.
+// TestFloodOfRequests has more requests than a listener lets wait for Accept: those that came first
+// have their place.
 func TestFloodOfRequests(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	check := r.bystander()

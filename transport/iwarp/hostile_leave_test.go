@@ -94,7 +94,8 @@ func TestLeavesStartup(t *testing.T) {
 	})
 }
 
-// TestMemory has many peers that announce the largest FPDU and stop: they hold little more memory than they have sent.
+// TestMemory has many peers that announce the largest FPDU and stop: they hold little more memory
+// than they have sent.
 func TestMemory(t *testing.T) {
 	const (
 		peers = 250
@@ -197,8 +198,8 @@ func newGoroutines() (count func() int) {
 	}
 }
 
-// TestScanHidesNothing: a connection that a host has reset does not hide that another of it goes wrong
-// otherwise: each is logged.
+// TestScanHidesNothing: a connection that a host has reset does not hide that another of it goes
+// wrong otherwise: each is logged.
 func TestScanHidesNothing(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	failures := func(want uint64) {

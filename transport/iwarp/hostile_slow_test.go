@@ -185,8 +185,8 @@ func pattern(n int) []byte {
 	return b
 }
 
-// blocked waits until the network takes no more of what l sends: a goroutine waits for a socket that is full. No peer of these tests
-// writes meanwhile.
+// blocked waits until the network takes no more of what l sends: a goroutine waits for a socket
+// that is full. No peer of these tests writes meanwhile.
 func (l *local) blocked() {
 	l.t.Helper()
 	until(l.t, "a full network", func() bool {

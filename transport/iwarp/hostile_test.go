@@ -14,7 +14,8 @@ import (
 // maxPending is how many connections of a listener may be in their startup, or wait for Accept.
 const maxPending = 256
 
-// The time limits that are meant to pass. The bystanders have to set up their connections within that for the startup.
+// The time limits that are meant to pass. The bystanders have to set up their connections within
+// that for the startup.
 const (
 	shortStartup = 300 * time.Millisecond
 	shortStall   = 100 * time.Millisecond

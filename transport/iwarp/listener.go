@@ -74,8 +74,8 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 // set anew. Write need not work again, as that of TLS does not. A peer has stalled that does not
 // take what one Write was given within five quarters of Config.StallTimeout: 64 KiB, or less where
 // it may take longer for so much. A Terminate message is lost where the end of the connection
-// interrupts a Write. That a peer has gone whose message waits for memory is noticed if no more than
-// 4 KiB came behind that, and else when it gets memory.
+// interrupts a Write. That a peer has gone whose message waits for memory is noticed if no more
+// than 4 KiB came behind that, and else when it gets memory.
 //
 // A connection with CloseWrite, as those of TCP and TLS have it, ends such that the peer gets all
 // that was sent. Any other is closed without waiting for the peer, unless a Terminate message was

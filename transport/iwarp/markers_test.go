@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A stream with markers has one of markerLen bytes at its beginning, and at each multiple of markerEvery from there (RFC 5044
-// section 4.3).
+// A stream with markers has one of markerLen bytes at its beginning, and at each multiple of
+// markerEvery from there (RFC 5044 section 4.3).
 const (
 	markerLen   = 4
 	markerEvery = 512
@@ -86,7 +86,8 @@ func (m *marking) add(stream []byte) (marked []byte) {
 	return marked
 }
 
-// unmarking takes the markers out of a stream of FPDUs, and puts the CRC there that they have without, if there is one.
+// unmarking takes the markers out of a stream of FPDUs, and puts the CRC there that they have
+// without, if there is one.
 type unmarking struct {
 	walk
 	crc    bool
@@ -130,7 +131,8 @@ func (u *unmarking) add(stream []byte) (plain []byte, err error) {
 	return plain, nil
 }
 
-// markedConn is a connection with markers in both directions behind the startup frames, for a user who knows of none.
+// markedConn is a connection with markers in both directions behind the startup frames, for a user
+// who knows of none.
 type markedConn struct {
 	*net.TCPConn
 	out     marking
@@ -164,7 +166,8 @@ func (c *markedConn) Read(b []byte) (int, error) {
 	}
 }
 
-// TestMarking looks at the test's own markers: a short stream to the byte, and random ones there and back.
+// TestMarking looks at the test's own markers: a short stream to the byte, and random ones there
+// and back.
 func TestMarking(t *testing.T) {
 	p := &peer{t: t}
 	first, second := p.frame(make([]byte, 498)), p.frame([]byte("four and twenty bytes of it")) // 504 bytes, 36 bytes

@@ -26,7 +26,8 @@ func smallSegments(_, _ string, c syscall.RawConn) error {
 	return err
 }
 
-// maxSegmentSize asks for the maximum segment size of the peer's socket, which is that of the other end, too.
+// maxSegmentSize asks for the maximum segment size of the peer's socket, which is that of the other
+// end, too.
 func (p *peer) maxSegmentSize() int {
 	p.t.Helper()
 	raw, err := p.conn.SyscallConn()
@@ -40,8 +41,9 @@ func (p *peer) maxSegmentSize() int {
 	return n
 }
 
-// fpduSizes reads the FPDUs of a message of n bytes, in segments with headers of that length. That many bytes of the stream have been read. It
-// returns how many bytes each FPDU takes there: with the markers in it, and the one in front of it.
+// fpduSizes reads the FPDUs of a message of n bytes, in segments with headers of that length. That
+// many bytes of the stream have been read. It returns how many bytes each FPDU takes there: with
+// the markers in it, and the one in front of it.
 func (p *peer) fpduSizes(n, header, read int, markers bool) (sizes []int) {
 	p.t.Helper()
 	const every, marker = 512, 4
@@ -76,7 +78,8 @@ func (p *peer) fpduSizes(n, header, read int, markers bool) (sizes []int) {
 	return sizes
 }
 
-// TestOneSegment has FPDUs that fit a TCP segment, be it small, or as large as it is on a loopback interface.
+// TestOneSegment has FPDUs that fit a TCP segment, be it small, or as large as it is on a loopback
+// interface.
 func TestOneSegment(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, tt := range []struct {

@@ -31,7 +31,8 @@ type rig struct {
 	peers    *net.TCPListener // of the peers that we dial
 }
 
-// newRig returns a rig that checks at the end of t that no goroutine is left. It has counters and a log of its own.
+// newRig returns a rig that checks at the end of t that no goroutine is left. It has counters and a
+// log of its own.
 func newRig(t testing.TB, dialing bool, cfg iwarp.Config) *rig {
 	t.Helper()
 	leaks := goleak.IgnoreCurrent()
@@ -101,7 +102,8 @@ func (r *rig) connect() (*peer, *local) {
 	return r.connectAs(clientServer)
 }
 
-// connectAs is connect with the enhanced data of the peer. A dialing end has sent its first message.
+// connectAs is connect with the enhanced data of the peer. A dialing end has sent its first
+// message.
 func (r *rig) connectAs(data string) (*peer, *local) {
 	r.t.Helper()
 	if r.dialing {
@@ -303,7 +305,8 @@ func (l *local) ended() error {
 	return l.Err()
 }
 
-// alive checks that messages pass in both directions of a connection that is started and has no receives posted.
+// alive checks that messages pass in both directions of a connection that is started and has no
+// receives posted.
 func alive(p *peer, l *local) {
 	p.t.Helper()
 	l.receives(1)
@@ -322,8 +325,9 @@ func slices(parts ...[]byte) []transport.Slice {
 	return list
 }
 
-// terminateBytes is the payload of a Terminate message, as RFC 5040 section 4.8 has it: with the length and the DDP header of a
-// segment if copies is set, and its Read Request header, too, if request is.
+// terminateBytes is the payload of a Terminate message, as RFC 5040 section 4.8 has it: with the
+// length and the DDP header of a segment if copies is set, and its Read Request header, too, if
+// request is.
 func terminateBytes(code rdmap.Code, seg []byte, copies, request bool) []byte {
 	b := []byte{byte(code >> 8), byte(code), 0, 0}
 	if !copies {

@@ -22,7 +22,8 @@ import (
 // patience is how long these tests wait for an event before they call it a hang.
 const patience = 30 * time.Second
 
-// peer is the other end of a connection, played by hand: it says exactly what a test tells it to, and takes nothing for granted.
+// peer is the other end of a connection, played by hand: it says exactly what a test tells it to,
+// and takes nothing for granted.
 type peer struct {
 	t    testing.TB
 	conn *net.TCPConn
@@ -99,8 +100,8 @@ func (p *peer) mark(out, in bool) {
 	}
 }
 
-// dialect returns a segment as it is on the wire, or back again. These tests are written for version 1 of DDP and RDMAP: where version 0 is
-// spoken the two stand for one another.
+// dialect returns a segment as it is on the wire, or back again. These tests are written for
+// version 1 of DDP and RDMAP: where version 0 is spoken the two stand for one another.
 func (p *peer) dialect(ulpdu []byte) []byte {
 	if !p.rdmac {
 		return ulpdu
@@ -172,7 +173,8 @@ func (p *peer) read(n int) []byte {
 	return b
 }
 
-// plain reads exactly n bytes of FPDUs, and checks the markers among them. It fails with io.EOF if the stream ends in front of them.
+// plain reads exactly n bytes of FPDUs, and checks the markers among them. It fails with io.EOF if
+// the stream ends in front of them.
 func (p *peer) plain(n int) (plain []byte, err error) {
 	p.t.Helper()
 	for len(plain) < n {
@@ -278,8 +280,8 @@ func (p *peer) wantTerminate(payload []byte) {
 	p.wantFIN()
 }
 
-// terminateSegment is the segment of a Terminate message: L, DDP version 1; RDMAP version 1, Terminate; queue 2, message 1, offset 0
-// (RFC 5040 section 4.8).
+// terminateSegment is the segment of a Terminate message: L, DDP version 1; RDMAP version 1,
+// Terminate; queue 2, message 1, offset 0 (RFC 5040 section 4.8).
 func terminateSegment(payload []byte) []byte {
 	return append([]byte{0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0}, payload...)
 }

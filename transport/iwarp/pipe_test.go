@@ -105,8 +105,8 @@ func TestPipeClientServer(t *testing.T) {
 	}
 }
 
-// TestPipeStall has a peer that takes a KiB each second, as it must, until it takes nothing; and one
-// that takes less all the time, though something.
+// TestPipeStall has a peer that takes a KiB each second, as it must, until it takes nothing; and
+// one that takes less all the time, though something.
 func TestPipeStall(t *testing.T) {
 	const most = 5 * time.Minute / 4 // five quarters of StallTimeout
 	for _, tt := range []struct {

@@ -10,14 +10,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// chelsioReads is what the upper layer of the adapter asks for, and chelsioMost the most that the adapter has.
+// chelsioReads is what the upper layer of the adapter asks for, and chelsioMost the most that the
+// adapter has.
 const (
 	chelsioReads = 8
 	chelsioMost  = 32
 )
 
-// chelsioReply is what a listening adapter says to an enhanced request, and the kind of RTR that it waits for. Of those offered it takes the Write,
-// but what it names is what it is set to, a Read.
+// chelsioReply is what a listening adapter says to an enhanced request, and the kind of RTR that it
+// waits for. Of those offered it takes the Write, but what it names is what it is set to, a Read.
 func chelsioReply(request []byte) (reply []byte, waits mpa.RTR) {
 	theirIRD, theirORD := words(request)
 	ird := max(chelsioReads, min(theirORD&depth, chelsioMost))
@@ -75,7 +76,8 @@ func TestChelsioListens(t *testing.T) {
 	}
 }
 
-// Without the preset a dialer offers a Write, too. Then the adapter waits for that and names a Read: no connection can come of it.
+// Without the preset a dialer offers a Write, too. Then the adapter waits for that and names a
+// Read: no connection can come of it.
 func TestChelsioWaitsForWrite(t *testing.T) {
 	cfg := iwarp.ChelsioConfig()
 	cfg.PeerToPeer, cfg.RTR = true, 0
@@ -92,8 +94,8 @@ func TestChelsioWaitsForWrite(t *testing.T) {
 	}
 }
 
-// chelsioRTR is the RTR that a dialing adapter, which has offered one kind, sends upon a reply, or 0 if it terminates. A reply of revision 1
-// changes nothing.
+// chelsioRTR is the RTR that a dialing adapter, which has offered one kind, sends upon a reply, or
+// 0 if it terminates. A reply of revision 1 changes nothing.
 func chelsioRTR(reply []byte, offered mpa.RTR) mpa.RTR {
 	if reply[17] == 1 {
 		return offered
@@ -172,7 +174,8 @@ func TestChelsioDials(t *testing.T) {
 	}
 }
 
-// A reply of ours that asks for more reads than the adapter has leads to a Terminate, in the words of draft-ietf-storm-mpa-peer-connect-05.
+// A reply of ours that asks for more reads than the adapter has leads to a Terminate, in the words
+// of draft-ietf-storm-mpa-peer-connect-05.
 func TestChelsioTerminates(t *testing.T) {
 	r := newRig(t, false, iwarp.ChelsioConfig())
 	p, l := r.accepted(requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"))
@@ -183,7 +186,8 @@ func TestChelsioTerminates(t *testing.T) {
 	r.wantCounters(map[string]int{"Connections": 1, "TerminatesReceived": 1})
 }
 
-// An adapter that knows revision 1 alone closes on an enhanced request. It would wait for an RTR then, so it is not asked again.
+// An adapter that knows revision 1 alone closes on an enhanced request. It would wait for an RTR
+// then, so it is not asked again.
 func TestChelsioIsNotAskedAgain(t *testing.T) {
 	r := newRig(t, true, iwarp.ChelsioConfig())
 	dial := r.dial(t.Context())

@@ -15,8 +15,8 @@ const (
 	intelORD = 255
 )
 
-// intelSees is what the adapter makes of a frame of ours: the kind of RTR, of those in it, that is to be sent, and whether it goes on. It looks for the
-// enhanced data in each frame of revision 2.
+// intelSees is what the adapter makes of a frame of ours: the kind of RTR, of those in it, that is
+// to be sent, and whether it goes on. It looks for the enhanced data in each frame of revision 2.
 func intelSees(frame []byte) (rtr mpa.RTR, good bool) {
 	if frame[17] == 1 {
 		return mpa.RTRRead, true
@@ -36,7 +36,8 @@ func intelSees(frame []byte) (rtr mpa.RTR, good bool) {
 	return 0, false
 }
 
-// intelReply is what a listening adapter says to a request, and the kind of RTR that it names. It resets the connection if there is none.
+// intelReply is what a listening adapter says to a request, and the kind of RTR that it names. It
+// resets the connection if there is none.
 func intelReply(request []byte) (reply []byte, rtr mpa.RTR) {
 	rtr, good := intelSees(request)
 	switch {
@@ -141,7 +142,8 @@ func TestIntelRefuses(t *testing.T) {
 	}
 }
 
-// In the client-server model, which the adapter refuses in an enhanced setup, the second attempt is without one.
+// In the client-server model, which the adapter refuses in an enhanced setup, the second attempt is
+// without one.
 func TestIntelFallback(t *testing.T) {
 	cfg := iwarp.IntelConfig()
 	cfg.PeerToPeer = false
@@ -166,7 +168,8 @@ func TestIntelFallback(t *testing.T) {
 	transfers(p, l, 0, 0)
 }
 
-// TestIntelDials has an adapter of Intel connect to our listener. It offers a Write and a Read, and sends the Read if the reply has both.
+// TestIntelDials has an adapter of Intel connect to our listener. It offers a Write and a Read, and
+// sends the Read if the reply has both.
 func TestIntelDials(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -184,7 +187,8 @@ func TestIntelDials(t *testing.T) {
 		{"ORD 1, for the RTR", func(*iwarp.Config) {}, requestFrame(0x50, 2, "\x80\x01\xc0\x01"), replyFrame(0x50, 2, "\x80\x10\xc0\x01"), mpa.RTRRead},
 		{"reads left to the upper layer", func(c *iwarp.Config) { c.ManualReads = true },
 			requestFrame(0x50, 2, "\x80\x7f\xc0\xff"), replyFrame(0x50, 2, "\xbf\xff\xff\xff"), mpa.RTRRead},
-		// After a reset it asks with revision 1. The Read, which is not agreed on, comes all the same.
+		// After a reset it asks with revision 1. The Read, which is not agreed on, comes all the
+		// same.
 		{"revision 1", func(*iwarp.Config) {}, requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), mpa.RTRRead},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

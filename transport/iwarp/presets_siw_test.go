@@ -14,8 +14,8 @@ import (
 // siwReads is the most that siw has of either kind.
 const siwReads = 128
 
-// siwReply is what a listening siw says to a request, whose bits it repeats, and the kind of RTR that it waits for. Its upper layer takes what is
-// offered.
+// siwReply is what a listening siw says to a request, whose bits it repeats, and the kind of RTR
+// that it waits for. Its upper layer takes what is offered.
 func siwReply(request []byte) (reply []byte, rtr mpa.RTR) {
 	bits, revision := request[16], request[17]
 	if bits&0x80 != 0 {
@@ -82,7 +82,8 @@ func TestSiwListens(t *testing.T) {
 	}
 }
 
-// TestSiwRefusesMarkers has a dialer that wants markers, or has to: of both siw wants to know nothing, and says so in the revision of the request.
+// TestSiwRefusesMarkers has a dialer that wants markers, or has to: of both siw wants to know
+// nothing, and says so in the revision of the request.
 func TestSiwRefusesMarkers(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

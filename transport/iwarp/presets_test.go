@@ -13,8 +13,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// The peers of these tests are played after the drivers of Linux 6.1, with what our side says for them to go by. The adapters themselves
-// were not at hand, and what their firmware does besides is not known.
+// The peers of these tests are played after the drivers of Linux 6.1, with what our side says for
+// them to go by. The adapters themselves were not at hand, and what their firmware does besides is
+// not known.
 
 var presets = []struct {
 	name   string
@@ -25,7 +26,8 @@ var presets = []struct {
 	{"Intel", iwarp.IntelConfig},
 }
 
-// words returns the two words of the enhanced data in a startup frame: IRD with the flags A and B, ORD with C and D.
+// words returns the two words of the enhanced data in a startup frame: IRD with the flags A and B,
+// ORD with C and D.
 func words(frame []byte) (ird, ord uint16) {
 	return binary.BigEndian.Uint16(frame[20:]), binary.BigEndian.Uint16(frame[22:])
 }
@@ -64,7 +66,8 @@ func (p *peer) readsRTR(r rdmap.ReadRequest) {
 	p.want("response to the RTR", segment(toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset), ""))
 }
 
-// transfers moves data in each way there is, between a peer and our end that have sent that many RDMA Reads so far.
+// transfers moves data in each way there is, between a peer and our end that have sent that many
+// RDMA Reads so far.
 func transfers(p *peer, l *local, theirs, ours uint32) {
 	p.t.Helper()
 	alive(p, l)
@@ -89,7 +92,8 @@ func transfers(p *peer, l *local, theirs, ours uint32) {
 	}
 }
 
-// TestPresetsPrivateData has as much private data as the preset allows, and one byte more: nothing of that is sent.
+// TestPresetsPrivateData has as much private data as the preset allows, and one byte more: nothing
+// of that is sent.
 func TestPresetsPrivateData(t *testing.T) {
 	for _, tt := range presets {
 		for _, setup := range []struct {

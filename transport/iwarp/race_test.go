@@ -7,7 +7,7 @@ package iwarp_test
 func init() {
 	raceDetector = true
 	replayShare = 16
-	// Nine setups: every model, every combination of markers and CRC but both ways without CRC, small
-	// segments, and version 0.
+	// Nine setups: every model, every combination of markers and CRC but both ways without CRC,
+	// small segments, and version 0.
 	conformanceShare = 7
 }

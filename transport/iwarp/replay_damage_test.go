@@ -12,11 +12,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// replayShare is the part of the damaged sessions that are played: one of so many. It is 1, but where all takes too long.
+// replayShare is the part of the damaged sessions that are played: one of so many. It is 1, but
+// where all takes too long.
 var replayShare = 1
 
-// TestReplayTruncated ends each stream early: at every place of its beginning, and at random ones behind. What came before has had its effect, and our
-// side finds that the peer has closed.
+// TestReplayTruncated ends each stream early: at every place of its beginning, and at random ones
+// behind. What came before has had its effect, and our side finds that the peer has closed.
 func TestReplayTruncated(t *testing.T) {
 	const beginning, random = 2 << 10, 200
 	eachReplay(t, func(t *testing.T, s *replaySession) {
@@ -67,8 +68,8 @@ func checkTruncated(t *testing.T, s *replaySession, r *replayResult, at int) {
 	r.upper.verify(at)
 }
 
-// TestReplayFlipped changes single bits. With CRC32C our side finds it, and nothing that follows has any effect. Without, anything may come of it but a panic
-// or a hang.
+// TestReplayFlipped changes single bits. With CRC32C our side finds it, and nothing that follows
+// has any effect. Without, anything may come of it but a panic or a hang.
 func TestReplayFlipped(t *testing.T) {
 	const flips = 200
 	eachReplay(t, func(t *testing.T, s *replaySession) {
@@ -125,7 +126,8 @@ func checkFlipped(t *testing.T, s *replaySession, r *replayResult, at int) {
 	}
 }
 
-// checkCRCTerminate checks that the last of FPDUs of ours says that the CRC of one of the peer's is wrong.
+// checkCRCTerminate checks that the last of FPDUs of ours says that the CRC of one of the peer's is
+// wrong.
 func checkCRCTerminate(t *testing.T, s *replaySession, fpdus []byte) {
 	t.Helper()
 	got := parseCapturedStream(t, append(s.ours.startup[:len(s.ours.startup):len(s.ours.startup)], fpdus...))

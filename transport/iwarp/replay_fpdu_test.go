@@ -16,7 +16,8 @@ func (f *capturedFPDU) withULPDU(h ddp.Header, payload []byte, crc bool) []byte 
 	return seal(raw, crc)
 }
 
-// canonical returns f as we would send it. The pad is zero (RFC 5044 section 4.1); siw's may be anything.
+// canonical returns f as we would send it. The pad is zero (RFC 5044 section 4.1); siw's may be
+// anything.
 func (f *capturedFPDU) canonical(crc bool) []byte {
 	raw := append([]byte(nil), f.Raw...)
 	clear(raw[2+len(f.ULPDU) : len(raw)-4])

@@ -11,8 +11,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// replayPeer plays the captured other side on a plain TCP connection. Steering tags and offsets of ours, which differ from the captured ones, it
-// puts in place of these in what it sends, and the other way round in what it receives.
+// replayPeer plays the captured other side on a plain TCP connection. Steering tags and offsets of
+// ours, which differ from the captured ones, it puts in place of these in what it sends, and the
+// other way round in what it receives.
 type replayPeer struct {
 	s    *replaySession
 	conn replayConn
@@ -48,7 +49,8 @@ type replayFlip struct {
 	mask byte
 }
 
-// play takes turns as in the capture: all of them, or, unless whole is set, until that many bytes have been sent.
+// play takes turns as in the capture: all of them, or, unless whole is set, until that many bytes
+// have been sent.
 func (p *replayPeer) play(turns []replayTurn, until int, whole bool) error {
 	for _, turn := range turns {
 		if turn.ours {
@@ -68,8 +70,8 @@ func (p *replayPeer) play(turns []replayTurn, until int, whole bool) error {
 	return nil
 }
 
-// rest sends n more bytes without waiting for anything, says that nothing more will come, and returns the FPDUs of ours that are not
-// among those compared.
+// rest sends n more bytes without waiting for anything, says that nothing more will come, and
+// returns the FPDUs of ours that are not among those compared.
 func (p *replayPeer) rest(n int) ([]byte, error) {
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -125,7 +127,8 @@ func (p *replayPeer) translate(f *capturedFPDU) []byte {
 	return f.withULPDU(h, payload, p.s.crc)
 }
 
-// moved is h with a steering tag and an offset of ours, if there is one in place of the captured one.
+// moved is h with a steering tag and an offset of ours, if there is one in place of the captured
+// one.
 func moved(h ddp.Header, pairs []replayPair) ddp.Header {
 	for _, pair := range pairs {
 		if pair.captured.STag == h.STag {
@@ -169,7 +172,8 @@ func (p *replayPeer) receive(n int) error {
 	return nil
 }
 
-// compare compares an FPDU of ours with the one captured in its place. The sink of an RDMA Read, which is ours, is noted, and translated.
+// compare compares an FPDU of ours with the one captured in its place. The sink of an RDMA Read,
+// which is ours, is noted, and translated.
 func (p *replayPeer) compare(f *capturedFPDU, raw []byte) error {
 	if !sealed(raw, p.s.crc) {
 		return fmt.Errorf("wrong CRC in % x", raw)

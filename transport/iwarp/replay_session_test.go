@@ -86,8 +86,8 @@ func (s *replaySession) withMarkers() *replaySession {
 	return &marked
 }
 
-// script finds what our upper layer has to post, and when: as soon as it has seen what was on the wire before. The RTR and the responses
-// to RDMA Reads are the provider's.
+// script finds what our upper layer has to post, and when: as soon as it has seen what was on the
+// wire before. The RTR and the responses to RDMA Reads are the provider's.
 func (s *replaySession) script(tb testing.TB) (steps []replayStep) {
 	tb.Helper()
 	seen := func(m *capturedMessage) (sends, reads int) {

@@ -45,7 +45,8 @@ func (st *replayStage) close() {
 	}
 }
 
-// replayScript is what the peer does: turns as in the capture up to a place in its stream, then some more without waiting for anything.
+// replayScript is what the peer does: turns as in the capture up to a place in its stream, then
+// some more without waiting for anything.
 type replayScript struct {
 	turns   []replayTurn
 	until   int
@@ -67,7 +68,8 @@ type replayResult struct {
 	drain error  // of reading that
 }
 
-// replay plays a session to its end. If it is a whole one, it ends when our upper layer has done everything; then the initiator closes.
+// replay plays a session to its end. If it is a whole one, it ends when our upper layer has done
+// everything; then the initiator closes.
 func (st *replayStage) replay(t *testing.T, script replayScript) (r replayResult) {
 	t.Helper()
 	r.peer = &replayPeer{s: st.s, flip: script.flip, exposed: make(chan struct{})}

@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// capturedStream is what one side of a captured connection sent. Positions are bytes from its beginning, the startup frame included.
+// capturedStream is what one side of a captured connection sent. Positions are bytes from its
+// beginning, the startup frame included.
 type capturedStream struct {
 	startup  []byte
 	frame    mpa.Frame
@@ -75,7 +76,8 @@ func parseCapturedStream(tb testing.TB, stream []byte) *capturedStream {
 	return s
 }
 
-// withMarkers is the stream with a startup frame that asks for markers. Those of the stream itself count nowhere.
+// withMarkers is the stream with a startup frame that asks for markers. Those of the stream itself
+// count nowhere.
 func (s *capturedStream) withMarkers() *capturedStream {
 	marked := *s
 	marked.startup = bytes.Clone(s.startup)

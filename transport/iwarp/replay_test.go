@@ -14,8 +14,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/capture"
 )
 
-// TestReplay plays each side of each capture against an endpoint that takes the part of the other. All that this sends must be what was captured,
-// and all that it receives must arrive as it was meant. With markers on top it is the same.
+// TestReplay plays each side of each capture against an endpoint that takes the part of the other.
+// All that this sends must be what was captured, and all that it receives must arrive as it was
+// meant. With markers on top it is the same.
 func TestReplay(t *testing.T) {
 	eachReplay(t, func(t *testing.T, s *replaySession) {
 		for _, tt := range []struct {

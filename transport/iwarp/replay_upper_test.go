@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// replayUpper is the upper layer of our endpoint. It posts what the captured one did, and checks what arrives.
+// replayUpper is the upper layer of our endpoint. It posts what the captured one did, and checks
+// what arrives.
 type replayUpper struct {
 	t       *testing.T
 	s       *replaySession
@@ -35,7 +36,8 @@ type replayUpper struct {
 	finished chan struct{} // closed when there is nothing left to do
 }
 
-// newReplayUpper exposes the windows and posts the receives that the first limit bytes of the peer's stream need.
+// newReplayUpper exposes the windows and posts the receives that the first limit bytes of the
+// peer's stream need.
 func newReplayUpper(t *testing.T, s *replaySession, ep transport.Endpoint, limit int) *replayUpper {
 	t.Helper()
 	u := &replayUpper{t: t, s: s, ep: ep, finished: make(chan struct{})}
@@ -101,7 +103,8 @@ func (u *replayUpper) Received(batch []transport.Message) {
 	}
 }
 
-// check compares a message with the captured one, and looks for the data that was written before it.
+// check compares a message with the captured one, and looks for the data that was written before
+// it.
 func (u *replayUpper) check(m transport.Message) {
 	want := u.expect[u.received]
 	var got []byte

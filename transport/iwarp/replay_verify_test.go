@@ -6,7 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// verify checks, after the end, that the first good bytes of the peer's stream have had their effect, and those behind them none.
+// verify checks, after the end, that the first good bytes of the peer's stream have had their
+// effect, and those behind them none.
 func (u *replayUpper) verify(good int) {
 	u.t.Helper()
 	u.mu.Lock()

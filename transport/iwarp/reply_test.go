@@ -148,7 +148,8 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestTerminatedReplies has replies that accept, but that our dialer cannot live with: it says so (RFC 6581 sections 8 and 9).
+// TestTerminatedReplies has replies that accept, but that our dialer cannot live with: it says so
+// (RFC 6581 sections 8 and 9).
 func TestTerminatedReplies(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -186,7 +187,8 @@ func TestTerminatedReplies(t *testing.T) {
 	}
 }
 
-// TestFallbackAfterReply has a peer that accepts an enhanced request with an unenhanced reply. It is told, and asked again.
+// TestFallbackAfterReply has a peer that accepts an enhanced request with an unenhanced reply. It
+// is told, and asked again.
 func TestFallbackAfterReply(t *testing.T) {
 	r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
 	dial := r.dial(t.Context())

@@ -14,7 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// rnicSide is the heading of a row or a column of Figures 2 to 4 of draft-carrier-rddp-rnic-interop-00.
+// rnicSide is the heading of a row or a column of Figures 2 to 4 of
+// draft-carrier-rddp-rnic-interop-00.
 type rnicSide struct {
 	rnic    mpa.RNIC
 	markers int // M
@@ -22,7 +23,8 @@ type rnicSide struct {
 
 func (s rnicSide) String() string { return fmt.Sprintf("%v M=%d", s.rnic, s.markers) }
 
-// config is that of an end of ours. CRC is not in the figures: an RDMAC RNIC has it whatever is asked for.
+// config is that of an end of ours. CRC is not in the figures: an RDMAC RNIC has it whatever is
+// asked for.
 func (s rnicSide) config(crc iwarp.CRC, enhanced mpa.Enhanced) iwarp.Config {
 	cfg := iwarp.Config{RNIC: s.rnic, CRC: crc, Enhanced: enhanced, NudgeAfter: -1}
 	if s.markers == 1 && s.rnic != mpa.RDMAC {
@@ -31,7 +33,8 @@ func (s rnicSide) config(crc iwarp.CRC, enhanced mpa.Enhanced) iwarp.Config {
 	return cfg
 }
 
-// rnicFigures are Figures 2 to 4. A cell is the version, and the markers in what the initiator, and the responder, receives.
+// rnicFigures are Figures 2 to 4. A cell is the version, and the markers in what the initiator, and
+// the responder, receives.
 var rnicFigures = []struct {
 	name       string
 	responders []rnicSide // the columns
@@ -84,8 +87,8 @@ var rnicFigures = []struct {
 	},
 }
 
-// TestRNICFigures has a Dialer and a Listener of ours in each cell, with every preference for CRC, and with requests of RFC 5044, which the figures
-// are about, and of RFC 6581.
+// TestRNICFigures has a Dialer and a Listener of ours in each cell, with every preference for CRC,
+// and with requests of RFC 5044, which the figures are about, and of RFC 6581.
 func TestRNICFigures(t *testing.T) {
 	for _, f := range rnicFigures {
 		for i, initiator := range f.initiators {
@@ -197,7 +200,8 @@ func (c *pairing) wantConnection(want string, crc bool, revision int) {
 	}
 }
 
-// wantClose checks that there is no connection between an RDMAC side and one that is not permissive, and that each is told why.
+// wantClose checks that there is no connection between an RDMAC side and one that is not
+// permissive, and that each is told why.
 func (c *pairing) wantClose() {
 	c.t.Helper()
 	if c.dialed.ep != nil || !errors.Is(c.dialed.err, mpa.ErrRevision) {

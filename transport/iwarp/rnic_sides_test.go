@@ -10,8 +10,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// TestRNICFigure1 has the parameters of the kinds of RNIC in Figure 1 of draft-carrier-rddp-rnic-interop-00: as they are told beforehand, and as they
-// are in the requests of our dialer and in the replies of our listener. The MPA revision 1 of the figure is 2 where RFC 6581 is wanted.
+// TestRNICFigure1 has the parameters of the kinds of RNIC in Figure 1 of
+// draft-carrier-rddp-rnic-interop-00: as they are told beforehand, and as they are in the requests
+// of our dialer and in the replies of our listener. The MPA revision 1 of the figure is 2 where RFC
+// 6581 is wanted.
 func TestRNICFigure1(t *testing.T) {
 	for _, row := range []struct {
 		name         string

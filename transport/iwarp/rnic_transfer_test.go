@@ -6,7 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// bulk is how much is written and read: several FPDUs, with many markers in them, where there are any.
+// bulk is how much is written and read: several FPDUs, with many markers in them, where there are
+// any.
 const bulk = 150_001
 
 // data is n bytes that are like none of another seed.
@@ -18,8 +19,8 @@ func data(n int, seed byte) []byte {
 	return b
 }
 
-// transfer moves data over a connection between two ends of ours, both of which it starts, with every operation in both directions. The dialing end
-// begins, as it has to.
+// transfer moves data over a connection between two ends of ours, both of which it starts, with
+// every operation in both directions. The dialing end begins, as it has to.
 func transfer(t *testing.T, dialing, listening *local) {
 	t.Helper()
 	sizes := []int{0, 1, 480, 488, 500, 508, 1000, 5003, bulk}

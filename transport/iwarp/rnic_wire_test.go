@@ -35,7 +35,8 @@ func unenhancedSetup(initiator bool) mpa.Setup {
 	}
 }
 
-// rdmacSend is the FPDU of a Send of "hello", of version 0, with CRC, that begins a stream with markers.
+// rdmacSend is the FPDU of a Send of "hello", of version 0, with CRC, that begins a stream with
+// markers.
 func rdmacSend() []byte {
 	b := []byte("\x00\x00\x00\x00" + // marker
 		"\x00\x17" + // length
@@ -45,7 +46,8 @@ func rdmacSend() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// converse checks that our end, which has posted nothing, speaks version 0, first to the byte, and then in bulk.
+// converse checks that our end, which has posted nothing, speaks version 0, first to the byte, and
+// then in bulk.
 func converse(t *testing.T, p *peer, l *local, dialing bool) {
 	t.Helper()
 	l.receives(1)
@@ -105,7 +107,8 @@ func converse(t *testing.T, p *peer, l *local, dialing bool) {
 	}
 }
 
-// TestRDMACInitiator plays the row of an RDMAC initiator of Figures 2 and 3 by hand (sections 5.2.1 and 5.3.1).
+// TestRDMACInitiator plays the row of an RDMAC initiator of Figures 2 and 3 by hand (sections 5.2.1
+// and 5.3.1).
 func TestRDMACInitiator(t *testing.T) {
 	for _, tt := range []struct {
 		rnic    mpa.RNIC
@@ -147,7 +150,8 @@ func TestRDMACInitiator(t *testing.T) {
 	}
 }
 
-// TestRDMACResponder plays the column of an RDMAC responder of Figures 2 and 3 by hand (sections 5.2.2 and 5.3.2).
+// TestRDMACResponder plays the column of an RDMAC responder of Figures 2 and 3 by hand (sections
+// 5.2.2 and 5.3.2).
 func TestRDMACResponder(t *testing.T) {
 	const reads = "\x00\x10\x00\x10"
 	for _, tt := range []struct {
@@ -199,8 +203,8 @@ func TestRDMACResponder(t *testing.T) {
 	}
 }
 
-// TestRDMACAsked has an RDMAC listener that is asked for what it does not have. Its reply is of revision 0 whatever the request is, and a peer that is
-// permissive goes on from there.
+// TestRDMACAsked has an RDMAC listener that is asked for what it does not have. Its reply is of
+// revision 0 whatever the request is, and a peer that is permissive goes on from there.
 func TestRDMACAsked(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -270,7 +274,8 @@ func TestRDMACAnswered(t *testing.T) {
 	}
 }
 
-// TestRevision0WithoutMarkers has requests that are of revision 0, but not an RDMAC RNIC's: the refusal says what one would have had to be.
+// TestRevision0WithoutMarkers has requests that are of revision 0, but not an RDMAC RNIC's: the
+// refusal says what one would have had to be.
 func TestRevision0WithoutMarkers(t *testing.T) {
 	for _, rnic := range []mpa.RNIC{mpa.Permissive, mpa.RDMAC} {
 		for _, bits := range []byte{0x00, 0x40} {
@@ -289,7 +294,8 @@ func TestRevision0WithoutMarkers(t *testing.T) {
 	}
 }
 
-// An RDMAC RNIC asks for CRC always. Without the C bit it has it all the same: there is no revision 0 without.
+// An RDMAC RNIC asks for CRC always. Without the C bit it has it all the same: there is no revision
+// 0 without.
 func TestRevision0WithoutCRC(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{RNIC: mpa.Permissive, CRC: iwarp.CRCOff})
 	p := dialPeer(t, r.listener.Addr().String())

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestRTRSent has our dialer send each kind of RTR (RFC 6581 section 9.2): it is the first FPDU, whatever was posted, and a Send takes a
-// message number.
+// TestRTRSent has our dialer send each kind of RTR (RFC 6581 section 9.2): it is the first FPDU,
+// whatever was posted, and a Send takes a message number.
 func TestRTRSent(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -58,7 +58,8 @@ func TestRTRSent(t *testing.T) {
 	}
 }
 
-// Reads of the upper layer wait for the response to an RTR by Read if the ORD is 1, and come about if it is 0 there, too.
+// Reads of the upper layer wait for the response to an RTR by Read if the ORD is 1, and come about
+// if it is 0 there, too.
 func TestRTRReadCounts(t *testing.T) {
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: true, RTR: mpa.RTRRead, ORD: 1}).connectAs(peerToPeer)
 	rtr := p.wantReadRequest(1)
@@ -69,7 +70,8 @@ func TestRTRReadCounts(t *testing.T) {
 	p.wantReadRequest(2)
 }
 
-// TestRTRTaken has our listener take each kind of RTR: no receive is used up, nothing completes, nothing is delivered.
+// TestRTRTaken has our listener take each kind of RTR: no receive is used up, nothing completes,
+// nothing is delivered.
 func TestRTRTaken(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -117,7 +119,8 @@ func TestRTRSendTwice(t *testing.T) {
 	wantTerminated(t, l.ended(), rdmap.UntaggedNoBuffer, false, transport.ErrNoReceive)
 }
 
-// TestRTRMissing has an initiator of a peer-to-peer connection that begins with something else than the RTR agreed on.
+// TestRTRMissing has an initiator of a peer-to-peer connection that begins with something else than
+// the RTR agreed on.
 func TestRTRMissing(t *testing.T) {
 	all := mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead
 	for _, tt := range []struct {

@@ -56,8 +56,8 @@ func TestConformanceSCTP(t *testing.T) {
 	}
 }
 
-// TestDraftOnce: where nothing is negotiated, a Dialer that would have an enhanced setup if the peer
-// has one makes one attempt.
+// TestDraftOnce: where nothing is negotiated, a Dialer that would have an enhanced setup if the
+// peer has one makes one attempt.
 func TestDraftOnce(t *testing.T) {
 	low := sctp.Config{Draft: true, Counters: new(sctp.Counters), Logger: quiet}
 	l, d := sctprig.Listen(t, iwarp.Config{Logger: quiet}, low)
@@ -72,8 +72,8 @@ func TestDraftOnce(t *testing.T) {
 	}
 }
 
-// TestPrivateDataSCTP: private data has 512 bytes at most, and what is enhanced has four of them (RFC
-// 5043 section 5.2.3, RFC 6581 section 7). More is an error, and nothing is sent.
+// TestPrivateDataSCTP: private data has 512 bytes at most, and what is enhanced has four of them
+// (RFC 5043 section 5.2.3, RFC 6581 section 7). More is an error, and nothing is sent.
 func TestPrivateDataSCTP(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -63,8 +63,8 @@ func SetupOf(ep transport.Endpoint) (mpa.Setup, bool) {
 	return mpa.Setup{}, false
 }
 
-// reasons are told apart in the log, so that a scan of ports does not hide what is wrong with a client
-// of the same host. What wraps two counts for the first.
+// reasons are told apart in the log, so that a scan of ports does not hide what is wrong with a
+// client of the same host. What wraps two counts for the first.
 var reasons = []error{
 	mpa.ErrNotMPA, mpa.ErrRevision, mpa.ErrEnhanced, mpa.ErrInsufficientIRD, mpa.ErrFrame,
 	mpa.ErrCRC, mpa.ErrMarker, mpa.ErrStalled, mpa.ErrLength,

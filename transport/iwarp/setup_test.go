@@ -259,7 +259,8 @@ func TestListenerCloses(t *testing.T) {
 	r.log.want(t, 0)
 }
 
-// TestUnenhancedRevision2 has requests of revision 2 without enhanced data, which no Dialer of ours sends, with the rest either way.
+// TestUnenhancedRevision2 has requests of revision 2 without enhanced data, which no Dialer of ours
+// sends, with the rest either way.
 func TestUnenhancedRevision2(t *testing.T) {
 	for bits := range byte(16) {
 		request, reply := bits>>2<<6, bits<<6 // M and C

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestNoByteBeforeItsTime has a listening end with much to say that says nothing before the first FPDU has come (RFC 5044 section
-// 7.1.2), and then all of it, in order.
+// TestNoByteBeforeItsTime has a listening end with much to say that says nothing before the first
+// FPDU has come (RFC 5044 section 7.1.2), and then all of it, in order.
 func TestNoByteBeforeItsTime(t *testing.T) {
 	for _, first := range []struct {
 		name    string
@@ -42,8 +42,9 @@ func TestNoByteBeforeItsTime(t *testing.T) {
 			fpdu := p.frame(first.segment)
 			p.write(fpdu[:len(fpdu)-1])
 			l.Poll()
-			// Whether something has come cannot be told from the fact that nothing is there yet. What is sent early is in front of what the
-			// following makes our end say, though: an answer to the last byte that the first FPDU needs.
+			// Whether something has come cannot be told from the fact that nothing is there yet.
+			// What is sent early is in front of what the following makes our end say, though: an
+			// answer to the last byte that the first FPDU needs.
 			p.wantSilence()
 			p.write(fpdu[len(fpdu)-1:])
 			p.want("first", segment(toSTag(rdmap.OpWrite, 3, 4), "before Start"))
@@ -60,7 +61,8 @@ func TestNoByteBeforeItsTime(t *testing.T) {
 	}
 }
 
-// wantSilence expects that nothing is there to read. It gives our end a little time to do something wrong; no test fails for want of it.
+// wantSilence expects that nothing is there to read. It gives our end a little time to do something
+// wrong; no test fails for want of it.
 func (p *peer) wantSilence() {
 	p.t.Helper()
 	p.conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond))

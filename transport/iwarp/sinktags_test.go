@@ -2,8 +2,8 @@ package iwarp
 
 import "testing"
 
-// White-box: the tags of RDMA Reads are drawn at random, so that the few that are not taken come up in one of 16 million draws. That all
-// which leave are in order TestSinkTags sees outside.
+// White-box: the tags of RDMA Reads are drawn at random, so that the few that are not taken come up
+// in one of 16 million draws. That all which leave are in order TestSinkTags sees outside.
 
 // Of what is drawn an index of 0 is not taken, nor that of the tag before.
 func TestSinkTagsTaken(t *testing.T) {

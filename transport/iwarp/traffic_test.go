@@ -19,8 +19,8 @@ type ignored struct{}
 
 func (ignored) Complete(*transport.WorkRequest, error) {}
 
-// TestTrafficOf: a Send of 100 bytes is one FPDU, which both ends count: 2 bytes of length, 18 of header (RFC 5041 section 4.3), 4 of CRC, and
-// a marker of 4 bytes in front, where there are any.
+// TestTrafficOf: a Send of 100 bytes is one FPDU, which both ends count: 2 bytes of length, 18 of
+// header (RFC 5041 section 4.3), 4 of CRC, and a marker of 4 bytes in front, where there are any.
 func TestTrafficOf(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestUnfinished has peers that begin a message and do not end it, whatever else they send. They are
-// told so, and the connection ends.
+// TestUnfinished has peers that begin a message and do not end it, whatever else they send. They
+// are told so, and the connection ends.
 func TestUnfinished(t *testing.T) {
 	begin := func(p *peer, _ *local) {
 		p.send(segment(with(onQueue(rdmap.OpSend, 1), more), "the beginning"))
@@ -89,8 +89,8 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestWriteUnfinished has a peer begin an RDMA Write, and be silent for longer than it may be in the
-// middle of a Send. Nothing waits for it, so it may.
+// TestWriteUnfinished has a peer begin an RDMA Write, and be silent for longer than it may be in
+// the middle of a Send. Nothing waits for it, so it may.
 func TestWriteUnfinished(t *testing.T) {
 	cfg := hostileConfig()
 	r := newRig(t, false, cfg)
@@ -119,8 +119,8 @@ func (s *without) Receive() *transport.RecvRequest {
 
 func (s *without) Ready() bool { return false }
 
-// TestHeldPeerLeaves has peers leave while a message of theirs waits for memory: the connection ends,
-// and does not wait until there is some.
+// TestHeldPeerLeaves has peers leave while a message of theirs waits for memory: the connection
+// ends, and does not wait until there is some.
 func TestHeldPeerLeaves(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -28,14 +28,16 @@ var markedPlaces = []struct {
 	{"in front of the CRC", 488, 5}, // 2 + 14 + 5 + 3
 }
 
-// markerRig is a rig whose peers put markers into what they send, and want them in what they receive, too, if back is set.
+// markerRig is a rig whose peers put markers into what they send, and want them in what they
+// receive, too, if back is set.
 func markerRig(t *testing.T, dialing bool, crc iwarp.CRC, back bool) *rig {
 	r := newRig(t, dialing, iwarp.Config{CRC: crc, Markers: mpa.MarkersOn})
 	r.markers = back
 	return r
 }
 
-// eachMarked runs f for both roles, with CRC and without, and with markers in one direction or both.
+// eachMarked runs f for both roles, with CRC and without, and with markers in one direction or
+// both.
 func eachMarked(t *testing.T, f func(t *testing.T, r *rig)) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, back := range []bool{false, true} {
@@ -44,8 +46,8 @@ func eachMarked(t *testing.T, f func(t *testing.T, r *rig)) {
 	})
 }
 
-// markedWrite has the peer write to a window of ours such that the FPDU of the next Write, of n bytes to the offset 600 and not sent yet, begins
-// at position start.
+// markedWrite has the peer write to a window of ours such that the FPDU of the next Write, of n
+// bytes to the offset 600 and not sent yet, begins at position start.
 func markedWrite(p *peer, l *local, start, n int) (window, fpdu []byte) {
 	window = make([]byte, 1000)
 	w := l.expose(transport.RemoteWrite, window)
@@ -53,7 +55,8 @@ func markedWrite(p *peer, l *local, start, n int) (window, fpdu []byte) {
 	return window, p.frame(segment(toSTag(rdmap.OpWrite, w.STag, w.Base+600), string(data(n, 2))))
 }
 
-// firstData is what the first Write has: with a marker, length and header, 20 bytes, in front, and the CRC behind.
+// firstData is what the first Write has: with a marker, length and header, 20 bytes, in front, and
+// the CRC behind.
 func firstData(start int) []byte { return data(start-24, 1) }
 
 // reseal computes the CRC of an FPDU anew.
@@ -62,7 +65,8 @@ func reseal(fpdu []byte) {
 	binary.LittleEndian.PutUint32(fpdu[n:], crc32.Checksum(fpdu[:n], crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// TestMarkerErrors has markers that tell another beginning of the FPDU than its predecessor's length does.
+// TestMarkerErrors has markers that tell another beginning of the FPDU than its predecessor's
+// length does.
 func TestMarkerErrors(t *testing.T) {
 	for _, place := range markedPlaces {
 		t.Run(place.name, func(t *testing.T) {
@@ -113,7 +117,8 @@ func TestMarkerCRC(t *testing.T) {
 	}
 }
 
-// The first half of a marker is reserved, and the two lowest bits of what it tells are none (RFC 5044 section 4.3).
+// The first half of a marker is reserved, and the two lowest bits of what it tells are none (RFC
+// 5044 section 4.3).
 func TestMarkerReserved(t *testing.T) {
 	eachMarked(t, func(t *testing.T, r *rig) {
 		p, l := r.connect()
@@ -132,7 +137,8 @@ func TestMarkerReserved(t *testing.T) {
 	})
 }
 
-// The very first marker is wrong. A responder sends nothing before it has received a valid FPDU (RFC 5044 section 7.1.2).
+// The very first marker is wrong. A responder sends nothing before it has received a valid FPDU
+// (RFC 5044 section 7.1.2).
 func TestMarkerErrorFirst(t *testing.T) {
 	eachMarked(t, func(t *testing.T, r *rig) {
 		p, l := r.connect()

@@ -4,11 +4,11 @@
 // ends. It is for tests, for programs that hold both ends, and the yardstick of what
 // the layers above cost.
 //
-// One goroutine serves a connection. It executes the work requests of both ends and
-// calls their Completers and MessageHandlers, so that a call and its reply take two
-// switches between goroutines; or none, when the caller polls ([transport.Poller]). RDMA Reads run to their end when their turn comes: at
-// most one is ever outstanding, whatever IRD and ORD allow, and [transport.Fence]
-// holds nothing back.
+// One goroutine serves a connection. It executes the work requests of both ends and calls their
+// Completers and MessageHandlers, so that a call and its reply take two switches between
+// goroutines; or none, when the caller polls ([transport.Poller]). RDMA Reads run to their end when
+// their turn comes: at most one is ever outstanding, whatever IRD and ORD allow, and
+// [transport.Fence] holds nothing back.
 //
 // Each [Dialer] is a host of its own, and each of its connections has a port of that host, as
 // in "dialer#1:2". What goes by the host of a peer, such as the reply cache of package oncrpc,

@@ -82,7 +82,8 @@ func (l *link) pump() {
 
 // poll serves the two ends for a while, unless another goroutine does.
 func (l *link) poll() {
-	// Who is at work looks again, with the lock, before he stops, and so finds what was posted before.
+	// Who is at work looks again, with the lock, before he stops, and so finds what was posted
+	// before.
 	if l.busy.Load() {
 		return
 	}
@@ -96,8 +97,9 @@ func (l *link) poll() {
 	}
 }
 
-// serve serves the two ends in turn, a number of rounds at most, until the connection has ended
-// or nothing is left to do. It reports whether there may be more. l.mu is held, but not during the work.
+// serve serves the two ends in turn, a number of rounds at most, until the connection has ended or
+// nothing is left to do. It reports whether there may be more. l.mu is held, but not during the
+// work.
 func (l *link) serve(rounds int) (more bool) {
 	more = true
 	l.busy.Store(true)

@@ -44,8 +44,8 @@ func TestConformanceLimited(t *testing.T) {
 	}
 }
 
-// TestConformancePolled runs the suite with a dialing end whose work is done by goroutines that poll,
-// beside the pump.
+// TestConformancePolled runs the suite with a dialing end whose work is done by goroutines that
+// poll, beside the pump.
 func TestConformancePolled(t *testing.T) {
 	conformance(t, asIs[transport.Listener], func(d transport.Dialer) transport.Dialer {
 		return transport.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint {

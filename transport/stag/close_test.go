@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// TestRevokeDuringClose checks that Revoke and Abandon wait for a copy under way while the table closes, too.
+// TestRevokeDuringClose checks that Revoke and Abandon wait for a copy under way while the table
+// closes, too.
 func TestRevokeDuringClose(t *testing.T) {
 	ops := map[string]func(*Table, transport.Region){
 		"revoke":  func(tb *Table, r transport.Region) { tb.Revoke(r) },
@@ -46,7 +47,8 @@ func TestRevokeDuringClose(t *testing.T) {
 	}
 }
 
-// TestExposeDuringClose checks that a window does not begin behind the back of Close: nobody would wait for copies to it.
+// TestExposeDuringClose checks that a window does not begin behind the back of Close: nobody would
+// wait for copies to it.
 func TestExposeDuringClose(t *testing.T) {
 	tb := New(1, nil)
 	tb.mu.Lock()

@@ -10,9 +10,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Senders pin, send and unpin while windows come, are invalidated by the peer, and end in every way, twice at a time. What is behind
-// a window is written to as soon as it has ended: the race detector minds if anybody still looks at it, and the bytes tell,
-// too. In the end everything has been let go of.
+// Senders pin, send and unpin while windows come, are invalidated by the peer, and end in every
+// way, twice at a time. What is behind a window is written to as soon as it has ended: the race
+// detector minds if anybody still looks at it, and the bytes tell, too. In the end everything has
+// been let go of.
 func TestPinsUnderWay(t *testing.T) {
 	const (
 		senders = 3

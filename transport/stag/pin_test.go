@@ -11,7 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// holder is a sender in the small: it refers to the memory of windows until it has sent, or is told to copy it.
+// holder is a sender in the small: it refers to the memory of windows until it has sent, or is told
+// to copy it.
 type holder struct {
 	tab *Table
 
@@ -156,7 +157,8 @@ func TestPinRefers(t *testing.T) {
 	}
 }
 
-// Every end of a window calls the hook if there are pins, and only then; what is sent later is as it was.
+// Every end of a window calls the hook if there are pins, and only then; what is sent later is as
+// it was.
 func TestDetach(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Adapters refuse a tag of 0. None is ever 0: neither where the random index would be, nor where the key comes round to 0.
+// Adapters refuse a tag of 0. None is ever 0: neither where the random index would be, nor where
+// the key comes round to 0.
 func TestNeverZero(t *testing.T) {
 	// The first number that a generator with this seed draws makes an index of 0.
 	var seed [32]byte

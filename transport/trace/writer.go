@@ -24,8 +24,9 @@ type Config struct {
 	// DefaultMax. It must not be negative.
 	Max int64
 
-	// Ended, if set, is called once if not all is written: with an error that wraps ErrFull, or with
-	// that of the io.Writer. It must not block, nor call the Writer. Nothing is written any more then.
+	// Ended, if set, is called once if not all is written: with an error that wraps ErrFull, or
+	// with that of the io.Writer. It must not block, nor call the Writer. Nothing is written any
+	// more then.
 	Ended func(error)
 }
 

@@ -25,8 +25,9 @@ type Factory struct {
 	// process may be given that meanwhile.
 	UnusedAddr string
 
-	// DialerFirst says that the listening end may send nothing before the dialing end has (the client-server
-	// model of RFC 5044 section 7.1). The suite then begins each connection with a Write of no bytes.
+	// DialerFirst says that the listening end may send nothing before the dialing end has (the
+	// client-server model of RFC 5044 section 7.1). The suite then begins each connection with a
+	// Write of no bytes.
 	DialerFirst bool
 
 	// Relayed says that connections lead through a relay, so that each end sees an address of that
@@ -37,8 +38,8 @@ type Factory struct {
 	// started, and that until then no request completes, not even a local invalidation.
 	PeerMustStart bool
 
-	// SilentSetup says that nothing is exchanged before a connection is there: it has no private data,
-	// cannot be refused, and Dial does not wait for Accept.
+	// SilentSetup says that nothing is exchanged before a connection is there: it has no private
+	// data, cannot be refused, and Dial does not wait for Accept.
 	SilentSetup bool
 
 	// ReportsCauses says that both ends learn why an operation was refused: ErrSTag, ErrBounds

@@ -188,8 +188,8 @@ func sharedDepth(p *pair) {
 	s.promise(depth)
 }
 
-// While there is no memory for a message it waits, with those behind it, and nothing is lost. What goes the other way is not
-// held up, and other connections are not either.
+// While there is no memory for a message it waits, with those behind it, and nothing is lost. What
+// goes the other way is not held up, and other connections are not either.
 func sharedNone(p *pair) {
 	s := shareHolding(p, 16, 2)
 	s.promise(20)
@@ -233,7 +233,8 @@ func sharedResumedEarly(p *pair) {
 	}
 }
 
-// Memory comes one by one, whoever is ahead, and now and then a long message, Writes and Reads lie in between.
+// Memory comes one by one, whoever is ahead, and now and then a long message, Writes and Reads lie
+// in between.
 func sharedAgain(p *pair) {
 	const rounds = 60
 	size := p.message(60000)
@@ -275,7 +276,8 @@ func sharedAgain(p *pair) {
 	}
 }
 
-// The responses to its own Reads may wait behind a message that b has no memory for. With memory they come.
+// The responses to its own Reads may wait behind a message that b has no memory for. With memory
+// they come.
 func sharedReads(p *pair) {
 	s := shareHolding(p, 16, 0)
 	s.promise(1)
@@ -311,8 +313,8 @@ func sharedEnd(p *pair) {
 	s.wantTaken(1)
 }
 
-// sharedPeerEnds has the peer leave while its message is held back: the end notices, though it takes
-// nothing, so that it does not wait for memory in front of others.
+// sharedPeerEnds has the peer leave while its message is held back: the end notices, though it
+// takes nothing, so that it does not wait for memory in front of others.
 func sharedPeerEnds(p *pair) {
 	s := shareHolding(p, 16, 0)
 	s.promise(8)

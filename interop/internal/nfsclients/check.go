@@ -12,14 +12,15 @@ import (
 	"testing"
 )
 
-// readSize is how much is asked for in one READ, at most: more than servers here give, so that replies are short.
+// readSize is how much is asked for in one READ, at most: more than servers here give, so that
+// replies are short.
 const readSize = 3 << 20
 
 // sizes are those of the files: odd ones, and more than one READ or WRITE takes.
 var sizes = []int{0, 1, 3, 4095, 300_001, 5<<20 + 3}
 
-// Check writes files in a directory of an export, which is there, and reads and lists them. If the client can it makes the directory,
-// and removes it. Otherwise dir has to be there and empty.
+// Check writes files in a directory of an export, which is there, and reads and lists them. If the
+// client can it makes the directory, and removes it. Otherwise dir has to be there and empty.
 func (c Client) Check(t *testing.T, s Server, export, dir string) {
 	t.Helper()
 	if err := c.check(s, export, dir); err != nil {
@@ -93,8 +94,8 @@ func Data(n int) []byte {
 	return p
 }
 
-// CheckAll is Check of several clients at the same time, each of n times, in directories of its own. Those that do not make their
-// own are left out.
+// CheckAll is Check of several clients at the same time, each of n times, in directories of its
+// own. Those that do not make their own are left out.
 func CheckAll(t *testing.T, clients []Client, s Server, export string, n int) {
 	t.Helper()
 	var wg sync.WaitGroup

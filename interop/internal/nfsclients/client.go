@@ -5,7 +5,8 @@ package nfsclients
 // Server is where NFS and MOUNT are.
 type Server struct {
 	Host string
-	// NFS and MOUNT are the ports, over TCP. With 0 they are asked for by the port mapper at port 111 of the host.
+	// NFS and MOUNT are the ports, over TCP. With 0 they are asked for by the port mapper at port
+	// 111 of the host.
 	NFS, Mount int
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/willscott/go-nfs-client/nfs/rpc"
 )
 
-// mountWillscott mounts an export. The client calls the port mapper from a port that it draws, and fails if that one is taken: then it
-// draws again.
+// mountWillscott mounts an export. The client calls the port mapper from a port that it draws, and
+// fails if that one is taken: then it draws again.
 func mountWillscott(s Server, export string) (v Volume, err error) {
 	for range 1000 {
 		if v, err = tryWillscott(s, export); !errors.Is(err, syscall.EADDRINUSE) {

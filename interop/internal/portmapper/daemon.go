@@ -1,4 +1,5 @@
-// Package portmapper runs Debian's rpcbind, for tests in which others find servers of ours by it. It takes root, and the package rpcbind.
+// Package portmapper runs Debian's rpcbind, for tests in which others find servers of ours by it.
+// It takes root, and the package rpcbind.
 package portmapper
 
 import (
@@ -17,8 +18,8 @@ import (
 // limit is how long rpcbind may take to come up, and to go away.
 const limit = 10 * time.Second
 
-// portLimit is how long the port may be taken: a client that picked it for its own end of a connection keeps it a minute
-// longer, in TIME_WAIT.
+// portLimit is how long the port may be taken: a client that picked it for its own end of a
+// connection keeps it a minute longer, in TIME_WAIT.
 const portLimit = 2 * time.Minute
 
 // port is where clients ask.
@@ -32,8 +33,9 @@ type Daemon struct {
 	err    error
 }
 
-// Use makes sure that an rpcbind is running, which clients reach at its port. If none is, it starts one without the state that an earlier one has left, which done
-// ends, with that state put back. Otherwise d is nil.
+// Use makes sure that an rpcbind is running, which clients reach at its port. If none is, it starts
+// one without the state that an earlier one has left, which done ends, with that state put back.
+// Otherwise d is nil.
 func Use() (d *Daemon, done func() error, err error) {
 	if answers(atPort) {
 		return nil, func() error { return nil }, nil
@@ -61,7 +63,8 @@ func (d *Daemon) Restart() error {
 	return d.start()
 }
 
-// start starts rpcbind and waits until it answers. One that finds its port taken goes on without it, and is started again.
+// start starts rpcbind and waits until it answers. One that finds its port taken goes on without
+// it, and is started again.
 func (d *Daemon) start() error {
 	patience := time.After(portLimit)
 	for {

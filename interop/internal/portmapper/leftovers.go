@@ -8,7 +8,8 @@ import (
 // What an rpcbind leaves behind, its warm start state among it.
 var leftovers = []string{"/run/rpcbind.sock", "/run/rpcbind.lock", "/run/rpcbind/rpcbind.xdr", "/run/rpcbind/portmap.xdr"}
 
-// setAside moves away what an earlier rpcbind has left, and returns what puts it back in place of what has been left since.
+// setAside moves away what an earlier rpcbind has left, and returns what puts it back in place of
+// what has been left since.
 func setAside() (restore func(), err error) {
 	const aside = ".aside"
 	for _, name := range leftovers {

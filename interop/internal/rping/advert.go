@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Advert tells the peer where a buffer is. On the wire it is 16 bytes, big-endian: the tagged offset (8),
-// the steering tag (4) and the size (4).
+// Advert tells the peer where a buffer is. On the wire it is 16 bytes, big-endian: the tagged
+// offset (8), the steering tag (4) and the size (4).
 type Advert struct {
 	Offset uint64
 	STag   transport.STag

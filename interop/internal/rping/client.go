@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Client pings the server at the other end of ep, which has not been started, and closes it. It returns the number of
-// pings that have come back.
+// Client pings the server at the other end of ep, which has not been started, and closes it. It
+// returns the number of pings that have come back.
 func Client(ctx context.Context, ep transport.Endpoint, o Options) (int, error) {
 	if err := o.settle(); err != nil {
 		ep.Close()

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// receives is how many receives are posted. The two ends take turns, so that one is in use at a time, and the
-// next may come while the first is being posted again.
+// receives is how many receives are posted. The two ends take turns, so that one is in use at a
+// time, and the next may come while the first is being posted again.
 const receives = 4
 
 // conn makes an endpoint something to wait for. One goroutine uses it.

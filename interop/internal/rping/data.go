@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Sizes of the data of a ping, in bytes, as rping has them: room for the text that begins it with its NUL, and
-// a little less than 64 KiB.
+// Sizes of the data of a ping, in bytes, as rping has them: room for the text that begins it with
+// its NUL, and a little less than 64 KiB.
 const (
 	MinSize     = 23
 	MaxSize     = 64<<10 - 1
@@ -19,8 +19,8 @@ const (
 	lastChar  = 'z'
 )
 
-// Data returns the data of ping number ping, of size bytes: "rdma-ping-0: ", then characters in a circle, begun one
-// further with each ping, and a NUL at the end.
+// Data returns the data of ping number ping, of size bytes: "rdma-ping-0: ", then characters in a
+// circle, begun one further with each ping, and a NUL at the end.
 func Data(ping, size int) []byte {
 	const circle = lastChar - firstChar + 1
 	b := fmt.Appendf(make([]byte, 0, size), "rdma-ping-%d: ", ping)

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Serve answers the pings of the client at the other end of ep, which has not been started, until the client closes
-// the connection between two pings. It returns the number of pings answered.
+// Serve answers the pings of the client at the other end of ep, which has not been started, until
+// the client closes the connection between two pings. It returns the number of pings answered.
 func Serve(ctx context.Context, ep transport.Endpoint, o Options) (int, error) {
 	c, err := open(ep)
 	if err != nil {

@@ -21,7 +21,8 @@ type process struct {
 	cmd  *exec.Cmd
 }
 
-// newProcess returns one that ends with the test, at the latest. If that fails what it has logged is shown.
+// newProcess returns one that ends with the test, at the latest. If that fails what it has logged
+// is shown.
 func newProcess(t *testing.T, what string) *process {
 	p := &process{t: t, what: what, log: filepath.Join(t.TempDir(), "log")}
 	t.Cleanup(func() {
@@ -34,7 +35,8 @@ func newProcess(t *testing.T, what string) *process {
 	return p
 }
 
-// start starts it, and hands over what it prints, line by line, until greeted reports that it is up.
+// start starts it, and hands over what it prints, line by line, until greeted reports that it is
+// up.
 func (p *process) start(greeted func(line string) bool, args ...string) {
 	p.t.Helper()
 	p.cmd = exec.Command(args[0], args[1:]...)

@@ -1,4 +1,5 @@
-// Package served runs the commands rpcrdma serve and gateway in processes of their own, for tests in which others are their clients.
+// Package served runs the commands rpcrdma serve and gateway in processes of their own, for tests
+// in which others are their clients.
 package served
 
 import (
@@ -32,7 +33,8 @@ func Build(dir string) (command string, err error) {
 	return command, nil
 }
 
-// Start starts a server with options on ports that it chooses. It ends with the test, at the latest; if that fails what it has logged is shown.
+// Start starts a server with options on ports that it chooses. It ends with the test, at the
+// latest; if that fails what it has logged is shown.
 func Start(t *testing.T, command string, options ...string) *Server {
 	t.Helper()
 	return StartBy(t, nil, command, options...)

@@ -18,8 +18,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/testkdc"
 )
 
-// TestChoice: calls have the flavour that the URL says, or else the first of the server's that there are
-// credentials for.
+// TestChoice: calls have the flavour that the URL says, or else the first of the server's that
+// there are credentials for.
 func TestChoice(t *testing.T) {
 	r := newRealm(t)
 	const self = "7" // who says he is user 7
@@ -179,7 +179,8 @@ func TestReload(t *testing.T) {
 	r.fails(t, "alice", "/b is for callers with sec=krb5p", "stat", s.url("rdma", "/b", "krb5"))
 }
 
-// TestConf: with --conf gss connections are configured for who proves who he is, and for nobody else.
+// TestConf: with --conf gss connections are configured for who proves who he is, and for nobody
+// else.
 func TestConf(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "sys:krb5", "--conf", "gss")

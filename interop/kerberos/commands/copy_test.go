@@ -57,8 +57,8 @@ func (r *realm) owner(t *testing.T, user, url string) int {
 	return n
 }
 
-// TestCopy: files go up and down with each service, over RDMA and TCP, and belong to who has proved to be
-// their owner. In the end the server has no contexts any more.
+// TestCopy: files go up and down with each service, over RDMA and TCP, and belong to who has proved
+// to be their owner. In the end the server has no contexts any more.
 func TestCopy(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "krb5:krb5i:krb5p")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestManyFiles: many calls at a time, over several connections that share a context, and none is taken
-// for a replay.
+// TestManyFiles: many calls at a time, over several connections that share a context, and none is
+// taken for a replay.
 func TestManyFiles(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "krb5i")

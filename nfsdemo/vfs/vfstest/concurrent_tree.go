@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// testConcurrentTree: however many change the same few names at once, nothing is lost, nothing stays that is gone,
-// and the tree is one in the end.
+// testConcurrentTree: however many change the same few names at once, nothing is lost, nothing
+// stays that is gone, and the tree is one in the end.
 func testConcurrentTree(f *fixture) {
 	const workers, rounds, dirs = 6, 150, 4
 	seed := rand.Uint64()
@@ -49,7 +49,8 @@ func testConcurrentTree(f *fixture) {
 
 func anyName(r *rand.Rand) string { return string(rune('a' + r.IntN(5))) }
 
-// disturb does something with names in two directories. It returns errors that are nobody else's doing.
+// disturb does something with names in two directories. It returns errors that are nobody else's
+// doing.
 func (f *fixture) disturb(r *rand.Rand, d, t nfs3.FH) error {
 	var err error
 	switch r.IntN(10) {
@@ -102,7 +103,8 @@ func (f *fixture) use(r *rand.Rand, d, t nfs3.FH) error {
 	return err
 }
 
-// checkTree checks that what is listed in a directory, and below, can be found, and counts the names of files.
+// checkTree checks that what is listed in a directory, and below, can be found, and counts the
+// names of files.
 func (f *fixture) checkTree(d, parent nfs3.FH, links map[nfs3.FH]uint32) {
 	f.wantName(d, "..", parent)
 	subs := uint32(0)

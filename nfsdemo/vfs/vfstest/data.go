@@ -160,8 +160,8 @@ func testWriteFetch(f *fixture) {
 	}
 }
 
-// testWriteMeanwhile: a WRITE is a single step, which comes behind what others do while its data is fetched. Attributes
-// before it that are older would hide their changes from the client.
+// testWriteMeanwhile: a WRITE is a single step, which comes behind what others do while its data is
+// fetched. Attributes before it that are older would hide their changes from the client.
 func testWriteMeanwhile(f *fixture) {
 	h := f.file("file")
 	f.set(h, setMode(0o666))

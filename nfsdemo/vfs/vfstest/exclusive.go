@@ -4,7 +4,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// testExclusive: a call that is repeated succeeds like the first, and any other finds the file in its way.
+// testExclusive: a call that is repeated succeeds like the first, and any other finds the file in
+// its way.
 func testExclusive(f *fixture) {
 	r := f.fs.Root()
 	d := f.dir("dir", 0o777)

@@ -93,8 +93,8 @@ func testWrongKind(f *fixture) {
 	}
 }
 
-// everything calls each method that takes a handle with h, as root; where there are two it is once either. other is
-// another file's. A good h gets the name "x" in the root directory, if it can.
+// everything calls each method that takes a handle with h, as root; where there are two it is once
+// either. other is another file's. A good h gets the name "x" in the root directory, if it can.
 func (f *fixture) everything(h, other nfs3.FH) map[string]error {
 	all := make(map[string]error)
 	r := f.fs.Root()

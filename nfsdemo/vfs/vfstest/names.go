@@ -53,7 +53,8 @@ func testNames(f *fixture) {
 	f.wantNames(f.fs.Root(), "file")
 }
 
-// everyName calls each method that takes a name, in the root directory, where there is a file "file".
+// everyName calls each method that takes a name, in the root directory, where there is a file
+// "file".
 func (f *fixture) everyName(name string) map[string]error {
 	all := make(map[string]error)
 	r := f.fs.Root()

@@ -82,7 +82,8 @@ func testReadDir(f *fixture) {
 	f.want("list of a file", err, nfs3.ErrNotDir)
 }
 
-// wantNames fails the test unless these names, and no others, are in a directory, besides "." and "..".
+// wantNames fails the test unless these names, and no others, are in a directory, besides "." and
+// "..".
 func (f *fixture) wantNames(dir nfs3.FH, want ...string) {
 	f.Helper()
 	got := []string{}

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// testReadDirChanging: entries that are there all the time are seen once, whatever becomes of the directory
-// between the calls, and with as many entries a call as there may be.
+// testReadDirChanging: entries that are there all the time are seen once, whatever becomes of the
+// directory between the calls, and with as many entries a call as there may be.
 func testReadDirChanging(f *fixture) {
 	const stay, leave = 40, 40
 	for _, n := range []int{1, 2, 3, 5, 8, 13, 39, 40, 41, 81, 82, 83, 1000} {
@@ -21,8 +21,8 @@ func testReadDirChanging(f *fixture) {
 		calls := 0
 		seen := make(map[string]int)
 		for _, e := range f.list(d, n, func() {
-			// One is removed that was seen, or is yet to be seen, or is the last that was seen; one is made;
-			// one gets another name; until all have gone.
+			// One is removed that was seen, or is yet to be seen, or is the last that was seen; one
+			// is made; one gets another name; until all have gone.
 			if i := calls; i < leave/2 {
 				f.remove(d, fmt.Sprint("leave", i))
 				f.rename(d, fmt.Sprint("leave", leave-1-i), d, fmt.Sprint("renamed", i))
@@ -45,8 +45,8 @@ func testReadDirChanging(f *fixture) {
 	}
 }
 
-// testReadDirRemoving: a list goes on behind an entry that is gone, and who removes all that he sees, as rm -r
-// does, sees all.
+// testReadDirRemoving: a list goes on behind an entry that is gone, and who removes all that he
+// sees, as rm -r does, sees all.
 func testReadDirRemoving(f *fixture) {
 	d := f.dir("dir", 0o755)
 	const entries = 300

@@ -75,8 +75,8 @@ func testRemoveLinked(f *fixture) {
 	f.wantStale("all names removed", h)
 }
 
-// testRemoveLeased: data that was handed out stays what it was though the file is gone, and others are
-// written.
+// testRemoveLeased: data that was handed out stays what it was though the file is gone, and others
+// are written.
 func testRemoveLeased(f *fixture) {
 	const n = 300000
 	data := pattern(n)

@@ -66,7 +66,8 @@ func testRenameKinds(f *fixture) {
 	}
 }
 
-// testRenameMoves: what has moved is the same as before, by its handle too, and so is what lies below it.
+// testRenameMoves: what has moved is the same as before, by its handle too, and so is what lies
+// below it.
 func testRenameMoves(f *fixture) {
 	r := f.fs.Root()
 	one, two := f.dir("one", 0o755), f.dir("two", 0o755)
@@ -194,8 +195,8 @@ func testRenameLoop(f *fixture) {
 	f.wantName(c, "..", r)
 }
 
-// testDeep: directories lie in one another deeper than a path could say, and what lies at the bottom can be used
-// wherever they go.
+// testDeep: directories lie in one another deeper than a path could say, and what lies at the
+// bottom can be used wherever they go.
 func testDeep(f *fixture) {
 	const depth = 40
 	name := strings.Repeat("n", 200)

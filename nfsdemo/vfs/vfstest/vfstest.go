@@ -1,10 +1,10 @@
 // Package vfstest is the conformance suite of file systems: what NFS clients rely on,
 // and what package vfs promises to the server. Every file system passes the same one.
 //
-// It leaves room for what differs between file systems that are kept by an operating system: times of changes
-// may be as coarse as its clock's ticks, times of reading may not be kept, sizes of directories mean
-// nothing, and directories may not count their links. A file system that keeps to more than that says so in
-// tests of its own.
+// It leaves room for what differs between file systems that are kept by an operating system: times
+// of changes may be as coarse as its clock's ticks, times of reading may not be kept, sizes of
+// directories mean nothing, and directories may not count their links. A file system that keeps to
+// more than that says so in tests of its own.
 package vfstest
 
 import (

@@ -507,8 +507,8 @@ func testRepeated(t *testing.T, e Ends) {
 	})
 }
 
-// testOtherService has a call come again with another service. That is no copy: the reply that is kept
-// may be for those alone who can decrypt it.
+// testOtherService has a call come again with another service. That is no copy: the reply that is
+// kept may be for those alone who can decrypt it.
 func testOtherService(t *testing.T, e Ends) {
 	s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
 	ss := s.establish(t, e, newConn(1))

@@ -16,19 +16,20 @@ const DefaultMaxReplays = 65536
 
 // AcceptorConfig configures an Acceptor.
 type AcceptorConfig struct {
-	// Keytab is the path of the keytab; "" means what KRB5_KTNAME says, else /etc/krb5.keytab. It is
-	// read again if it has changed when a ticket is for a key that it has not had.
+	// Keytab is the path of the keytab; "" means what KRB5_KTNAME says, else /etc/krb5.keytab. It
+	// is read again if it has changed when a ticket is for a key that it has not had.
 	Keytab string
 	// Principal is whose tickets are accepted, "nfs/server.example.org" or, in one realm only,
 	// "nfs/server.example.org@EXAMPLE.ORG"; "" means those for any that the keytab has.
 	Principal string
-	// Skew is by how much the clocks of clients may differ; 0 means DefaultSkew. Tickets are accepted
-	// this much longer.
+	// Skew is by how much the clocks of clients may differ; 0 means DefaultSkew. Tickets are
+	// accepted this much longer.
 	Skew time.Duration
 	// MaxReplays is how many authenticators are remembered, each for twice Skew, so that none is
-	// accepted twice; 0 means DefaultMaxReplays. A client may have an eighth of them, and gets another
-	// only while it then has no more than are left for all, unless it has none. Beyond that contexts
-	// are refused, since what is not remembered could be a replay (RFC 4120 section 3.2.3).
+	// accepted twice; 0 means DefaultMaxReplays. A client may have an eighth of them, and gets
+	// another only while it then has no more than are left for all, unless it has none. Beyond that
+	// contexts are refused, since what is not remembered could be a replay (RFC 4120 section
+	// 3.2.3).
 	MaxReplays int
 	// Now is the time; nil means time.Now.
 	Now func() time.Time

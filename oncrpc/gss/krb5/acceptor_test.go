@@ -19,8 +19,8 @@ import (
 // minorBase is the minor status of MIT's library for error code 0 of the protocol.
 const minorBase = 0x96c73a00
 
-// refused checks that an acceptor refuses a token with a code, and words. It returns the code in the
-// KRB-ERROR that comes with it.
+// refused checks that an acceptor refuses a token with a code, and words. It returns the code in
+// the KRB-ERROR that comes with it.
 func refused(t *testing.T, a *krb5.Acceptor, token []byte, code uint32, words string) {
 	t.Helper()
 	reply, made, err := a.Accept().Step(t.Context(), token)
@@ -230,8 +230,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Tokens of another mechanism, or none, are refused. An unknown token of Kerberos may be followed by
-// another (RFC 4121 section 4.1).
+// Tokens of another mechanism, or none, are refused. An unknown token of Kerberos may be followed
+// by another (RFC 4121 section 4.1).
 func TestFraming(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	a := r.acceptor(t, nil)
@@ -268,8 +268,8 @@ func TestFraming(t *testing.T) {
 	}
 }
 
-// An AP-REQ that is cut, or changed where it is protected, makes no context. Elsewhere a change has no
-// effect, if it is accepted.
+// An AP-REQ that is cut, or changed where it is protected, makes no context. Elsewhere a change has
+// no effect, if it is accepted.
 func TestDamagedRequest(t *testing.T) {
 	r := newRig(enctype.AES128SHA1)
 	token := r.request(t, nil)

@@ -48,8 +48,8 @@ func (a *alone) run(mode cipher.BlockMode) {
 	a.sum = a.mac.Sum(a.sum[:0])
 }
 
-// benchmark measures op beside what AES and HMAC alone take, by turns, and reports how fast op is of
-// that: 1 is as fast.
+// benchmark measures op beside what AES and HMAC alone take, by turns, and reports how fast op is
+// of that: 1 is as fast.
 func benchmark(b *testing.B, op, alone func()) {
 	b.SetBytes(bulk)
 	b.ReportAllocs()

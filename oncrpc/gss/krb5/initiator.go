@@ -19,8 +19,8 @@ type InitiatorConfig struct {
 	// KRB5CCNAME says, else default_ccache_name in krb5.conf, else /tmp/krb5cc_UID. Other kinds, as
 	// KEYRING: and KCM:, are not read.
 	Cache string
-	// Keytab is the path of a keytab that is used instead of a cache. Tickets are got by it, and new
-	// ones before they expire.
+	// Keytab is the path of a keytab that is used instead of a cache. Tickets are got by it, and
+	// new ones before they expire.
 	Keytab string
 	// Principal is whose keys of the keytab are used, "alice", "nfs/client.example.org" or with
 	// "@REALM"; "" means its first.
@@ -141,8 +141,8 @@ func (i *Initiator) Initiate(ctx context.Context, service string) (gss.Negotiati
 	return &initiation{initiator: i, service: service, ticket: t}, nil
 }
 
-// ticket gets a ticket for a service: from the cache, from memory, or from a KDC. Who needs no KDC does
-// not wait for one that somebody else waits for.
+// ticket gets a ticket for a service: from the cache, from memory, or from a KDC. Who needs no KDC
+// does not wait for one that somebody else waits for.
 func (i *Initiator) ticket(ctx context.Context, service principal) (*ticket, error) {
 	select {
 	case i.busy <- struct{}{}:

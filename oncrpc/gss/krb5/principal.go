@@ -60,8 +60,8 @@ func (p principal) String() string {
 	return b.String()
 }
 
-// maxName is the longest name in bytes, realm included, that a peer may have, or ask for. It is kept
-// for each context, and no user or host has one that is as long.
+// maxName is the longest name in bytes, realm included, that a peer may have, or ask for. It is
+// kept for each context, and no user or host has one that is as long.
 const maxName = 1024
 
 // len is the length of a name in bytes: that of its parts, what is between them, and the realm.
@@ -76,8 +76,8 @@ func (p principal) len() int {
 // maxShown is how much of a peer's text, in bytes, is shown.
 const maxShown = 256
 
-// printable is text of a peer as messages show it: its beginning, in which what is not printable has
-// an escape. It may be written to a terminal.
+// printable is text of a peer as messages show it: its beginning, in which what is not printable
+// has an escape. It may be written to a terminal.
 func printable(s string) string {
 	if len(s) > maxShown {
 		s = s[:maxShown] + "..."

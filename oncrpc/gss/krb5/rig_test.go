@@ -30,8 +30,8 @@ var now = time.Now().UTC().Truncate(time.Microsecond)
 
 func atNow() time.Time { return now }
 
-// rig is a client alice, a service nfs/server.test, and the keys that a KDC would have made. What they
-// send is encoded and encrypted by gokrb5.
+// rig is a client alice, a service nfs/server.test, and the keys that a KDC would have made. What
+// they send is encoded and encrypted by gokrb5.
 type rig struct {
 	id                       enctype.ID
 	service, session, subkey []byte
@@ -211,8 +211,8 @@ func (r *rig) ticket(tb testing.TB) []byte {
 	return must(req.Ticket.Marshal())
 }
 
-// cache is alice's credential cache, with a ticket for the service, and a ticket-granting ticket that
-// no KDC is there for.
+// cache is alice's credential cache, with a ticket for the service, and a ticket-granting ticket
+// that no KDC is there for.
 func (r *rig) cache(tb testing.TB) string {
 	t := r.ticket(tb)
 	start, end := now.Add(-time.Hour), now.Add(time.Hour)

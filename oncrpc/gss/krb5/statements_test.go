@@ -13,7 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// These tests show statements that docs/conformance.md lists, where no table of another test has them.
+// These tests show statements that docs/conformance.md lists, where no table of another test has
+// them.
 
 // Without a subkey of either end the session key protects tokens (rfc4121-2-3).
 func TestNoSubkey(t *testing.T) {
@@ -50,8 +51,8 @@ func TestDelegation(t *testing.T) {
 	}
 }
 
-// The authenticator has a sequence number, from which the tokens of the context count (rfc4121-4.1.1-1,
-// rfc4121-4.2.1-1).
+// The authenticator has a sequence number, from which the tokens of the context count
+// (rfc4121-4.1.1-1, rfc4121-4.2.1-1).
 func TestFirstNumber(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	n, token := begun(t, r.initiator(t, nil))

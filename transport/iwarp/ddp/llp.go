@@ -20,9 +20,9 @@ type LLP interface {
 
 	// Receive waits for bytes of the peer, reads once, and hands the segments that are complete now
 	// to sink. It returns the error of the sink as it is. Of the others io.EOF says that the peer
-	// has closed, io.ErrUnexpectedEOF that it did so in the middle of a segment, and ErrStalled that
-	// it leaves one, or a message, incomplete; a *Fault is what the LLP finds wrong with what has
-	// come.
+	// has closed, io.ErrUnexpectedEOF that it did so in the middle of a segment, and ErrStalled
+	// that it leaves one, or a message, incomplete; a *Fault is what the LLP finds wrong with what
+	// has come.
 	Receive(sink Sink) error
 
 	// Hold waits, after Receive has returned ErrHold, until Resume or Interrupt. Meanwhile the peer

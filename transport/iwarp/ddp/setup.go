@@ -20,8 +20,8 @@ type Setup struct {
 	// no bytes.
 	AnySend bool
 
-	// EitherFirst: the LLP lets a responder send before it has received something, as SCTP does (RFC
-	// 6581 section 7).
+	// EitherFirst: the LLP lets a responder send before it has received something, as SCTP does
+	// (RFC 6581 section 7).
 	EitherFirst bool
 
 	// Draft05: this side speaks the dialect of draft-ietf-storm-mpa-peer-connect-05, as its

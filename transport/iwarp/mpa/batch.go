@@ -11,8 +11,8 @@ import (
 
 const (
 	// batchBytes is when a batch is full: about as much as one writev is worth, and 1 MiB with what
-	// belongs to it. With CRC it is less, so that what the CRC has brought to the cache is there still
-	// when it is sent.
+	// belongs to it. With CRC it is less, so that what the CRC has brought to the cache is there
+	// still when it is sent.
 	batchBytes    = 1<<20 + 64<<10
 	batchBytesCRC = 256 << 10
 
@@ -22,7 +22,8 @@ const (
 	// copyBelow is how short payload is copied: that costs less than a piece of its own.
 	copyBelow = 1 << 10
 
-	// arenaSize is room for the framing, and for payload that is copied: four of the largest segments.
+	// arenaSize is room for the framing, and for payload that is copied: four of the largest
+	// segments.
 	arenaSize = 264 << 10
 )
 
@@ -68,8 +69,8 @@ func (b *batch) add(header []byte, p *ddp.Payload, n int, owner transport.STag, 
 	ulpdu := len(header) + n
 	frame := fpduSize(ulpdu) - n
 	room := frame
-	// Memory of an owner may change while it is sent: the peer may write where it reads, too. The CRC
-	// has to be of what is sent.
+	// Memory of an owner may change while it is sent: the peer may write where it reads, too. The
+	// CRC has to be of what is sent.
 	snapshot := b.copies || crc && owner != 0
 	if snapshot {
 		room += n

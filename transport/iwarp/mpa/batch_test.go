@@ -55,8 +55,9 @@ func diff(t testing.TB, got, want []byte) {
 	t.Fatalf("got %d bytes, want %d; they differ from byte %d on: got % x, want % x", len(got), len(want), i, show(got), show(want))
 }
 
-// Every FPDU of the captures, encoded again from its ULPDU, as far as one batch goes at a time. In one or two FPDUs of each
-// capture siw has padded with what was in its buffer before, against RFC 5044 section 4.1: ours are zeroes.
+// Every FPDU of the captures, encoded again from its ULPDU, as far as one batch goes at a time. In
+// one or two FPDUs of each capture siw has padded with what was in its buffer before, against RFC
+// 5044 section 4.1: ours are zeroes.
 func TestBatchCaptures(t *testing.T) {
 	for _, name := range capture.Names() {
 		s := capture.Load(t, name)
@@ -203,7 +204,8 @@ func gather(list []transport.Slice) (all []byte) {
 	return all
 }
 
-// The CRC is of what is sent, even if memory that the peer may write to changes meanwhile. Nobody else's may, and it stays where it is.
+// The CRC is of what is sent, even if memory that the peer may write to changes meanwhile. Nobody
+// else's may, and it stays where it is.
 func TestBatchChangesBeforeItIsSent(t *testing.T) {
 	header := []byte("fourteen bytes")
 	for owner := range transport.STag(2) {
@@ -220,7 +222,8 @@ func TestBatchChangesBeforeItIsSent(t *testing.T) {
 	}
 }
 
-// A scatter list of very many pieces, with an empty arena, and with one that does not take all of them.
+// A scatter list of very many pieces, with an empty arena, and with one that does not take all of
+// them.
 func TestBatchManyPieces(t *testing.T) {
 	const n = 60000
 	header := []byte("fourteen bytes")
@@ -243,7 +246,8 @@ func TestBatchManyPieces(t *testing.T) {
 	}
 }
 
-// mixed returns a batch with pieces that are copied and others that are referred to, under two names, and the sources.
+// mixed returns a batch with pieces that are copied and others that are referred to, under two
+// names, and the sources.
 func mixed(t testing.TB) (b *batch, sources [3][]byte) {
 	b = newBatch()
 	for i := range sources {
@@ -265,8 +269,8 @@ func mixedFPDUs() (all []byte, ends []int) {
 	return all, ends
 }
 
-// Detach after k bytes have left, for every k: what is referred to under that name may change then, what under others may
-// not, and does.
+// Detach after k bytes have left, for every k: what is referred to under that name may change then,
+// what under others may not, and does.
 func TestDetachAfter(t *testing.T) {
 	want, _ := mixedFPDUs()
 	for k := range want {
@@ -287,7 +291,8 @@ func TestDetachAfter(t *testing.T) {
 	}
 }
 
-// Cut after k bytes have left, for every k: the rest of the FPDU under way stays, as a copy, however often there is a cut, and others may follow it.
+// Cut after k bytes have left, for every k: the rest of the FPDU under way stays, as a copy,
+// however often there is a cut, and others may follow it.
 func TestCutAfter(t *testing.T) {
 	whole, ends := mixedFPDUs()
 	header := []byte("fourteen bytes")

@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// benchPayloads are lengths in bytes of the payload of FPDUs: of a TCP segment of Ethernet's, of one of jumbo frames, and of the longest.
+// benchPayloads are lengths in bytes of the payload of FPDUs: of a TCP segment of Ethernet's, of
+// one of jumbo frames, and of the longest.
 var benchPayloads = []int{1444, 8944, 65504}
 
 // eachFraming runs bench with each of the lengths, without CRC and with.

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// An orderly Close sends the rest of the batch, then the end, and takes what the peer sends still, so that nothing is lost by a
-// reset. An Interrupt of before makes no difference.
+// An orderly Close sends the rest of the batch, then the end, and takes what the peer sends still,
+// so that nothing is lost by a reset. An Interrupt of before makes no difference.
 func TestCloseOrderly(t *testing.T) {
 	for _, interrupted := range []bool{false, true} {
 		c, peer := newConn(t, ConnOptions{CRC: true})

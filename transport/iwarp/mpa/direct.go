@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// directFrom is how many bytes of a segment have to be on their way still for it to be read to its
-	// place, rather than copied there.
+	// directFrom is how many bytes of a segment have to be on their way still for it to be read to
+	// its place, rather than copied there.
 	directFrom = 12 << 10
 
-	// directTail is how much is read behind the segment: the header of the next, and small ones, but
-	// not much to copy.
+	// directTail is how much is read behind the segment: the header of the next, and small ones,
+	// but not much to copy.
 	directTail = 4 << 10
 
 	// directPieces is the most pieces that its place may be in, below the 1024 that one readv takes

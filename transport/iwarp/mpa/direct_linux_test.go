@@ -82,7 +82,8 @@ func taggedStream(crc bool, sizes ...int) (ulpdus [][]byte, stream []byte) {
 	return ulpdus, stream
 }
 
-// Segments of all sizes, in parts of all sizes, read to their places, of which some are refused or withdrawn.
+// Segments of all sizes, in parts of all sizes, read to their places, of which some are refused or
+// withdrawn.
 func TestReceiveDirect(t *testing.T) {
 	placed, dropped := 0, 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -143,7 +144,8 @@ func TestDirectCut(t *testing.T) {
 	}
 }
 
-// What has to be looked at first, or moved together, is not read to its place: with CRC, with markers, and untagged segments.
+// What has to be looked at first, or moved together, is not read to its place: with CRC, with
+// markers, and untagged segments.
 func TestNotDirect(t *testing.T) {
 	ulpdus, checked := taggedStream(true, 60000)
 	var marked markedStream
@@ -180,7 +182,8 @@ func TestNotDirect(t *testing.T) {
 	}
 }
 
-// A connection that waits in the middle of such a segment has no buffer, and notices a peer that stops there.
+// A connection that waits in the middle of such a segment has no buffer, and notices a peer that
+// stops there.
 func TestDirectWaits(t *testing.T) {
 	ulpdus, stream := taggedStream(false, 60000)
 	c, peer := newConn(t, ConnOptions{})

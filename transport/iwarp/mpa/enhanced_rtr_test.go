@@ -57,8 +57,8 @@ func TestOneRTR(t *testing.T) {
 	})
 }
 
-// The dialect of draft-ietf-storm-mpa-peer-connect-05, section 9: the IRD is not above the initiator's ORD, but for an RTR by Read, and no
-// kind is named if none is common.
+// The dialect of draft-ietf-storm-mpa-peer-connect-05, section 9: the IRD is not above the
+// initiator's ORD, but for an RTR by Read, and no kind is named if none is common.
 func TestDraft05(t *testing.T) {
 	draft := mpa.Config{IRD: 16, ORD: 16, Draft05: true}
 	with := func(change func(*mpa.Config)) mpa.Config {
@@ -92,7 +92,8 @@ func TestDraft05(t *testing.T) {
 	})
 }
 
-// An initiator understands the dialect, whether it has it or not, and takes the first message to be a Send if no kind is named.
+// An initiator understands the dialect, whether it has it or not, and takes the first message to be
+// a Send if no kind is named.
 func TestInitiateDraft05(t *testing.T) {
 	for _, draft := range []bool{false, true} {
 		cfg := mpa.Config{IRD: 16, ORD: 4, PeerToPeer: true, Draft05: draft}

@@ -22,14 +22,15 @@ func terminateCode(code uint8) uint16 { return 2<<12 | uint16(code) }
 
 // What a caller may want to branch on. Those that the peer causes come in a *StartupError.
 var (
-	// ErrUnenhanced: the responder does not know enhanced setup (RFC 6581 section 10). The caller may
-	// dial again with EnhancedNever.
+	// ErrUnenhanced: the responder does not know enhanced setup (RFC 6581 section 10). The caller
+	// may dial again with EnhancedNever.
 	ErrUnenhanced = errors.New("peer does not do enhanced setup")
 	// ErrEnhanced: an initiator asked a responder with EnhancedNever for enhanced setup.
 	ErrEnhanced = errors.New("peer asks for enhanced setup")
 	// ErrFrame: what the peer sent is not a startup frame, or not one that can be answered.
 	ErrFrame = errors.New("bad startup frame")
-	// ErrNotMPA: what the peer sent does not begin as a startup frame does. It comes below ErrFrame.
+	// ErrNotMPA: what the peer sent does not begin as a startup frame does. It comes below
+	// ErrFrame.
 	ErrNotMPA = errors.New("peer does not speak MPA")
 	// ErrRevision: the peer speaks a revision of MPA that cannot be used.
 	ErrRevision = errors.New("unusable MPA revision")
@@ -39,8 +40,8 @@ var (
 	// ErrInsufficientIRD: the IRD of the initiator does not cover the responder's ORD (RFC 6581
 	// section 9.1).
 	ErrInsufficientIRD = errors.New("insufficient IRD")
-	// ErrNoMatchingRTR: the initiator can send no RTR that the responder takes (RFC 6581 section 9.2).
-	// Where it is the peer that finds this, or the former, that is in its Terminate message.
+	// ErrNoMatchingRTR: the initiator can send no RTR that the responder takes (RFC 6581 section
+	// 9.2). Where it is the peer that finds this, or the former, that is in its Terminate message.
 	ErrNoMatchingRTR = errors.New("no matching RTR")
 	// ErrConfig: a Config that contradicts itself, or has values out of range.
 	ErrConfig = errors.New("bad MPA configuration")

@@ -53,13 +53,13 @@ type Frame struct {
 }
 
 // FrameConn is a connection of another LLP that has frames of its own for the startup, as SCTP has
-// session control messages (RFC 6581 section 7). Package mpa settles what they say. Of the Frame, the
-// key, the bits M and C, and revision 0 have no meaning there.
+// session control messages (RFC 6581 section 7). Package mpa settles what they say. Of the Frame,
+// the key, the bits M and C, and revision 0 have no meaning there.
 type FrameConn interface {
 	net.Conn
 
-	// WriteFrame sends a frame. ReadFrame receives the next one, a reply or a request as f says, and
-	// returns how much came of it: 0 if it fails. It fails with io.EOF if the peer has closed.
+	// WriteFrame sends a frame. ReadFrame receives the next one, a reply or a request as f says,
+	// and returns how much came of it: 0 if it fails. It fails with io.EOF if the peer has closed.
 	WriteFrame(f *Frame) error
 	ReadFrame(f *Frame) (int, error)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// reqFrame and repFrame are frames whose bytes behind the key are given in hex; blanks do not count.
+// reqFrame and repFrame are frames whose bytes behind the key are given in hex; blanks do not
+// count.
 func reqFrame(t testing.TB, s string) []byte {
 	return append([]byte("MPA ID Req Frame"), unhex(t, s)...)
 }
@@ -110,8 +111,8 @@ func TestFrameReservedBits(t *testing.T) {
 
 const keyLen = 16
 
-// rpcHeader is the beginning of an RPC message over TCP: the first two bytes of its record mark, and the last of its type and
-// its RPC version, are as said.
+// rpcHeader is the beginning of an RPC message over TCP: the first two bytes of its record mark,
+// and the last of its type and its RPC version, are as said.
 func rpcHeader(mark, mark2, mtype, version byte) []byte {
 	return []byte{mark, mark2, 0, 40, 0xde, 0xad, 0xbe, 0xef, 0, 0, 0, mtype, 0, 0, 0, version, 0, 1, 0x86, 0xa3}
 }
@@ -202,7 +203,8 @@ func TestReadFrameErrorBehind(t *testing.T) {
 	}
 }
 
-// What a peer of another protocol is, only the bytes that have come can tell: they need not all come at once.
+// What a peer of another protocol is, only the bytes that have come can tell: they need not all
+// come at once.
 func TestReadFrameKeyCut(t *testing.T) {
 	call := rpcHeader(0x80, 0, 0, 2)
 	for i := 1; i <= len(call); i++ {

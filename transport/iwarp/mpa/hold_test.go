@@ -26,7 +26,8 @@ func (s *reluctant) Segment(segment []byte) error {
 
 func (s *reluctant) Ready() bool { return false }
 
-// TestReceiveHeld has the sink ask for each segment again. None is lost, whatever stands behind it; the buffer is given back meanwhile, and what is kept in its place is little.
+// TestReceiveHeld has the sink ask for each segment again. None is lost, whatever stands behind it;
+// the buffer is given back meanwhile, and what is kept in its place is little.
 func TestReceiveHeld(t *testing.T) {
 	sizes := []int{14, 61, 5000, 20, 40_000, 14, 14, 64_700, 20_000, 17}
 	for _, o := range []ConnOptions{{}, {CRC: true}, {MarkersIn: true}, {CRC: true, MarkersIn: true}} {

@@ -87,8 +87,8 @@ func awaitHold(t *testing.T, c *Conn, held <-chan error) error {
 	}
 }
 
-// TestHoldResume ends Hold: by Resume before and while it waits, and by Interrupt. What the peer has
-// sent meanwhile is not lost.
+// TestHoldResume ends Hold: by Resume before and while it waits, and by Interrupt. What the peer
+// has sent meanwhile is not lost.
 func TestHoldResume(t *testing.T) {
 	for name, conns := range map[string]func(t *testing.T) (*Conn, net.Conn){
 		"TCP": func(t *testing.T) (*Conn, net.Conn) { return newConn(t, ConnOptions{}) },
@@ -255,8 +255,8 @@ func TestHeldForLong(t *testing.T) {
 	}
 }
 
-// TestHeldAndTaken has a whole message wait for longer than a peer may take. The next one has all its
-// time.
+// TestHeldAndTaken has a whole message wait for longer than a peer may take. The next one has all
+// its time.
 func TestHeldAndTaken(t *testing.T) {
 	c, peer := newConn(t, ConnOptions{Stall: 30 * time.Second})
 	got := new(waiting)

@@ -17,7 +17,8 @@ func cutStream(base int) (ulpdus [][]byte, ends []int, s *markedStream) {
 	return ulpdus, ends, s
 }
 
-// Cut after k bytes have left, for every k: what follows has its markers where they belong in the stream of what has left and will.
+// Cut after k bytes have left, for every k: what follows has its markers where they belong in the
+// stream of what has left and will.
 func TestCutMarkers(t *testing.T) {
 	words := text(60, 9) // a Terminate
 	for _, base := range []int{0, 512 - 44, 3 * 512, 1000} {
@@ -121,7 +122,8 @@ func TestCutUnderWayMarkers(t *testing.T) {
 	}
 }
 
-// What waits with markers refers to nobody's memory: it may change as soon as it has been added, whether it is detached or not.
+// What waits with markers refers to nobody's memory: it may change as soon as it has been added,
+// whether it is detached or not.
 func TestDetachMarkers(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		o, peer := newOutbox(t, ConnOptions{CRC: crc, MarkersOut: true})

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// places is a stream with markers at its beginning, between two FPDUs, behind a length, in a header, in payload, in front of a CRC, and two in
-// one FPDU; and behind all of them an FPDU without.
+// places is a stream with markers at its beginning, between two FPDUs, behind a length, in a
+// header, in payload, in front of a CRC, and two in one FPDU; and behind all of them an FPDU
+// without.
 func places(crc bool) (ulpdus [][]byte, s *markedStream) {
 	return markedOf(0, crc, 502, 498, 494, 484, 532, 1014, 14, 14)
 }
@@ -52,7 +53,8 @@ func TestMarkerPlacesOfErrors(t *testing.T) {
 	}
 }
 
-// checkBad gives a reader a stream whose FPDU at, from 0 on, is bad: those in front of it are delivered, nothing else is.
+// checkBad gives a reader a stream whose FPDU at, from 0 on, is bad: those in front of it are
+// delivered, nothing else is.
 func checkBad(t *testing.T, what string, stream []byte, crc bool, want error, ulpdus [][]byte) {
 	t.Helper()
 	got, _, err := readMarked(0, stream, crc)
@@ -64,7 +66,8 @@ func checkBad(t *testing.T, what string, stream []byte, crc bool, want error, ul
 	}
 }
 
-// Every bit of every marker changed on the way. What is reserved is ignored, and so are the two lowest bits of the pointer, except by the CRC.
+// Every bit of every marker changed on the way. What is reserved is ignored, and so are the two
+// lowest bits of the pointer, except by the CRC.
 func TestMarkerChangedBits(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		ulpdus, s := places(crc)
@@ -107,8 +110,8 @@ func TestMarkerWrongBits(t *testing.T) {
 	}
 }
 
-// A length that was changed on the way, without CRC: markers show it as soon as there is one that tells another place. What is taken for a length
-// in between is 0x0101.
+// A length that was changed on the way, without CRC: markers show it as soon as there is one that
+// tells another place. What is taken for a length in between is 0x0101.
 func TestMarkersShowLengths(t *testing.T) {
 	const at = 4 + 20 // of the second FPDU's length, which is 100
 	for _, tt := range []struct {
@@ -148,8 +151,8 @@ func TestMarkersShowLengths(t *testing.T) {
 	}
 }
 
-// Each bit of each length changed on the way: with CRC nothing wrong is delivered; without, the second implementation is of the same
-// mind.
+// Each bit of each length changed on the way: with CRC nothing wrong is delivered; without, the
+// second implementation is of the same mind.
 func TestMarkersChangedLengths(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		ulpdus, s := places(crc)

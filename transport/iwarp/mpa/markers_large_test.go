@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The largest ULPDU that is sent in a stream with markers, at every place: no pointer needs more than 16 bits.
+// The largest ULPDU that is sent in a stream with markers, at every place: no pointer needs more
+// than 16 bits.
 func TestMarkersLargest(t *testing.T) {
 	largest := text(64768, 1)
 	for base := 0; base < 512; base += 4 {
@@ -16,7 +17,8 @@ func TestMarkersLargest(t *testing.T) {
 	}
 }
 
-// Longer FPDUs of a peer's are taken as long as their markers can tell where they begin. Those with pointers that have lost a bit are not.
+// Longer FPDUs of a peer's are taken as long as their markers can tell where they begin. Those with
+// pointers that have lost a bit are not.
 func TestMarkersOfLongerFPDUs(t *testing.T) {
 	for _, tt := range []struct {
 		ulpdu int
@@ -51,7 +53,8 @@ func TestMarkersOfLongerFPDUs(t *testing.T) {
 	}
 }
 
-// Whatever is asked for, and whatever TCP segments take, nothing larger is sent in a stream with markers.
+// Whatever is asked for, and whatever TCP segments take, nothing larger is sent in a stream with
+// markers.
 func TestMaxSegmentMarkers(t *testing.T) {
 	for _, tt := range []struct {
 		name string

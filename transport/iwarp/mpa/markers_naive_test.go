@@ -1,7 +1,7 @@
 package mpa
 
-// A second implementation of markers (RFC 5044 section 4.3), which knows one byte at a time, the position of that in the stream, and nothing
-// else of what the first one does.
+// A second implementation of markers (RFC 5044 section 4.3), which knows one byte at a time, the
+// position of that in the stream, and nothing else of what the first one does.
 
 // markedStream puts FPDUs and markers into a stream.
 type markedStream struct {

@@ -32,7 +32,8 @@ func TestReceiveMarkers(t *testing.T) {
 		defer c.Close(false)
 		var got collector
 		for at, n := 0, 0; at < len(s.out); n++ {
-			// What fits in the socket buffers, so that write does not wait; after many parts, all that does.
+			// What fits in the socket buffers, so that write does not wait; after many parts, all
+			// that does.
 			k := 60000
 			if n < 300 {
 				k = min(part.Draw(r, "part"), k)
@@ -52,7 +53,8 @@ func TestReceiveMarkers(t *testing.T) {
 	})
 }
 
-// The same without a connection: with waits between the parts, some of them for readers that have no buffer then.
+// The same without a connection: with waits between the parts, some of them for readers that have
+// no buffer then.
 func TestParseMarkers(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		crc := rapid.Bool().Draw(r, "CRC")
@@ -75,7 +77,8 @@ func TestParseMarkers(t *testing.T) {
 	})
 }
 
-// One byte at a time, and two parts wherever they part: of FPDUs with markers at the beginning, in the payload, in front of a CRC, and between two.
+// One byte at a time, and two parts wherever they part: of FPDUs with markers at the beginning, in
+// the payload, in front of a CRC, and between two.
 func TestReceiveMarkersSplit(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		t.Run(fmt.Sprintf("CRC %t", crc), func(t *testing.T) {

@@ -16,8 +16,9 @@ func markedSizes() *rapid.Generator[int] {
 	return rapid.OneOf(rapid.IntRange(14, 90), rapid.IntRange(480, 530), rapid.IntRange(14, 3000), rapid.IntRange(64700, maxMarkedULPDU))
 }
 
-// Batches of segments one after the other, on a socket that takes little at a time: the stream is what the second implementation makes
-// of the same, byte for byte, and that finds the segments in it.
+// Batches of segments one after the other, on a socket that takes little at a time: the stream is
+// what the second implementation makes of the same, byte for byte, and that finds the segments in
+// it.
 func TestSendMarkers(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		crc := rapid.Bool().Draw(r, "CRC")

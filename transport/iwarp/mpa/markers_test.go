@@ -45,8 +45,8 @@ func readMarked(base int, stream []byte, crc bool) (ulpdus [][]byte, pending int
 	return got.ulpdus, held(r), err
 }
 
-// checkMarked checks sending and receiving of ULPDUs from position base on against the second implementation, which has to find its own
-// stream in order, too.
+// checkMarked checks sending and receiving of ULPDUs from position base on against the second
+// implementation, which has to find its own stream in order, too.
 func checkMarked(t testing.TB, base int, crc bool, ulpdus ...[]byte) *markedStream {
 	t.Helper()
 	want := &markedStream{base: base}
@@ -82,7 +82,8 @@ func TestMarkersGolden(t *testing.T) {
 	}{
 		{"at the beginning", false, []string{header}, "00000000 000e" + header + "00000000"},
 		{"at the beginning, CRC", true, []string{header}, "00000000 000e" + header + "5cadfbbd"},
-		// The first FPDU takes the places 4 to 520 but for the marker at 512, which stands 508 bytes behind its length.
+		// The first FPDU takes the places 4 to 520 but for the marker at 512, which stands 508
+		// bytes behind its length.
 		{"in front of the CRC", false, []string{header + fill(490), header},
 			"00000000 01f8" + header + fill(490) + "0000 000001fc 00000000" + "000e" + header + "00000000"},
 		{"in front of the CRC, CRC", true, []string{header + fill(490), header},
@@ -117,7 +118,8 @@ func TestMarkersGolden(t *testing.T) {
 	}
 }
 
-// Every place that a marker can have in an FPDU. It stands in front of one of the words, between two FPDUs, or nowhere.
+// Every place that a marker can have in an FPDU. It stands in front of one of the words, between
+// two FPDUs, or nowhere.
 func TestMarkerPlaces(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

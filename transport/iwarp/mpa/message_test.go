@@ -51,8 +51,8 @@ func fpduOf(kind byte, size int) []byte {
 	return appendFPDU(nil, append([]byte{kind}, bytes.Repeat([]byte{'x'}, size-1)...), false)
 }
 
-// TestMessageStalled has a peer that begins a message, and what may then come of it. Over TCP, ticks
-// are made to pass.
+// TestMessageStalled has a peer that begins a message, and what may then come of it. Over TCP,
+// ticks are made to pass.
 func TestMessageStalled(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -23,7 +23,8 @@ func numbers(n int) []byte {
 	return b[:n]
 }
 
-// privateLimits are limits, and how much private data is sent at most, without and with enhanced data.
+// privateLimits are limits, and how much private data is sent at most, without and with enhanced
+// data.
 var privateLimits = []struct{ limit, plain, enhanced int }{
 	{0, 512, 508},
 	{512, 512, 508},

@@ -22,10 +22,10 @@ const (
 	readFew    = 8 << 10
 	bufferSize = readSize + maxMarked // of which a part of an FPDU may be there already
 
-	// maxKept is how many connections of the process may keep a buffer while they wait for the rest of
-	// an FPDU. Others move what they have to less memory, with room for as much again, but at least
-	// leastRoom: what comes little by little is moved only when it has doubled. Peers that stop in
-	// the middle hold no more than four times the memory of what they have sent, or 1 KiB.
+	// maxKept is how many connections of the process may keep a buffer while they wait for the rest
+	// of an FPDU. Others move what they have to less memory, with room for as much again, but at
+	// least leastRoom: what comes little by little is moved only when it has doubled. Peers that
+	// stop in the middle hold no more than four times the memory of what they have sent, or 1 KiB.
 	maxKept   = 64
 	leastRoom = 512
 )
@@ -37,8 +37,8 @@ var (
 	kept    atomic.Int32
 )
 
-// reader is the receiving half of a Conn. It has memory only while there is something in it: a buffer,
-// or less.
+// reader is the receiving half of a Conn. It has memory only while there is something in it: a
+// buffer, or less.
 //
 // Up to held comes what a short message touches; see Conn.
 type reader struct {

@@ -42,8 +42,8 @@ func newReader(crc, markers bool) *reader {
 	return &c.in
 }
 
-// give gives a reader a stream in parts. Each byte of parts says how much comes next, and whether the reader
-// has to wait then: with a buffer of its own, or with none to be had.
+// give gives a reader a stream in parts. Each byte of parts says how much comes next, and whether
+// the reader has to wait then: with a buffer of its own, or with none to be had.
 func (r *reader) give(stream, parts []byte, sink ddp.Sink) (err error) {
 	const none, wait = 0x80, 0x40
 	for i := 0; err == nil && len(stream) > 0; i++ {
@@ -74,7 +74,8 @@ func (r *reader) give(stream, parts []byte, sink ddp.Sink) (err error) {
 	return err
 }
 
-// FuzzReader gives a reader any stream in any parts, from the beginning or, with markers, any other position that an FPDU can have.
+// FuzzReader gives a reader any stream in any parts, from the beginning or, with markers, any other
+// position that an FPDU can have.
 func FuzzReader(f *testing.F) {
 	for _, name := range capture.Names() {
 		s := capture.Load(f, name)

@@ -286,8 +286,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// Mistakes of the caller's decide nothing: nothing is written, and the request waits on. The second answer is
-// one of them.
+// Mistakes of the caller's decide nothing: nothing is written, and the request waits on. The second
+// answer is one of them.
 func TestAnswerAfterMistakes(t *testing.T) {
 	for _, tt := range []struct {
 		name, request string

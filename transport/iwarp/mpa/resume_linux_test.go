@@ -9,7 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// TestResumeMuch has a buffer full of segments behind the one that is held, as when the sink was ready when they were read, and is not any more.
+// TestResumeMuch has a buffer full of segments behind the one that is held, as when the sink was
+// ready when they were read, and is not any more.
 func TestResumeMuch(t *testing.T) {
 	const size = 100
 	want, stream := streamOf(false, slices.Repeat([]int{size}, (bufferSize-readFew/2)/fpduSize(size))...)

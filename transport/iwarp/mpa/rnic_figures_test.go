@@ -23,9 +23,9 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return r.Conn.Write(p)
 }
 
-// Every cell of Figures 2, 3 and 4 of draft-carrier-rddp-rnic-interop-00, with the rest of the matrix: kinds of RNIC and what they want of
-// markers, as initiator and as responder. V is the version, and the digits behind M are for what the initiator and what the responder
-// receive.
+// Every cell of Figures 2, 3 and 4 of draft-carrier-rddp-rnic-interop-00, with the rest of the
+// matrix: kinds of RNIC and what they want of markers, as initiator and as responder. V is the
+// version, and the digits behind M are for what the initiator and what the responder receive.
 func TestFigures(t *testing.T) {
 	side := func(r mpa.RNIC, m mpa.Markers) mpa.Config {
 		return mpa.Config{IRD: 16, ORD: 16, Enhanced: mpa.EnhancedNever, RNIC: r, Markers: m}

@@ -82,7 +82,8 @@ func TestInitiateOldRevisions(t *testing.T) {
 	}
 }
 
-// Rejects in reply to requests of revision 0: one of another revision says why (draft-carrier-rddp-rnic-interop-00 section 5.2.1).
+// Rejects in reply to requests of revision 0: one of another revision says why
+// (draft-carrier-rddp-rnic-interop-00 section 5.2.1).
 func TestInitiateOldRejected(t *testing.T) {
 	for _, tt := range []struct {
 		name, reply string
@@ -180,7 +181,8 @@ func TestAcceptOldRevisions(t *testing.T) {
 	}
 }
 
-// The version may be chosen between the request and the reply: the same side rejects with what it is set to then.
+// The version may be chosen between the request and the reply: the same side rejects with what it
+// is set to then.
 func TestRejectOldRevisions(t *testing.T) {
 	for _, tt := range []struct {
 		name, request, reply string

@@ -52,8 +52,8 @@ type Config struct {
 
 	Enhanced Enhanced
 
-	// PeerToPeer has an initiator ask for the peer-to-peer model: it sends an RTR, after which either
-	// side may speak first. Responders go by the request.
+	// PeerToPeer has an initiator ask for the peer-to-peer model: it sends an RTR, after which
+	// either side may speak first. Responders go by the request.
 	PeerToPeer bool
 
 	// RTR is the kinds that an initiator can send, or a responder take. Zero means all.

@@ -8,14 +8,17 @@ import (
 )
 
 const (
-	// spinTime is about twice what a CPU that sleeps takes to wake: the peer may have to do so first.
+	// spinTime is about twice what a CPU that sleeps takes to wake: the peer may have to do so
+	// first.
 	spinTime = 50 * time.Microsecond
 
 	// spinRow is how often a connection spins before it sleeps all the same: while goroutines are
-	// ready to run, as those that spin are, the runtime need not look whose socket is ready besides.
+	// ready to run, as those that spin are, the runtime need not look whose socket is ready
+	// besides.
 	spinRow = 16
 
-	// spinPause is how often at most a connection sleeps before it tries again whether to spin helps.
+	// spinPause is how often at most a connection sleeps before it tries again whether to spin
+	// helps.
 	spinPause = 255
 )
 

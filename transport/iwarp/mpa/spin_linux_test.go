@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Where it is of no use to spin, that is given up at once, and tried more and more rarely; where it is, the connection sleeps now and then all the same.
+// Where it is of no use to spin, that is given up at once, and tried more and more rarely; where it
+// is, the connection sleeps now and then all the same.
 func TestSpinWhen(t *testing.T) {
 	const often = 2000
 	row := func(n int) (r []int) {
@@ -63,7 +64,8 @@ func TestOneSpins(t *testing.T) {
 	b.end(true)
 }
 
-// expecting is a collector that knows whether something is about to come, and lets others know when it is asked.
+// expecting is a collector that knows whether something is about to come, and lets others know when
+// it is asked.
 type expecting struct {
 	collector
 	expects bool
@@ -78,7 +80,8 @@ func (e *expecting) ExpectsMore() bool {
 	return e.expects
 }
 
-// What comes is received, be it before, while, or after a connection spins; and it spins if, and only if, something is expected.
+// What comes is received, be it before, while, or after a connection spins; and it spins if, and
+// only if, something is expected.
 func TestReceiveExpected(t *testing.T) {
 	for name, expects := range map[string]bool{"expected": true, "not expected": false} {
 		t.Run(name, func(t *testing.T) {

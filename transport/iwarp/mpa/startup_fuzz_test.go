@@ -49,8 +49,8 @@ const (
 	fuzzMarkers    = uint32(mpa.MarkersOn) << 16
 )
 
-// checkFuzzError checks that err is one of those that the caller is told of, and that a Terminate is not
-// spoken of to a peer that expects none.
+// checkFuzzError checks that err is one of those that the caller is told of, and that a Terminate
+// is not spoken of to a peer that expects none.
 func checkFuzzError(t *testing.T, err error, initiator bool) {
 	t.Helper()
 	var started *mpa.StartupError
@@ -147,7 +147,8 @@ func FuzzRespond(f *testing.F) {
 	})
 }
 
-// checkFuzzReply checks that the reply is one frame, that it fits the request, and the setup, if any.
+// checkFuzzReply checks that the reply is one frame, that it fits the request, and the setup, if
+// any.
 func checkFuzzReply(t *testing.T, cfg mpa.Config, r *mpa.Request, s *mpa.Setup, out io.Reader) {
 	f := mpa.Frame{Reply: true}
 	if _, err := mpa.ReadFrame(out, &f); err != nil {

@@ -17,7 +17,8 @@ import (
 //go:embed testdata/siw-startup.frames
 var siwFrames string
 
-// siwStartup is one of its handshakes, with what our two sides have to be set to in order to say the same.
+// siwStartup is one of its handshakes, with what our two sides have to be set to in order to say
+// the same.
 type siwStartup struct {
 	name                 string
 	request, reply       []byte

@@ -31,8 +31,8 @@ func initiateTo(t testing.TB, cfg mpa.Config, private, reply []byte) (said []byt
 	return mpa.Await(t, "the peer", read), s, err
 }
 
-// answerTo has answer answer a peer that sends request and reads until the connection is closed. It returns
-// what the peer has read.
+// answerTo has answer answer a peer that sends request and reads until the connection is closed. It
+// returns what the peer has read.
 func answerTo(t testing.TB, request []byte, answer func(net.Conn)) (said []byte) {
 	t.Helper()
 	conn, peer := mpa.TimedPipe()

@@ -60,7 +60,8 @@ func drawRNIC(t *rapid.T, c *mpa.Config) {
 func isOld(c mpa.Config) bool { return c.RNIC == mpa.RDMAC || c.Version == mpa.VersionRDMAC }
 func isNew(c mpa.Config) bool { return c.RNIC == mpa.NonPermissive || c.Version == mpa.VersionIETF }
 
-// sends is the kinds of RTR that an initiator can send, takes those that a responder can take: not a Read without an IRD.
+// sends is the kinds of RTR that an initiator can send, takes those that a responder can take: not
+// a Read without an IRD.
 func sends(c mpa.Config) mpa.RTR {
 	if c.RTR == 0 {
 		return allRTR
@@ -75,8 +76,8 @@ func takes(c mpa.Config) mpa.RTR {
 	return sends(c)
 }
 
-// However the two sides are set, they come to the same end: both have a connection, and agree on it,
-// or both know that there is none.
+// However the two sides are set, they come to the same end: both have a connection, and agree on
+// it, or both know that there is none.
 func TestSidesAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		icfg := startupConfigs(false).Draw(t, "initiator")

@@ -23,7 +23,8 @@ type handshake struct {
 	initiatorErr, responderErr error
 }
 
-// shake has a with icfg ask b with rcfg. Each side hands its name to the other, and closes if it fails.
+// shake has a with icfg ask b with rcfg. Each side hands its name to the other, and closes if it
+// fails.
 func shake(a, b net.Conn, icfg, rcfg mpa.Config) (h handshake) {
 	done := make(chan struct{})
 	go func() {
@@ -267,7 +268,8 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// A peer that speaks another protocol and then waits does not wait for long: there is no deadline here.
+// A peer that speaks another protocol and then waits does not wait for long: there is no deadline
+// here.
 func TestOtherProtocol(t *testing.T) {
 	conn, peer := mpa.TimedPipe()
 	go peer.Write([]byte("GET / HTTP/1.1\r\n"))

@@ -8,10 +8,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// These tests show statements that docs/conformance.md lists, by their numbers there, where no table of another test has them.
+// These tests show statements that docs/conformance.md lists, by their numbers there, where no
+// table of another test has them.
 
-// A responder, however it is set, and whatever an initiator offers: 6581-9.2-6 to 6581-9.2-12, 6581-9.2-17 to 6581-9.2-19,
-// draft05-9-10 to draft05-9-14.
+// A responder, however it is set, and whatever an initiator offers: 6581-9.2-6 to 6581-9.2-12,
+// 6581-9.2-17 to 6581-9.2-19, draft05-9-10 to draft05-9-14.
 func TestEveryReplyFlag(t *testing.T) {
 	type offer struct {
 		a   bool
@@ -93,7 +94,8 @@ func checkReplyFlags(t *testing.T, cfg mpa.Config, supported mpa.RTR, a bool, of
 	}
 }
 
-// The flags of a request are those of what the initiator can send, and none in the client-server model: 6581-9.2-4, 6581-9.2-5, 6581-9.2-16, 6581-9.2-18.
+// The flags of a request are those of what the initiator can send, and none in the client-server
+// model: 6581-9.2-4, 6581-9.2-5, 6581-9.2-16, 6581-9.2-18.
 func TestEveryRequestFlag(t *testing.T) {
 	for set := range allRTR + 1 {
 		for _, p2p := range []bool{false, true} {
@@ -121,8 +123,8 @@ func TestEveryRequestFlag(t *testing.T) {
 	}
 }
 
-// Whichever version the responder has or prefers, and whatever else it wants, a request of revision 1 is accepted, without enhanced data: 6581-6-7,
-// 6581-10-3, 6581-10-5, 6581-10-8.
+// Whichever version the responder has or prefers, and whatever else it wants, a request of revision
+// 1 is accepted, without enhanced data: 6581-6-7, 6581-10-3, 6581-10-5, 6581-10-8.
 func TestRevisionOneAccepted(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -33,7 +33,8 @@ func tcpPair(t testing.TB) (a, b *net.TCPConn) {
 	return Timed(c.(*net.TCPConn)), Timed(d.(*net.TCPConn))
 }
 
-// newConn returns a Conn and its peer, a plain TCP connection. Without Stall in o nothing ever stalls.
+// newConn returns a Conn and its peer, a plain TCP connection. Without Stall in o nothing ever
+// stalls.
 func newConn(t testing.TB, o ConnOptions) (*Conn, *net.TCPConn) {
 	t.Helper()
 	tcp, peer := tcpPair(t)

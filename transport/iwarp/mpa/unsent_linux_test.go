@@ -21,8 +21,8 @@ func tick(t *testing.T, w *writer, stalled bool) {
 	}
 }
 
-// A peer that takes all there is has not stalled, however little that is: what it took long ago does
-// not count against it.
+// A peer that takes all there is has not stalled, however little that is: what it took long ago
+// does not count against it.
 func TestLittleIsNoStall(t *testing.T) {
 	c, _ := newConn(t, ConnOptions{Stall: 30 * time.Second})
 	o := &outbox{Conn: c}

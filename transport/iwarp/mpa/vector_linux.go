@@ -48,9 +48,9 @@ func (v *vector) do(trap uintptr, fd int, pieces [][]byte) (int, error) {
 }
 
 // call makes a system call that does not block, so the scheduler need not know of it. If it did, it
-// would take away the processor after 20 us, which is what it takes to copy some 100 KiB, and wake a
-// thread for it that finds nothing to do. It is the deepest that a message goes in the stack of its
-// goroutine: RawSyscall, and that of package unix, would be a frame deeper each.
+// would take away the processor after 20 us, which is what it takes to copy some 100 KiB, and wake
+// a thread for it that finds nothing to do. It is the deepest that a message goes in the stack of
+// its goroutine: RawSyscall, and that of package unix, would be a frame deeper each.
 func call(trap uintptr, fd int, p unsafe.Pointer, n int) (int, error) {
 	r, _, errno := syscall.RawSyscall6(trap, uintptr(fd), uintptr(p), uintptr(n), 0, 0, 0)
 	if errno != 0 {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must happen before it calls it a hang, and says what it
-// has waited for.
+// patience is how long a test waits for what must happen before it calls it a hang, and says what
+// it has waited for.
 const patience = time.Minute
 
 // Await receives from c. It is for the tests inside this package and outside.

@@ -68,7 +68,8 @@ func (r *reader) expired() error {
 
 // taken notes that the segment which was held has been taken. While it was, the peer could send on,
 // as far as the system takes what nobody reads: what it has not sent in all that time is due soon.
-// So those that have stopped do not each take the whole of ConnOptions.Stall from those that wait behind them.
+// So those that have stopped do not each take the whole of ConnOptions.Stall from those that wait
+// behind them.
 func (w *stallWatch) taken(peerHeldUp bool) {
 	if !peerHeldUp {
 		w.used = min(int(time.Since(w.held)/w.pace.Tick), pace.Ticks)

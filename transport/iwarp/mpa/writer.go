@@ -96,9 +96,9 @@ func (w *writer) wait(l sync.Locker) (empty bool, err error) {
 	return empty, err
 }
 
-// stalled reports whether the peer takes less than it must, and sees to it that the next tick ends a
-// wait. But if writes block, each has the whole of the time: of TLS it is the last if the deadline
-// ends it.
+// stalled reports whether the peer takes less than it must, and sees to it that the next tick ends
+// a wait. But if writes block, each has the whole of the time: of TLS it is the last if the
+// deadline ends it.
 func (w *writer) stalled() bool {
 	now := time.Now()
 	if w.plain {

@@ -142,8 +142,8 @@ func TestSendManyPieces(t *testing.T) {
 	diff(t, Await(t, "what was sent", got), want)
 }
 
-// Memory that has been detached while its batch waits for the network may be used for something else at once; so may that
-// of a batch that is empty.
+// Memory that has been detached while its batch waits for the network may be used for something
+// else at once; so may that of a batch that is empty.
 func TestDetachUnderWay(t *testing.T) {
 	o, peer := newOutbox(t, ConnOptions{})
 	var want []byte

@@ -37,8 +37,8 @@ type Terminate struct {
 	// Append does not regard it.
 	Swapped bool
 
-	// Draft05 says that the error type of the codes 5 to 7 of MPA is 3 on the wire, as in section 8 of
-	// draft-ietf-storm-mpa-peer-connect-05. Code is the RFC's.
+	// Draft05 says that the error type of the codes 5 to 7 of MPA is 3 on the wire, as in section 8
+	// of draft-ietf-storm-mpa-peer-connect-05. Code is the RFC's.
 	Draft05 bool
 }
 

@@ -66,31 +66,33 @@ func (i Indication) String() string {
 type Config struct {
 	// Draft has streams as draft-stewart-rddp-sctp-01 has them, rather than RFC 5043: there are no
 	// sessions, so nothing is negotiated and there is no private data; a stream is there when it is
-	// used; and completion waits for the association's cumulative TSN, so that a packet which is lost
-	// delays all streams.
+	// used; and completion waits for the association's cumulative TSN, so that a packet which is
+	// lost delays all streams.
 	Draft bool
 
 	// Indication is what this side indicates, and the peer must: an association with another is
-	// refused. Zero means DDP, or with Draft DDPRDMA; with Draft it may be DDP, and otherwise it must.
+	// refused. Zero means DDP, or with Draft DDPRDMA; with Draft it may be DDP, and otherwise it
+	// must.
 	Indication Indication
 
-	// UDPPort is the UDP port that carries SCTP: of a Listener the one that it receives at, for which
-	// a negative number means any, and of a Dialer that of the peer. Zero means DefaultUDPPort.
+	// UDPPort is the UDP port that carries SCTP: of a Listener the one that it receives at, for
+	// which a negative number means any, and of a Dialer that of the peer. Zero means
+	// DefaultUDPPort.
 	UDPPort int
 
-	// Streams is how many streams an association is asked to have, and may have, in each direction: 1
-	// to 65535. Each is an endpoint. Zero means DefaultStreams.
+	// Streams is how many streams an association is asked to have, and may have, in each direction:
+	// 1 to 65535. Each is an endpoint. Zero means DefaultStreams.
 	Streams int
 
 	// MTU is the most bytes of an SCTP packet, its header included and those of UDP and IP not: 548
-	// to 8000. Zero means what the path has when the association is made, and no more than that later
-	// on.
+	// to 8000. Zero means what the path has when the association is made, and no more than that
+	// later on.
 	MTU int
 
-	// Window is how many bytes an association may have received that nobody has looked at: 64 KiB or
-	// more. Zero means DefaultWindow. StreamMemory is how many of them may wait for the consumer of
-	// one stream, 64 KiB or more. The session of a stream with more ends: nothing holds up one stream
-	// of several. Zero means DefaultStreamMemory.
+	// Window is how many bytes an association may have received that nobody has looked at: 64 KiB
+	// or more. Zero means DefaultWindow. StreamMemory is how many of them may wait for the consumer
+	// of one stream, 64 KiB or more. The session of a stream with more ends: nothing holds up one
+	// stream of several. Zero means DefaultStreamMemory.
 	Window, StreamMemory int
 
 	// Memory is how many bytes may wait for the consumers of all associations of a Dialer or
@@ -98,13 +100,13 @@ type Config struct {
 	// more ends. Zero means DefaultMemory, or Window where that is more.
 	Memory int
 
-	// MaxAssociations is how many associations a Listener has at a time, shared out by host: one that
-	// has some gets another only while it then has no more than is left for others. Zero means
+	// MaxAssociations is how many associations a Listener has at a time, shared out by host: one
+	// that has some gets another only while it then has no more than is left for others. Zero means
 	// DefaultMaxAssociations.
 	MaxAssociations int
 
-	// Admit, if not nil, is asked by a Listener whether a host may have an association, before anything
-	// is kept for it. It must not block. Who is not admitted is told so.
+	// Admit, if not nil, is asked by a Listener whether a host may have an association, before
+	// anything is kept for it. It must not block. Who is not admitted is told so.
 	Admit func(netip.Addr) bool
 
 	// SetupTimeout bounds the time until an association is there, or a session is answered, or an
@@ -115,9 +117,10 @@ type Config struct {
 	// there. It has gone that does not answer for three times as long. Zero means DefaultKeepAlive.
 	KeepAlive time.Duration
 
-	// Trace, if not nil, is called with each UDP datagram that is received, and with each before it is
-	// sent. It is called concurrently, must not block, and must not keep the packet. The local address
-	// is unspecified where a Listener has all addresses of this host, and the system chooses one.
+	// Trace, if not nil, is called with each UDP datagram that is received, and with each before it
+	// is sent. It is called concurrently, must not block, and must not keep the packet. The local
+	// address is unspecified where a Listener has all addresses of this host, and the system
+	// chooses one.
 	Trace func(local, remote netip.AddrPort, sent bool, packet []byte)
 
 	// Counters, if not nil, counts for several Dialers or Listeners together.

@@ -57,8 +57,8 @@ type Conn struct {
 	timer    *time.Timer
 }
 
-// state is where in the legal sequences a session is (RFC 5043 sections 6.2 to 6.4, RFC 6581 section
-// 7).
+// state is where in the legal sequences a session is (RFC 5043 sections 6.2 to 6.4, RFC 6581
+// section 7).
 type state uint8
 
 const (
@@ -71,9 +71,9 @@ const (
 
 var _ net.Conn = (*Conn)(nil)
 
-// markEvery is how many messages are between two marks. What is in front of the oldest mark has been
-// acknowledged, so there are never more than three times as many and one that have not: fewer than
-// 32,768 (RFC 5043 section 10).
+// markEvery is how many messages are between two marks. What is in front of the oldest mark has
+// been acknowledged, so there are never more than three times as many and one that have not: fewer
+// than 32,768 (RFC 5043 section 10).
 const markEvery = 8 << 10
 
 func newConn(a *association, id uint16, active bool) *Conn {
@@ -199,12 +199,12 @@ func (c *Conn) taken(m *lower.Message) error {
 }
 
 // grace is how long all streams of an association wait for the consumer of one that has more than
-// Config.StreamMemory, and takes none of it. Meanwhile the window closes, which slows the peer down.
-// Where there is one stream, it waits for as long as that takes.
+// Config.StreamMemory, and takes none of it. Meanwhile the window closes, which slows the peer
+// down. Where there is one stream, it waits for as long as that takes.
 const grace = time.Second
 
-// keep copies a message for the consumer, when there is room. One that is early cannot wait for that:
-// what is missing in front of it comes behind it.
+// keep copies a message for the consumer, when there is room. One that is early cannot wait for
+// that: what is missing in front of it comes behind it.
 func (c *Conn) keep(control bool, data []byte, early bool) (*held, error) {
 	c.received += len(data)
 	h := keep(control, data)
@@ -487,8 +487,8 @@ func (c *Conn) ends() {
 }
 
 // succeeded reports whether a message of the peer belongs to another session, since both sides have
-// said their last in this one. That the peer begins another tells that it has all of this one, which
-// the acknowledgement may not have told yet.
+// said their last in this one. That the peer begins another tells that it has all of this one,
+// which the acknowledgement may not have told yet.
 func (c *Conn) succeeded() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

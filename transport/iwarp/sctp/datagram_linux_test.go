@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// TestAnyAddress: a Listener that has all addresses of the host answers from the one that was asked.
+// TestAnyAddress: a Listener that has all addresses of the host answers from the one that was
+// asked.
 func TestAnyAddress(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	for _, at := range []string{":0", "0.0.0.0:0"} {

@@ -22,8 +22,8 @@ const (
 	lastRTO  = 10 * time.Second
 )
 
-// take takes the first chunk of a packet, if it belongs to the startup. It has come in a buffer that
-// is used again.
+// take takes the first chunk of a packet, if it belongs to the startup. It has come in a buffer
+// that is used again.
 func (d *dial) take(c chunk) bool {
 	switch c.kind() {
 	case chunkInitAck, chunkCookieAck, chunkError, chunkAbort:

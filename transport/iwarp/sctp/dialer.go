@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Dialer asks for sessions. Those with one address are streams of one association, and of another when
-// it has no more.
+// Dialer asks for sessions. Those with one address are streams of one association, and of another
+// when it has no more.
 type Dialer struct {
 	cfg *Config
 
@@ -105,8 +105,9 @@ func (d *Dialer) forget(to netip.AddrPort, at *dialed) {
 	}
 }
 
-// Close waits until the associations whose sessions have ended have ended, too, so that their peers do
-// not have to find out by themselves. Those that have sessions stay. It waits no longer than ctx.
+// Close waits until the associations whose sessions have ended have ended, too, so that their peers
+// do not have to find out by themselves. Those that have sessions stay. It waits no longer than
+// ctx.
 func (d *Dialer) Close(ctx context.Context) error {
 	d.mu.Lock()
 	var idle []*association

@@ -8,8 +8,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
 )
 
-// This file has what draft-stewart-rddp-sctp-01 has in another way than RFC 5043: no sessions and no
-// DDP-SSN, but DDP Stream Reset (section 7.2), and the order of the association's TSNs (section 6.1).
+// This file has what draft-stewart-rddp-sctp-01 has in another way than RFC 5043: no sessions and
+// no DDP-SSN, but DDP Stream Reset (section 7.2), and the order of the association's TSNs (section
+// 6.1).
 
 // tsnOrder is the order of an association: of what has come, up to the cumulative TSN all may be
 // complete. It belongs to the goroutine that receives.
@@ -142,8 +143,8 @@ func (c *Conn) writeDraftFrame(f *mpa.Frame) error {
 	return nil
 }
 
-// sendReset makes the stream one for another session, from the peer's side on; c.mu is held. Nothing
-// follows until it is acknowledged.
+// sendReset makes the stream one for another session, from the peer's side on; c.mu is held.
+// Nothing follows until it is acknowledged.
 func (c *Conn) sendReset() error {
 	return c.send(ppidDraftSegment, binary.BigEndian.AppendUint32(make([]byte, room), draftReset))
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// Endpoints of package iwarp over SCTP. Both connections of the dialer are streams of one association.
+// Endpoints of package iwarp over SCTP. Both connections of the dialer are streams of one
+// association.
 func Example() {
 	ctx := context.Background()
 	below, err := sctp.Listen(ctx, "127.0.0.1:20049", sctp.Config{UDPPort: -1}) // any UDP port is good

@@ -60,8 +60,8 @@ func (c *Conn) WriteFrame(f *mpa.Frame) error {
 	return nil
 }
 
-// ReadFrame waits for the session control message that is a startup frame, a reply or a request as f
-// says. It returns whether there is one, as 1 or 0. A Terminate is io.EOF.
+// ReadFrame waits for the session control message that is a startup frame, a reply or a request as
+// f says. It returns whether there is one, as 1 or 0. A Terminate is io.EOF.
 func (c *Conn) ReadFrame(f *mpa.Frame) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

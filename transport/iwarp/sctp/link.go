@@ -182,7 +182,8 @@ func (l *link) Close() error {
 // end ends the path for a reason, unless it has ended.
 func (l *link) end(reason error) { l.endWith(reason, nil) }
 
-// endWith is end that says something last, before pion/sctp can notice: with that the socket may end.
+// endWith is end that says something last, before pion/sctp can notice: with that the socket may
+// end.
 func (l *link) endWith(reason error, last func()) {
 	l.mu.Lock()
 	if l.ending {

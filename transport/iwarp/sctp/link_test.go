@@ -53,8 +53,8 @@ func newTestLink(t *testing.T) (*link, *recorder) {
 
 var linkPeer = path{peer: netip.MustParseAddrPort("192.0.2.1:9899")}
 
-// TestPeerAborts: what the peer says in an ABORT is why the association has ended. There is no answer
-// to it.
+// TestPeerAborts: what the peer says in an ABORT is why the association has ended. There is no
+// answer to it.
 func TestPeerAborts(t *testing.T) {
 	l, sent := newTestLink(t)
 	l.take(unhex(t, "0600 000c 000c 0006 6f6f 0000"), linkPeer)
@@ -83,8 +83,8 @@ func TestPeerShutsDown(t *testing.T) {
 	}
 }
 
-// TestInvalidStream has a DATA chunk on a stream that there is not: it is acknowledged, by pion/sctp,
-// and an ERROR says what is wrong (RFC 9260 section 6.5).
+// TestInvalidStream has a DATA chunk on a stream that there is not: it is acknowledged, by
+// pion/sctp, and an ERROR says what is wrong (RFC 9260 section 6.5).
 func TestInvalidStream(t *testing.T) {
 	l, sent := newTestLink(t)
 	const data = "00 07 0014 00000009 %04x 0000 00000010 00010203" // U, B and E
@@ -115,8 +115,8 @@ func TestInvalidStream(t *testing.T) {
 	}
 }
 
-// TestPathMTU: when the path has come to take less, messages are smaller, and packets that pion/sctp
-// has made before go as several (RFC 5043 section 9).
+// TestPathMTU: when the path has come to take less, messages are smaller, and packets that
+// pion/sctp has made before go as several (RFC 5043 section 9).
 func TestPathMTU(t *testing.T) {
 	l, sent := newTestLink(t)
 	if got, want := l.maxMessage(), 1000-headerLen-dataHeaderLen; got != want {

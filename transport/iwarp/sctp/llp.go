@@ -21,8 +21,8 @@ const maxUnacknowledged = 1 << 20
 type llp struct {
 	*Conn
 
-	// The goroutine that receives has these: what it has taken from the session, and of that the next
-	// that is to be delivered.
+	// The goroutine that receives has these: what it has taken from the session, and of that the
+	// next that is to be delivered.
 	taken    []*held
 	delivers int
 	unplaced []*held
@@ -310,7 +310,8 @@ func (l *llp) Interrupt() {
 // closeTimeout is how long Close waits for the peer.
 const closeTimeout = 5 * time.Second
 
-// Close ends the session, when nobody is in Receive. If orderly it waits until the peer has acknowledged everything.
+// Close ends the session, when nobody is in Receive. If orderly it waits until the peer has
+// acknowledged everything.
 func (l *llp) Close(orderly bool) {
 	l.tick.Stop()
 	_ = l.Conn.Close()

@@ -11,8 +11,8 @@ type held struct {
 	pool    *sync.Pool
 }
 
-// helds are held messages with memory for a small one, for one that fills a packet of Ethernet, and for
-// one that fills the largest packet that there is.
+// helds are held messages with memory for a small one, for one that fills a packet of Ethernet, and
+// for one that fills the largest packet that there is.
 var helds = [...]struct {
 	size int
 	pool sync.Pool

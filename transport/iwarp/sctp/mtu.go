@@ -13,8 +13,8 @@ const (
 // path of IPv6, and all but odd ones of IPv4.
 const defaultMTU = 1280 - ipv6Header - udpHeader
 
-// packetMTU is the most bytes of an SCTP packet on the path to a peer, as the system knows it now, 0
-// if it does not.
+// packetMTU is the most bytes of an SCTP packet on the path to a peer, as the system knows it now,
+// 0 if it does not.
 func packetMTU(to netip.AddrPort) int {
 	n := pathMTU(to)
 	if n == 0 {

@@ -22,8 +22,8 @@ func unhex(t testing.TB, s string) []byte {
 	return p
 }
 
-// TestInitGolden has an INIT written by hand, from RFC 9260 sections 3.1, 3.2 and 3.3.2 and RFC 5061
-// section 4.2.6.
+// TestInitGolden has an INIT written by hand, from RFC 9260 sections 3.1, 3.2 and 3.3.2 and RFC
+// 5061 section 4.2.6.
 func TestInitGolden(t *testing.T) {
 	want := unhex(t, `
 		c000 4e51 00000000 00000000
@@ -177,8 +177,8 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-// TestControlGolden has session control messages written by hand, from RFC 5043 section 5.2.3 and RFC
-// 6581 section 7.
+// TestControlGolden has session control messages written by hand, from RFC 5043 section 5.2.3 and
+// RFC 6581 section 7.
 func TestControlGolden(t *testing.T) {
 	for _, tt := range []struct {
 		message control

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
 )
 
-// FuzzSession has anything come as messages, on several streams: nothing panics, and nothing is kept
-// in the end.
+// FuzzSession has anything come as messages, on several streams: nothing panics, and nothing is
+// kept in the end.
 func FuzzSession(f *testing.F) {
 	say := func(messages ...string) (script []byte) {
 		for _, m := range messages {

@@ -84,8 +84,8 @@ func (s *sink) Placed(header []byte, n int) error {
 	return nil
 }
 
-// Segments by hand: of a Send of two bytes with an MSN, and of an RDMA Write of two bytes at an offset
-// (RFC 5041 sections 4.2 and 4.3, RFC 5040 section 4.3).
+// Segments by hand: of a Send of two bytes with an MSN, and of an RDMA Write of two bytes at an
+// offset (RFC 5041 sections 4.2 and 4.3, RFC 5040 section 4.3).
 func sendSegment(msn int, payload string) string {
 	return fmt.Sprintf("41 43 00000000 00000000 %08x 00000000 %x", msn, payload)
 }
@@ -153,8 +153,8 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// TestSucceeded: a peer that has our Terminate may ask for another session on the stream at once. Its
-// request may come before the acknowledgement does.
+// TestSucceeded: a peer that has our Terminate may ask for another session on the stream at once.
+// Its request may come before the acknowledgement does.
 func TestSucceeded(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t, Config{}, false)
@@ -384,8 +384,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestIndependence: what is missing on one stream delays no other. In the draft's mode it does: there
-// the order is that of the association's TSNs.
+// TestIndependence: what is missing on one stream delays no other. In the draft's mode it does:
+// there the order is that of the association's TSNs.
 func TestIndependence(t *testing.T) {
 	for _, draft := range []bool{false, true} {
 		t.Run(fmt.Sprintf("draft %t", draft), func(t *testing.T) {
@@ -493,8 +493,8 @@ func TestOverrun(t *testing.T) {
 	})
 }
 
-// TestMemory: messages that wait for their consumers take no more memory than a host may have, on all
-// its streams together. In the end all is given back.
+// TestMemory: messages that wait for their consumers take no more memory than a host may have, on
+// all its streams together. In the end all is given back.
 func TestMemory(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, first := accepted(t, Config{Window: 64 << 10, StreamMemory: 64 << 10, Memory: 128 << 10})
@@ -579,8 +579,8 @@ func TestHeld(t *testing.T) {
 	})
 }
 
-// TestDraftReset: the draft has DDP Stream Reset in place of sessions (section 7.2). It is sent when
-// all is acknowledged, and either PPID is taken.
+// TestDraftReset: the draft has DDP Stream Reset in place of sessions (section 7.2). It is sent
+// when all is acknowledged, and either PPID is taken.
 func TestDraftReset(t *testing.T) {
 	for _, ppid := range []uint32{ppidDraftSegment, ppidDraftControl} {
 		bubble(t, func(t *testing.T) {

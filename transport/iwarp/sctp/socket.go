@@ -17,8 +17,8 @@ type socket struct {
 	bakery *bakery
 	port   uint16 // that may be connected to; 0: none
 
-	// opened makes an association of a link whose peer has returned a cookie. admits is asked before
-	// the peer gets one.
+	// opened makes an association of a link whose peer has returned a cookie. admits is asked
+	// before the peer gets one.
 	admits func(netip.Addr) bool
 	opened func(*link, *cookie)
 
@@ -40,8 +40,8 @@ type peerKey struct {
 	src, dst uint16 // SCTP ports, as the peer sends them
 }
 
-// socketBuffer is what a socket asks the system for in each direction, in bytes: what comes while this
-// side does something else is lost beyond it.
+// socketBuffer is what a socket asks the system for in each direction, in bytes: what comes while
+// this side does something else is lost beyond it.
 const socketBuffer = 4 << 20
 
 func newSocket(cfg *Config, conn packetConn) *socket {

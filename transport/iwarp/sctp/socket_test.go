@@ -27,8 +27,8 @@ func newTestSocket(t *testing.T) (*socket, *link, *recorder) {
 	return s, l, sent
 }
 
-// TestForged: packets that are not of the association's peer change nothing about it. They are answered
-// as RFC 9260 section 8.4 says.
+// TestForged: packets that are not of the association's peer change nothing about it. They are
+// answered as RFC 9260 section 8.4 says.
 func TestForged(t *testing.T) {
 	const (
 		right, wrong = 0x44444444, 0x55555555

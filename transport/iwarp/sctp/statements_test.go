@@ -182,8 +182,8 @@ func TestNoOvertaking(t *testing.T) {
 	})
 }
 
-// TestTwice: a DDP-SSN that has come already, and waits for others, ends the session (RFC 5043 section
-// 10).
+// TestTwice: a DDP-SSN that has come already, and waits for others, ends the session (RFC 5043
+// section 10).
 func TestTwice(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, l := accepted(t, Config{})
@@ -199,8 +199,8 @@ func TestTwice(t *testing.T) {
 	})
 }
 
-// TestBehindTerminate: a message behind the peer's Terminate ends the session at once, and what this
-// side has to say is not waited for (RFC 5043 sections 6.1 and 6.2).
+// TestBehindTerminate: a message behind the peer's Terminate ends the session at once, and what
+// this side has to say is not waited for (RFC 5043 sections 6.1 and 6.2).
 func TestBehindTerminate(t *testing.T) {
 	for name, message := range map[string]string{
 		"a segment": "0002" + sendSegment(1, ""), "Initiate": "0000 0001", "Terminate": "0002 0004",
@@ -228,9 +228,9 @@ func TestBehindTerminate(t *testing.T) {
 	}
 }
 
-// TestReuse: the side that asks uses a stream again when both sides have ended the session on it and
-// all has been acknowledged, and not before (RFC 5043 section 6.6). It prefers streams that were never
-// used (draft-stewart-rddp-sctp-01 section 7.2).
+// TestReuse: the side that asks uses a stream again when both sides have ended the session on it
+// and all has been acknowledged, and not before (RFC 5043 section 6.6). It prefers streams that
+// were never used (draft-stewart-rddp-sctp-01 section 7.2).
 func TestReuse(t *testing.T) {
 	for _, draft := range []bool{false, true} {
 		t.Run(fmt.Sprintf("draft %t", draft), func(t *testing.T) {
@@ -364,8 +364,8 @@ func TestDraftAborted(t *testing.T) {
 	}
 }
 
-// TestAssociationEnds: when an association ends, the consumers of all its sessions are told (RFC 5043
-// section 11.3).
+// TestAssociationEnds: when an association ends, the consumers of all its sessions are told (RFC
+// 5043 section 11.3).
 func TestAssociationEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, first := accepted(t, Config{})
@@ -419,8 +419,8 @@ func TestSameNumber(t *testing.T) {
 	}
 }
 
-// TestSent: a message goes out in a packet of its own without any time passing, unordered, and whole
-// (RFC 5043 sections 10 and 11.2).
+// TestSent: a message goes out in a packet of its own without any time passing, unordered, and
+// whole (RFC 5043 sections 10 and 11.2).
 func TestSent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, sent := newTestLink(t)
@@ -463,8 +463,8 @@ func TestSent(t *testing.T) {
 	})
 }
 
-// TestWatchPath: that the path takes something else than before is noticed, and the next segment is as
-// long as it takes (RFC 5043 section 9, draft-stewart-rddp-sctp-01 section 5.1).
+// TestWatchPath: that the path takes something else than before is noticed, and the next segment is
+// as long as it takes (RFC 5043 section 9, draft-stewart-rddp-sctp-01 section 5.1).
 func TestWatchPath(t *testing.T) {
 	if packetMTU(netip.MustParseAddrPort("127.0.0.1:9899")) == 0 {
 		t.Skip("this system does not tell what a path takes")
@@ -537,8 +537,8 @@ func TestMostPending(t *testing.T) {
 	}
 }
 
-// TestOneAddress: an INIT and an INIT ACK list no addresses, so that an endpoint has the one that its
-// packets are from (RFC 5043 section 7.2). There is the indication in both (section 5.1).
+// TestOneAddress: an INIT and an INIT ACK list no addresses, so that an endpoint has the one that
+// its packets are from (RFC 5043 section 7.2). There is the indication in both (section 5.1).
 func TestOneAddress(t *testing.T) {
 	s, _, sent := newTestSocket(t)
 	init := s.cfg.initiation()
@@ -576,8 +576,8 @@ func TestOneAddress(t *testing.T) {
 	}
 }
 
-// TestNotDelayed: a message is handed up when it comes, before it is acknowledged, though another in
-// front of it is missing (RFC 5043 section 10, draft-stewart-rddp-sctp-01 section 6.1).
+// TestNotDelayed: a message is handed up when it comes, before it is acknowledged, though another
+// in front of it is missing (RFC 5043 section 10, draft-stewart-rddp-sctp-01 section 6.1).
 func TestNotDelayed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, sent := newTestLink(t)

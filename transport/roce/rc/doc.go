@@ -5,8 +5,8 @@
 // Neither has goroutines, locks, timers or sockets. Whoever owns them calls them with the packets
 // that come and the time, and has Fill put the packets that are to be sent into an [Outbox]:
 //
-//   - A Requester is given requests (Post), acknowledgements and responses (Take), and the time when
-//     its Deadline has come (Expire).
+//   - A Requester is given requests (Post), acknowledgements and responses (Take), and the time
+//     when its Deadline has come (Expire).
 //   - A Responder is given receives (PostRecv, Promise) and requests of the peer's (Take).
 //
 // Packets are numbered from 0 here, in 64 bits. On the wire a packet sequence number (PSN) has 24,

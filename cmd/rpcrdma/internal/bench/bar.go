@@ -15,8 +15,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// benchBar shows on a terminal how far a benchmark is, and how long it will take still; elsewhere just the latter, once: when the first
-// point is to be measured. What is written to it are messages, each on a line of its own.
+// benchBar shows on a terminal how far a benchmark is, and how long it will take still; elsewhere
+// just the latter, once: when the first point is to be measured. What is written to it are
+// messages, each on a line of its own.
 type benchBar struct {
 	w     io.Writer
 	limit time.Duration

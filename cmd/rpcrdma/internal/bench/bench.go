@@ -166,7 +166,8 @@ func Explain(o bench.Options, err error) error {
 	return err
 }
 
-// QuickTime and FullTime are how long these grids take. With what comes before and behind, quick ends within 45 seconds.
+// QuickTime and FullTime are how long these grids take. With what comes before and behind, quick
+// ends within 45 seconds.
 const (
 	QuickTime = 36 * time.Second
 	FullTime  = 10 * time.Minute

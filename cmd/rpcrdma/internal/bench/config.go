@@ -165,7 +165,8 @@ func (c *Config) here(o *bench.Options, named func(flag string) bool) error {
 	return nil
 }
 
-// halves returns the CPUs that this process may use in two halves; none if there are not two, or the system does not let choose.
+// halves returns the CPUs that this process may use in two halves; none if there are not two, or
+// the system does not let choose.
 func halves() (server, client []int) {
 	cpus, err := host.AllowedCPUs()
 	if err != nil || len(cpus) < 2 {

@@ -65,7 +65,8 @@ It does not ask who its callers are: whoever reaches it can use CPU, network, an
 	return cmd
 }
 
-// benchServerName is how clients name a server that listens on addr, as far as it can be known here.
+// benchServerName is how clients name a server that listens on addr, as far as it can be known
+// here.
 func benchServerName(addr string) string {
 	name, port, err := net.SplitHostPort(addr)
 	if err != nil || net.ParseIP(name).IsUnspecified() {

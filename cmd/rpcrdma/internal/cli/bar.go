@@ -18,8 +18,8 @@ const (
 	barPause = time.Second / 5
 )
 
-// Bar shows on a terminal how far a transfer is, when it takes some time, and writes messages, each on a line of its own. What
-// it is told may come from several goroutines.
+// Bar shows on a terminal how far a transfer is, when it takes some time, and writes messages, each
+// on a line of its own. What it is told may come from several goroutines.
 type Bar struct {
 	W        io.Writer // for messages, and the bar
 	Terminal bool      // else there is no bar
@@ -124,7 +124,8 @@ func (b *Bar) run(stop <-chan struct{}) {
 	}
 }
 
-// draw draws the bar over what there was; b.mu is held. That it cannot be drawn is no reason to fail.
+// draw draws the bar over what there was; b.mu is held. That it cannot be drawn is no reason to
+// fail.
 func (b *Bar) draw() {
 	b.shown = true
 	done := b.State.Done
@@ -197,8 +198,8 @@ func (b *Bar) tell(change func(s *BarState)) {
 	change(&b.State)
 }
 
-// Grow adds a file to a transfer under way, skip takes bytes out of one that are not transferred, copied tells that one is through,
-// and complete that there are no others.
+// Grow adds a file to a transfer under way, skip takes bytes out of one that are not transferred,
+// copied tells that one is through, and complete that there are no others.
 func (b *Bar) Grow(size int64) { b.tell(func(s *BarState) { s.Size += size; s.Found++ }) }
 
 // Skip takes bytes off what is to come, such as those of a hole.

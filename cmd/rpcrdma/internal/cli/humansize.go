@@ -4,7 +4,8 @@ import (
 	"strconv"
 )
 
-// HumanSize returns bytes as ls -h does: in units of powers of 1024, with a digit behind the point below 10 of them, rounded up.
+// HumanSize returns bytes as ls -h does: in units of powers of 1024, with a digit behind the point
+// below 10 of them, rounded up.
 func HumanSize(n uint64) string {
 	if n < 1<<10 {
 		return strconv.FormatUint(n, 10)

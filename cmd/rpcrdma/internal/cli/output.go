@@ -19,8 +19,8 @@ func OnTerminal(cmd *cobra.Command) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Interruptible is an output that may not be read, such as a pipe to a pager: a write ends with the context. The
-// bytes of one that ended so may be used still, until the process ends.
+// Interruptible is an output that may not be read, such as a pipe to a pager: a write ends with the
+// context. The bytes of one that ended so may be used still, until the process ends.
 type Interruptible struct {
 	Ctx context.Context
 	W   io.Writer
@@ -31,8 +31,9 @@ func (i Interruptible) Write(p []byte) (int, error) {
 	return untilEnd(i.Ctx, func() (int, error) { return i.W.Write(p) })
 }
 
-// InterruptibleReader is an input that may have nothing to read for long, such as a terminal: a read ends with the context. The
-// bytes of one that ended so may be written still, until the process ends.
+// InterruptibleReader is an input that may have nothing to read for long, such as a terminal: a
+// read ends with the context. The bytes of one that ended so may be written still, until the
+// process ends.
 type InterruptibleReader struct {
 	Ctx context.Context
 	R   io.Reader

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns a name as it can be shown on a terminal: quoted if it has more than printable characters, or a space at an end.
+// Printable returns a name as it can be shown on a terminal: quoted if it has more than printable
+// characters, or a space at an end.
 func Printable(name string) string {
 	if name == "" || name != strings.TrimSpace(name) || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(name)

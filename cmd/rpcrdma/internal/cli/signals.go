@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// RepeatTime is how long further signals mean what the first meant: coreutils' timeout and supervisors send one to a process and
-// at once to its group, which is two for the process.
+// RepeatTime is how long further signals mean what the first meant: coreutils' timeout and
+// supervisors send one to a process and at once to its group, which is two for the process.
 const RepeatTime = time.Second
 
-// UntilSignal returns a context that ends with the first signal. One that comes more than repeat later ends the process.
+// UntilSignal returns a context that ends with the first signal. One that comes more than repeat
+// later ends the process.
 func UntilSignal(repeat time.Duration) context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -23,7 +24,8 @@ func UntilSignal(repeat time.Duration) context.Context {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	end := func(sig os.Signal) {
-		// What the messages are piped to has had the same signal, and may be gone: that shall not end this before it is through.
+		// What the messages are piped to has had the same signal, and may be gone: that shall not
+		// end this before it is through.
 		signal.Ignore(syscall.SIGPIPE)
 		cancel(SignalError{sig})
 	}
@@ -67,8 +69,8 @@ func TakeHangups() (hangups <-chan os.Signal, release func()) {
 	}
 }
 
-// onSignal waits for a signal and calls end, and after the time of repeat, whatever comes meanwhile, release, which gives signals back their
-// usual meaning.
+// onSignal waits for a signal and calls end, and after the time of repeat, whatever comes
+// meanwhile, release, which gives signals back their usual meaning.
 func onSignal(signals <-chan os.Signal, repeat time.Duration, end func(sig os.Signal), release func()) {
 	sig := <-signals
 	for sig == syscall.SIGHUP && reloading.Load() {

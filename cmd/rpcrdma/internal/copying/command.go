@@ -47,7 +47,8 @@ func (o *Options) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.json, "json", false, "print in the end one JSON object instead of the line")
 }
 
-// newCopier returns what carries a command out. On a terminal that the data goes to there is no bar.
+// newCopier returns what carries a command out. On a terminal that the data goes to there is no
+// bar.
 func (o *Options) newCopier(cmd *cobra.Command, r *remote.Session, verb string, toStdout bool) *copier {
 	c := &copier{Options: *o, pace: newPace(o.limit), teller: teller{
 		opt:     o.telling,

@@ -123,8 +123,8 @@ func (c *copier) write(ctx context.Context, f *Item, fill func(to content) error
 	return nil
 }
 
-// keeps returns what the file is to be given when it has been written, nil if nothing: what it was, or what a file has that it
-// replaces.
+// keeps returns what the file is to be given when it has been written, nil if nothing: what it was,
+// or what a file has that it replaces.
 func (c *copier) keeps(ctx context.Context, f *Item) (d *details, times bool, err error) {
 	if c.preserve && !f.stream {
 		return &f.details, true, nil

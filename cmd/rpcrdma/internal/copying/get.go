@@ -156,7 +156,8 @@ func (g *get) files(ctx context.Context, c *copier) error {
 	return c.all(ctx, items)
 }
 
-// place opens the directory to copy to, and returns the name to copy to in it: that of a file, or of the directory to copy into.
+// place opens the directory to copy to, and returns the name to copy to in it: that of a file, or
+// of the directory to copy into.
 func (g *get) place(isDir bool) (*localDir, string, error) {
 	if isDir {
 		to, err := openLocal(g.to)

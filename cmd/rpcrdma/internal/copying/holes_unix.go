@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// extentsOf yields the runs of bytes, below size, that a file system says a file has. Those of a file system that does not
-// know are the whole file.
+// extentsOf yields the runs of bytes, below size, that a file system says a file has. Those of a
+// file system that does not know are the whole file.
 func extentsOf(f *os.File, size int64) iter.Seq2[extent, error] {
 	return func(yield func(extent, error) bool) {
 		for off := int64(0); off < size; {

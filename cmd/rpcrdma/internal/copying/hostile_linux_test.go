@@ -14,7 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// hostile is a place that names a link and a directory alike, and tells what is in the directory when the link has been made.
+// hostile is a place that names a link and a directory alike, and tells what is in the directory
+// when the link has been made.
 type hostile struct {
 	*localDir
 	target string
@@ -54,7 +55,8 @@ func (l *linked) symlink(ctx context.Context, target, name string) error {
 	return err
 }
 
-// TestGetHostile: a server that plants a link and then a directory of the same name writes nothing elsewhere.
+// TestGetHostile: a server that plants a link and then a directory of the same name writes nothing
+// elsewhere.
 func TestGetHostile(t *testing.T) {
 	for name, target := range map[string]func(outside string) string{
 		"absolute": func(outside string) string { return outside },

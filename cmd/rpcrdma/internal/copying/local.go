@@ -106,7 +106,8 @@ func (l *localDir) readlink(_ context.Context, name string) (string, error) {
 }
 
 func (l *localDir) open(_ context.Context, name string, _ *details) (content, error) {
-	// The file was a regular one when it was listed. Should it be a FIFO now, this does not wait for its other end.
+	// The file was a regular one when it was listed. Should it be a FIFO now, this does not wait
+	// for its other end.
 	f, err := l.root.OpenFile(name, os.O_RDONLY|openNonblocking, 0)
 	if err != nil {
 		return nil, l.about(name, err)
@@ -191,8 +192,8 @@ func (l *localDir) keep(_ context.Context, name string, d details, times bool, _
 	return l.about(name, l.root.Chtimes(name, d.atime, d.mtime))
 }
 
-// giveAway gives a file to its owner and group, or to the group alone, as far as is permitted, and reports whether it has
-// both.
+// giveAway gives a file to its owner and group, or to the group alone, as far as is permitted, and
+// reports whether it has both.
 func (l *localDir) giveAway(name string, d details) bool {
 	info, err := l.root.Lstat(name)
 	if err != nil {

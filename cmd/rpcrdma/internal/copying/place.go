@@ -10,8 +10,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
-// place is one of the two sides of a copy: a directory of this host, or an export. Names in it are separated by slashes;
-// what a name is below is not followed out of the place. Its errors are *placeErrors.
+// place is one of the two sides of a copy: a directory of this host, or an export. Names in it are
+// separated by slashes; what a name is below is not followed out of the place. Its errors are
+// *placeErrors.
 type place interface {
 	// show returns a name as messages have it: a path of this host, or a URL.
 	show(name string) string
@@ -38,11 +39,12 @@ type place interface {
 	reopen(ctx context.Context, name string) (content, error)
 	mkdir(ctx context.Context, name string, perm fs.FileMode) error
 	symlink(ctx context.Context, target, name string) error
-	// keep gives a file, or a link itself, mode and owner of d, and the times if they are asked for. Who may not give away
-	// files does without the owner, and without the bits that let others act as the owner. A file
-	// that was created, and stored, comes with its content.
+	// keep gives a file, or a link itself, mode and owner of d, and the times if they are asked
+	// for. Who may not give away files does without the owner, and without the bits that let others
+	// act as the owner. A file that was created, and stored, comes with its content.
 	keep(ctx context.Context, name string, d details, times bool, file content) error
-	// stored waits until a file that was created is safe where it is. It is not used any more but to rename it.
+	// stored waits until a file that was created is safe where it is. It is not used any more but
+	// to rename it.
 	stored(file content) error
 	// rename gives a file that was created, and stored, its name. Of a link there is no content.
 	rename(ctx context.Context, from, to string, file content) error

@@ -13,12 +13,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
-// holeSize is what a hole has at least, and is aligned to, in bytes: a page, or a block of most file systems.
+// holeSize is what a hole has at least, and is aligned to, in bytes: a page, or a block of most
+// file systems.
 const holeSize = 4096
 
 var zeros [holeSize]byte
 
-// eachRun calls yield with each run of p that is not zeros, as far as holes can be told. p begins at off of a file.
+// eachRun calls yield with each run of p that is not zeros, as far as holes can be told. p begins
+// at off of a file.
 func eachRun(p []byte, off int64, yield func(p []byte, off int64) error) error {
 	for len(p) > 0 {
 		skip := 0

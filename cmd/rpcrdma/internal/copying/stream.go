@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
-// Special is a device, a FIFO or the like, which is opened when it is first used: that may wait for its other end.
+// Special is a device, a FIFO or the like, which is opened when it is first used: that may wait for
+// its other end.
 type Special struct {
 	Path string
 	Flag int

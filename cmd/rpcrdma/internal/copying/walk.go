@@ -31,8 +31,9 @@ type dir struct {
 	release func()       // of place.hold; nil: it is not held
 }
 
-// batch is how much of a directory is looked at before its copy is made. A directory that is copied into itself, which happens to
-// who copies to a server on the same host, does then not find its copy in itself.
+// batch is how much of a directory is looked at before its copy is made. A directory that is copied
+// into itself, which happens to who copies to a server on the same host, does then not find its
+// copy in itself.
 const batch = 4096
 
 // named looks into the directories that files go to which were named themselves.
@@ -206,7 +207,8 @@ func (w *walk) mkdir(ctx context.Context, d *dir) error {
 	return nil
 }
 
-// done is called when one more of a directory's files was copied. When all were, it gets its mode and times.
+// done is called when one more of a directory's files was copied. When all were, it gets its mode
+// and times.
 func (w *walk) done(ctx context.Context, d *dir) error {
 	if d == nil || d.left.Add(-1) > 0 {
 		return nil

@@ -21,7 +21,8 @@ func AtRPCBind(addr string) bool {
 	return err == nil && port == rpcbind.Port
 }
 
-// CheckAddress finds what is wrong with the form of an address. What else could be written is for the message.
+// CheckAddress finds what is wrong with the form of an address. What else could be written is for
+// the message.
 func CheckAddress(flag, addr, other string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {

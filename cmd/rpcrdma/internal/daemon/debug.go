@@ -20,7 +20,8 @@ func AddDebugFlag(f *pflag.FlagSet, addr *string) {
 	f.Lookup("debug").NoOptDefVal = debugAddress
 }
 
-// CheckDebug finds what is wrong with --debug. Whoever reaches it sees names and memory, so that all addresses of the host have to be asked for.
+// CheckDebug finds what is wrong with --debug. Whoever reaches it sees names and memory, so that
+// all addresses of the host have to be asked for.
 func CheckDebug(addr string) error {
 	if addr == "" {
 		return nil

@@ -56,8 +56,8 @@ func (m *Monitoring) Interceptors() []oncrpc.ServerInterceptor {
 // readyTime is how long it may take to find out whether a command is ready.
 const readyTime = 5 * time.Second
 
-// Serve answers until close. Excluded counts the connections that --allow refuses; ready returns what
-// is in the way of answering calls, before readyTime has passed.
+// Serve answers until close. Excluded counts the connections that --allow refuses; ready returns
+// what is in the way of answering calls, before readyTime has passed.
 func (m *Monitoring) Serve(excluded *atomic.Uint64, ready func(context.Context) error) {
 	if m.Port == nil {
 		return

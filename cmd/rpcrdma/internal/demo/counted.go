@@ -18,7 +18,8 @@ type mechanisms struct {
 	server  rpcrdma.Stats
 }
 
-// count adds what a connection of the client has counted, when the server has taken all that was sent on it.
+// count adds what a connection of the client has counted, when the server has taken all that was
+// sent on it.
 func (d *draft) count(ctx context.Context, conn *rpcrdma.Conn) error {
 	if err := nfsclient.New(conn, oncrpc.AuthNone()).Null(ctx); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// configs are the two ends of the demo. In the draft nothing is said at setup, so that sizes and alignment are for
-// CONF_RDMA to agree on.
+// configs are the two ends of the demo. In the draft nothing is said at setup, so that sizes and
+// alignment are for CONF_RDMA to agree on.
 var configs = [...]struct{ server, client rpcrdma.Config }{
 	rpcrdma.RFC8166: {},
 	rpcrdma.Draft: {
@@ -21,7 +21,8 @@ var configs = [...]struct{ server, client rpcrdma.Config }{
 	},
 }
 
-// configure agrees with the server on sizes and alignment: on replies so short that a list of the parts does not fit.
+// configure agrees with the server on sizes and alignment: on replies so short that a list of the
+// parts does not fit.
 func (d *demo) configure(ctx context.Context, conn *rpcrdma.Conn) error {
 	before := conn.Settings()
 	if _, err := confproto.Configure(ctx, conn, confproto.Options{MaxReply: 2 << 10}); err != nil {
@@ -42,7 +43,8 @@ type draft struct {
 	counted mechanisms
 }
 
-// run uses RDMA_MSGP upwards, and downwards write chunks, a reply chunk, and read lists with RDMA_DONE. conn is the connection that the files went over.
+// run uses RDMA_MSGP upwards, and downwards write chunks, a reply chunk, and read lists with
+// RDMA_DONE. conn is the connection that the files went over.
 func (d *draft) run(ctx context.Context, conn *rpcrdma.Conn) error {
 	data := made(Parts * PartSize)
 	for i := range Parts {
@@ -68,8 +70,8 @@ func (d *draft) run(ctx context.Context, conn *rpcrdma.Conn) error {
 	return d.count(ctx, conn)
 }
 
-// lookUp asks the server for the address of NFS by the program's number, as rpcbind has it, over RDMA. Only over IP are there
-// addresses that it can answer.
+// lookUp asks the server for the address of NFS by the program's number, as rpcbind has it, over
+// RDMA. Only over IP are there addresses that it can answer.
 func (d *draft) lookUp(ctx context.Context, conn *rpcrdma.Conn) (string, error) {
 	if _, ok := conn.RemoteAddr().(interface{ AddrPort() netip.AddrPort }); !ok {
 		return d.server.addr, nil

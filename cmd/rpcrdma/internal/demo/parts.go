@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
-// Parts are the small files of the draft's demo: a length that needs round-up, and so many that a list of them is longer than
-// the 2048 bytes that replies may have inline on the first connection.
+// Parts are the small files of the draft's demo: a length that needs round-up, and so many that a
+// list of them is longer than the 2048 bytes that replies may have inline on the first connection.
 const (
 	Parts    = 16
 	PartSize = 8<<10 - 1

@@ -7,7 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// slowDialer makes connections whose RDMA Reads can be kept back, as by a client that is slow to read its replies.
+// slowDialer makes connections whose RDMA Reads can be kept back, as by a client that is slow to
+// read its replies.
 type slowDialer struct {
 	transport.Dialer
 	made *slowEndpoint // by the last Dial

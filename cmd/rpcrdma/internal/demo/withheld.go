@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
-// Share is the memory in bytes for the replies that one connection has not read. One more than fills it is withheld.
+// Share is the memory in bytes for the replies that one connection has not read. One more than
+// fills it is withheld.
 const (
 	Share     = 16 << 20
 	ShareSize = 1 << 20
@@ -20,8 +21,8 @@ const (
 // withheldTime is how long the server may take to withhold one.
 const withheldTime = 10 * time.Second
 
-// withhold asks for more than its share at once, and reads nothing before the server withholds a reply. The RDMA_DONEs of the
-// others bring it then.
+// withhold asks for more than its share at once, and reads nothing before the server withholds a
+// reply. The RDMA_DONEs of the others bring it then.
 func (d *draft) withhold(ctx context.Context, fs *nfsfs.FS, ep *slowEndpoint) (err error) {
 	data := made(ShareSize)
 	if err := writePart(ctx, d.fs, shareName, data); err != nil {

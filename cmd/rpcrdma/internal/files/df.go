@@ -58,7 +58,8 @@ export the directory of a URL, but some below it, df shows these.`,
 // dfFlags say what df shows.
 type dfFlags struct{ human, inodes, json bool }
 
-// add adds the file system that a URL names a file in, or those below. It reports what fails; the error is one to end with.
+// add adds the file system that a URL names a file in, or those below. It reports what fails; the
+// error is one to end with.
 func (f dfFlags) add(w *remote.Work, t *cli.Table, url string) error {
 	p, err := w.Open(url)
 	if below := w.ExportsBelow(url, err); len(below) > 0 {
@@ -96,7 +97,8 @@ func (f dfFlags) heading() []string {
 	return []string{"Filesystem", "1K-blocks", "Used", "Available", "Use%"}
 }
 
-// row describes a file system. What a server says of one that has no fixed number of files is 0: that is not shown.
+// row describes a file system. What a server says of one that has no fixed number of files is 0:
+// that is not shown.
 func (f dfFlags) row(name string, s *nfs3.FSStat) []string {
 	total, free, avail := s.TotalBytes, s.FreeBytes, s.AvailBytes
 	if f.inodes {

@@ -129,7 +129,8 @@ func (f *LnFlags) Hard(w *remote.Work, from remote.Operand, to remote.Slot) erro
 	})
 }
 
-// link has make make a link. To replace a file, the link is made beside it first, so that there is always one of the two.
+// link has make make a link. To replace a file, the link is made beside it first, so that there is
+// always one of the two.
 func (f *LnFlags) link(w *remote.Work, c *nfsclient.Client, to remote.Slot, make func(name string) error) error {
 	if to.Slash {
 		return nfs3.ErrNotDir

@@ -112,8 +112,8 @@ func (p *modeStep) what(s string) error {
 	return nil
 }
 
-// apply changes the mode of a file. Where a change does not say for whom, it holds for all that umask does not name.
-// A directory keeps set-ID unless that is named.
+// apply changes the mode of a file. Where a change does not say for whom, it holds for all that
+// umask does not name. A directory keeps set-ID unless that is named.
 func (m modeChange) apply(mode uint32, dir bool, umask uint32) uint32 {
 	mode &= modeAll
 	for _, p := range m {

@@ -132,8 +132,8 @@ type treeRemoval struct {
 	client *nfsclient.Client
 }
 
-// tree removes a directory. What cannot be removed is reported, and then the directory stays. The error is about the
-// directory itself, or one to end with.
+// tree removes a directory. What cannot be removed is reported, and then the directory stays. The
+// error is about the directory itself, or one to end with.
 func (r *treeRemoval) tree(url string, above nfs3.FH, d remote.Entry, depth int) (all bool, err error) {
 	if depth > remote.MaxDepth {
 		return false, remote.ErrDepth

@@ -84,7 +84,8 @@ func (g *running) rdma() reach.RDMAConfig {
 	return reach.RDMAConfig{Log: g.log, CRC: g.cfg.crc.Value, Counted: g.watched.Metrics}
 }
 
-// dialTCP connects over TCP, from a privileged port if there is one to have: Linux's MOUNT wants that.
+// dialTCP connects over TCP, from a privileged port if there is one to have: Linux's MOUNT wants
+// that.
 func (g *running) dialTCP(ctx context.Context, addr string) (oncrpc.Transport, error) {
 	cfg := recordmark.Config{
 		Logger:    g.log,

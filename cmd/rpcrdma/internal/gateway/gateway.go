@@ -64,7 +64,8 @@ func run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) erro
 	g.watched.SetGateway(g.gateway)
 	g.watched.AddServer("gateway", g.rpc)
 	programs := append(rpcbind.Programs(g.ports.Lookups()),
-		// They are unavailable over TCP. Passed on, they would configure the gateway's connections for its clients.
+		// They are unavailable over TCP. Passed on, they would configure the gateway's connections
+		// for its clients.
 		confproto.New(confproto.Config{}), confproto.New(confproto.Config{Program: confproto.ProgramRFC5666}))
 	if err := g.rpc.Handle(programs...); err != nil {
 		return err

@@ -22,8 +22,8 @@ func (g *running) probe(ctx context.Context) {
 		"server", g.cfg.server.Server(), "err", err)
 }
 
-// reach makes a call of nothing to the server, over a connection of its own, and says what is in the
-// way of it.
+// reach makes a call of nothing to the server, over a connection of its own, and says what is in
+// the way of it.
 func (g *running) reach(ctx context.Context) error {
 	at, conn, err := g.connect(ctx)
 	if err == nil {

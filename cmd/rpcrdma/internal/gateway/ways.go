@@ -6,7 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// ways counts the bytes of calls and replies by the way that they travel over RDMA. It is an rpcrdma.Observer.
+// ways counts the bytes of calls and replies by the way that they travel over RDMA. It is an
+// rpcrdma.Observer.
 type ways struct{ inlineSent, inlineReceived, readChunk, writeChunk, replyChunk atomic.Int64 }
 
 // CallDone adds a call.

@@ -155,8 +155,8 @@ func (p *Prober) stepProgram(ctx context.Context) bool {
 	return p.lookGSS(ctx)
 }
 
-// lookGSS finds out whether the server takes RPCSEC_GSS, by a call with a context that there is not.
-// Who takes it says just that (RFC 2203 section 5.3.3.3).
+// lookGSS finds out whether the server takes RPCSEC_GSS, by a call with a context that there is
+// not. Who takes it says just that (RFC 2203 section 5.3.3.3).
 func (p *Prober) lookGSS(ctx context.Context) bool {
 	var e xdr.Encoder
 	for _, word := range []uint32{1, 0, 1, 1} { // version 1, RPCSEC_GSS_DATA, a number, rpc_gss_svc_none

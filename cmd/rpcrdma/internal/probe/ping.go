@@ -81,8 +81,8 @@ func (p *Pinger) run(ctx context.Context) error {
 	return p.Summary()
 }
 
-// connect connects, if there is no connection. Late says that it took too long; any other failure of the first time is one that all calls
-// would have, and explained.
+// connect connects, if there is no connection. Late says that it took too long; any other failure
+// of the first time is one that all calls would have, and explained.
 func (p *Pinger) connect(ctx context.Context) (late bool, err error) {
 	if p.conn != nil {
 		return false, nil
@@ -111,8 +111,8 @@ func (p *Pinger) connect(ctx context.Context) (late bool, err error) {
 	return false, err
 }
 
-// call makes a call, connected anew if need be, and prints how long it took, or why there is no answer. The error is that of printing, or one
-// that all calls would get.
+// call makes a call, connected anew if need be, and prints how long it took, or why there is no
+// answer. The error is that of printing, or one that all calls would get.
 func (p *Pinger) call(ctx context.Context) error {
 	first := !p.connected && p.Calls == 0
 	late, err := p.connect(ctx)
@@ -137,7 +137,8 @@ func (p *Pinger) call(ctx context.Context) error {
 	return err
 }
 
-// null calls over the connection, and says what came of it: nothing if it was interrupted, or the error is one that all calls would get.
+// null calls over the connection, and says what came of it: nothing if it was interrupted, or the
+// error is one that all calls would get.
 func (p *Pinger) null(ctx context.Context) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, p.flags.timeout.Duration)
 	defer cancel()

@@ -4,7 +4,8 @@ import (
 	"strings"
 )
 
-// EndsInDots reports whether the last part of a URL's path, as it was typed, is . or .. (ParseTarget takes those out).
+// EndsInDots reports whether the last part of a URL's path, as it was typed, is . or ..
+// (ParseTarget takes those out).
 func EndsInDots(url string) bool {
 	path, _, _ := strings.Cut(url, "?")
 	path = strings.TrimRight(path, "/")

@@ -23,8 +23,9 @@ func AddDialectFlag(f *pflag.FlagSet, dialect *cli.Choice[rpcrdma.Dialect]) {
 	f.Var(dialect, "dialect", "rules of RPC-over-RDMA, the server's: "+dialect.Names()+"; in draft, connections begin with a call of CONF_RDMA")
 }
 
-// RecvDepth is how many receives there must be room for, so that rpcrdma can use that many credits: it leaves a half to replies, and in the
-// draft's dialect a third to each of calls, replies and RDMA_DONEs, and two above that.
+// RecvDepth is how many receives there must be room for, so that rpcrdma can use that many credits:
+// it leaves a half to replies, and in the draft's dialect a third to each of calls, replies and
+// RDMA_DONEs, and two above that.
 func RecvDepth(d rpcrdma.Dialect, credits int) int {
 	if d == rpcrdma.Draft {
 		return max(iwarp.DefaultDepth, 3*credits+2)
@@ -32,8 +33,8 @@ func RecvDepth(d rpcrdma.Dialect, credits int) int {
 	return max(iwarp.DefaultDepth, 2*credits)
 }
 
-// DialOverRDMA connects to a server over RDMA. In the draft's dialect, the two then agree by CONF_RDMA on what the connection can do, if the
-// server has that.
+// DialOverRDMA connects to a server over RDMA. In the draft's dialect, the two then agree by
+// CONF_RDMA on what the connection can do, if the server has that.
 func DialOverRDMA(ctx context.Context, t Target, low RDMAConfig, cfg rpcrdma.Config,
 	cred oncrpc.ClientFlavor) (oncrpc.Transport, error) {
 	low.recvDepth = RecvDepth(cfg.Dialect, cfg.Credits)

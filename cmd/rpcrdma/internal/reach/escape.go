@@ -46,7 +46,8 @@ func hexDigit(c byte) (byte, bool) {
 	return 0, false
 }
 
-// notInURLs are the ASCII characters that a path of a URL may not have (RFC 3986 section 3.3), besides those that are not printable.
+// notInURLs are the ASCII characters that a path of a URL may not have (RFC 3986 section 3.3),
+// besides those that are not printable.
 const notInURLs = " \"#%<>?[\\]^`{|}"
 
 // Escape writes a path as URLs have it. What can be read stays as it is, in all languages.

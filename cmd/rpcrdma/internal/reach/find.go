@@ -13,9 +13,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// Found returns the target by its port, which is asked for if the URL says so. The port of rpcbind is TCP's as a rule, and RDMA is
-// the second attempt; another port is first taken for one of the URL's own transport. low and cfg are for RDMA. The error is a
-// *rpcbind.FindError, or the context's.
+// Found returns the target by its port, which is asked for if the URL says so. The port of rpcbind
+// is TCP's as a rule, and RDMA is the second attempt; another port is first taken for one of the
+// URL's own transport. low and cfg are for RDMA. The error is a *rpcbind.FindError, or the
+// context's.
 func (t Target) Found(ctx context.Context, low RDMAConfig, cfg rpcrdma.Config) (Target, error) {
 	if t.Rpcbind == 0 {
 		return t, nil

@@ -20,5 +20,6 @@ func AddCRCFlag(f *pflag.FlagSet, crc *cli.Choice[iwarp.CRC]) {
 // InlineFlag is the size of messages in a Send.
 type InlineFlag cli.Size
 
-// MaxCredits bounds --credits: each reserves a receive, of the inline size, on each connection that is not idle.
+// MaxCredits bounds --credits: each reserves a receive, of the inline size, on each connection that
+// is not idle.
 const MaxCredits = 4096

@@ -25,8 +25,8 @@ type sctpKey struct {
 	trace *trace.Writer
 }
 
-// CloseSCTP waits, not for long, until servers know that the associations have ended. Otherwise they
-// would keep them until they find out.
+// CloseSCTP waits, not for long, until servers know that the associations have ended. Otherwise
+// they would keep them until they find out.
 func CloseSCTP() {
 	ctx, cancel := context.WithTimeout(context.Background(), UnmountTime)
 	defer cancel()

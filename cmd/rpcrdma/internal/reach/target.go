@@ -27,9 +27,10 @@ func (t Target) WithPort() string {
 	return fmt.Sprintf("%s:%d", t.Base(), DefaultPorts[t.Scheme])
 }
 
-// Target is what a URL names: rdma://host[:20049]/export/path[?mountport=N][&rpcbind[=N]][&sec=FLAVOUR],
-// or tcp://, rdma+roce://, or rdma+sctp:// with [&udp=N]; and tcp:// with [&tls], which nfs:// is,
-// too, and then with rpcbind if there is no port.
+// Target is what a URL names:
+// rdma://host[:20049]/export/path[?mountport=N][&rpcbind[=N]][&sec=FLAVOUR], or tcp://,
+// rdma+roce://, or rdma+sctp:// with [&udp=N]; and tcp:// with [&tls], which nfs:// is, too, and
+// then with rpcbind if there is no port.
 type Target struct {
 	Scheme    string // "rdma", "rdma+roce", "rdma+sctp" or "tcp"
 	Host      string // a name or an address, of IPv6 without brackets, with its zone

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// maxAtOnce is how many files of a directory have something done with them at a time: enough that calls do not wait for one another's
-// answers, and less than a server grants.
+// maxAtOnce is how many files of a directory have something done with them at a time: enough that
+// calls do not wait for one another's answers, and less than a server grants.
 const maxAtOnce = 16
 
 // AtOnce calls do for 0 to n-1, several at a time, and returns the errors.

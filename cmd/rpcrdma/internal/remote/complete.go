@@ -38,8 +38,8 @@ func InitCompletion(root *cobra.Command) {
 	}
 }
 
-// Completed has the arguments of commands completed from the first on that can be a URL. Others are names of files of this
-// host, if local, or not completed.
+// Completed has the arguments of commands completed from the first on that can be a URL. Others are
+// names of files of this host, if local, or not completed.
 func Completed(first int, local bool, commands ...*cobra.Command) []*cobra.Command {
 	for _, c := range commands {
 		c.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
@@ -81,8 +81,8 @@ func SchemesLike(word string) (words []string) {
 	return words
 }
 
-// completeURL returns the URLs that begin like the one that is being written, and whether one is of a directory, or goes on for
-// another reason. Above the exports, these are completed.
+// completeURL returns the URLs that begin like the one that is being written, and whether one is of
+// a directory, or goes on for another reason. Above the exports, these are completed.
 func completeURL(cmd *cobra.Command, url string) (words []string, directory bool) {
 	if rest, query, ok := strings.Cut(url, "?"); ok {
 		words = completeOption(rest+"?", query)
@@ -134,8 +134,8 @@ func completeURL(cmd *cobra.Command, url string) (words []string, directory bool
 	return words, directory
 }
 
-// completeOption returns the URLs whose last option begins like the one that is being written behind
-// others. The options that have values of their own stand for themselves.
+// completeOption returns the URLs whose last option begins like the one that is being written
+// behind others. The options that have values of their own stand for themselves.
 func completeOption(before, query string) (words []string) {
 	at := strings.LastIndexByte(query, '&') + 1
 	options := []string{"mountport=", "rpcbind"}

@@ -5,8 +5,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// CompleteFlags has the values of flags completed that are one of some words or, as far as the scheme, a URL. A flag that is
-// completed already, by a function of its own, stays as it is.
+// CompleteFlags has the values of flags completed that are one of some words or, as far as the
+// scheme, a URL. A flag that is completed already, by a function of its own, stays as it is.
 func CompleteFlags(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if c, ok := f.Value.(interface{ Words() []string }); ok {

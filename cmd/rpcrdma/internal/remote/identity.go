@@ -30,7 +30,8 @@ type Identity struct {
 	Kerberos *Kerberos
 }
 
-// OwnIdentity is that of the user who runs this: nobody where users have no numbers. Of more than 16 groups the server is told the first.
+// OwnIdentity is that of the user who runs this: nobody where users have no numbers. Of more than
+// 16 groups the server is told the first.
 func OwnIdentity() Identity {
 	id := Identity{UID: nfsserver.Nobody, gid: nfsserver.Nobody, Kerberos: new(Kerberos)}
 	uid, gid := os.Getuid(), os.Getgid()
@@ -47,8 +48,8 @@ func OwnIdentity() Identity {
 	return id
 }
 
-// Become fills in what the command line does not say of another user: his groups as this host knows them, or else nobody's. The groups of who
-// runs this would be more than he has.
+// Become fills in what the command line does not say of another user: his groups as this host knows
+// them, or else nobody's. The groups of who runs this would be more than he has.
 func (id *Identity) Become(named func(flag string) bool) {
 	if !named("uid") {
 		return

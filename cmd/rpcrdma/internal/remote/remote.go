@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
 )
 
-// Session are the exports that a command has reached, and how it reaches them (the flags). One connection, or as many as are asked
-// for, serves all URLs of a server.
+// Session are the exports that a command has reached, and how it reaches them (the flags). One
+// connection, or as many as are asked for, serves all URLs of a server.
 type Session struct {
 	Flags   *Flags
 	Stderr  func() io.Writer                           // for what is to be known while the command goes on
@@ -31,8 +31,8 @@ type Export struct {
 	Root   nfsmount.Root
 }
 
-// Open finds the export that a URL names something in, and the name of that in its fs: "." for its root, never with a
-// trailing slash, whether the URL has one or not.
+// Open finds the export that a URL names something in, and the name of that in its fs: "." for its
+// root, never with a trailing slash, whether the URL has one or not.
 func (r *Session) Open(ctx context.Context, url string) (m *Export, name string, err error) {
 	t, err := reach.ParseTarget(url)
 	if err != nil {
@@ -50,8 +50,8 @@ func (r *Session) Open(ctx context.Context, url string) (m *Export, name string,
 	return m, name, err
 }
 
-// Exports returns what the server of a URL exports; the URL's path does not matter. It is for what is in no
-// export, like rdma://host where / is not exported.
+// Exports returns what the server of a URL exports; the URL's path does not matter. It is for what
+// is in no export, like rdma://host where / is not exported.
 func (r *Session) Exports(ctx context.Context, url string) ([]mount3.Export, error) {
 	t, err := reach.ParseTarget(url)
 	if err != nil {
@@ -86,7 +86,8 @@ func (r *Session) server(ctx context.Context, t reach.Target) (*Server, error) {
 	return s, nil
 }
 
-// Close ends all connections. The servers are told that nothing is mounted any more, which they need not acknowledge.
+// Close ends all connections. The servers are told that nothing is mounted any more, which they
+// need not acknowledge.
 func (r *Session) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -153,8 +153,8 @@ func (s *Server) open(ctx context.Context, path string) (*Export, string, error)
 	return m, root.Rest, nil
 }
 
-// CheckPort finds out whether the server answers calls from a port that anybody can have, if it is one. Linux's does not, unless told
-// so: all its answers over TCP are NFS3ERR_PERM then.
+// CheckPort finds out whether the server answers calls from a port that anybody can have, if it is
+// one. Linux's does not, unless told so: all its answers over TCP are NFS3ERR_PERM then.
 func (s *Server) CheckPort(ctx context.Context, m *Export) error {
 	a, ok := s.Conn.LocalAddr().(*net.TCPAddr)
 	if s.Target.Scheme != "tcp" || !ok || a.Port < 1024 {
@@ -167,7 +167,8 @@ func (s *Server) CheckPort(ctx context.Context, m *Export) error {
 	return nil
 }
 
-// close ends the connection. The context is that of telling the server that nothing is mounted any more.
+// close ends the connection. The context is that of telling the server that nothing is mounted any
+// more.
 func (s *Server) close(ctx context.Context) {
 	var wg sync.WaitGroup
 	if s.patience.isOver() { // nobody is there to tell

@@ -42,7 +42,8 @@ func SourcesAndTarget(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// ToTarget calls do with all URLs but the last, and where the last says that they go: into that, if it is a directory and unless asFile.
+// ToTarget calls do with all URLs but the last, and where the last says that they go: into that, if
+// it is a directory and unless asFile.
 func ToTarget(w *Work, urls []string, asFile bool, do func(from Operand, to Slot) error) error {
 	last := urls[len(urls)-1]
 	sources, err := w.Expand(urls[:len(urls)-1])
@@ -78,8 +79,9 @@ func ToTarget(w *Work, urls []string, asFile bool, do func(from Operand, to Slot
 	return nil
 }
 
-// TargetOf opens the last URL of a command, and returns how the slot for n files of given names is found there. A link that leads
-// nowhere, or to where this client cannot follow, is a name like others.
+// TargetOf opens the last URL of a command, and returns how the slot for n files of given names is
+// found there. A link that leads nowhere, or to where this client cannot follow, is a name like
+// others.
 func TargetOf(w *Work, url string, asFile bool, n int) (Operand, func(name string) (Slot, error), error) {
 	to, err := w.Open(url)
 	if err != nil {

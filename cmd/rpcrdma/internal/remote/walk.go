@@ -9,11 +9,13 @@ import (
 type Walk struct {
 	*Work
 	Client *nfsclient.Client
-	// Visit is called with a file, and with a directory twice: before what is in it, and after. With files it is called concurrently.
+	// Visit is called with a file, and with a directory twice: before what is in it, and after.
+	// With files it is called concurrently.
 	Visit func(e Entry, before bool) error
 }
 
-// From visits e and what is below. It reports what fails; the error is one to end with. Symbolic links are visited, not followed.
+// From visits e and what is below. It reports what fails; the error is one to end with. Symbolic
+// links are visited, not followed.
 func (k *Walk) From(url string, e Entry, depth int) error {
 	if !e.IsDir() {
 		return k.Fail(url, k.Visit(e, false))

@@ -66,8 +66,8 @@ type Operand struct {
 	Dir  bool   // the URL ends with a slash: a link is followed
 }
 
-// OnURLs opens all URLs and calls do with each. It returns a usage error before anything is done, or in the end ErrReported
-// if something failed, or the context's error.
+// OnURLs opens all URLs and calls do with each. It returns a usage error before anything is done,
+// or in the end ErrReported if something failed, or the context's error.
 func OnURLs(cmd *cobra.Command, r *Session, urls []string, do func(w *Work, p Operand) error) (err error) {
 	return WithWork(cmd, r, urls, func(w *Work) error { return w.each(urls, do) })
 }
@@ -144,8 +144,8 @@ func (w *Work) Open(url string) (Operand, error) {
 // Ctx is the command's context.
 func (w *Work) Ctx() context.Context { return w.Cmd.Context() }
 
-// Fail reports an error that is about a URL. It returns those after which the command shall not go on: its context has ended, or
-// its output is lost.
+// Fail reports an error that is about a URL. It returns those after which the command shall not go
+// on: its context has ended, or its output is lost.
 func (w *Work) Fail(url string, err error) error {
 	if ctxErr := w.Ctx().Err(); ctxErr != nil {
 		return ctxErr

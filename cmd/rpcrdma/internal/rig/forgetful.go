@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Forgetful is a connection to a server that forgets what it has answered: each call that makes or removes something is
-// executed twice, as if the first answer had been lost with a connection.
+// Forgetful is a connection to a server that forgets what it has answered: each call that makes or
+// removes something is executed twice, as if the first answer had been lost with a connection.
 type Forgetful struct{ oncrpc.Transport }
 
 // RoundTrip makes a call, and some twice.

@@ -29,7 +29,8 @@ func newConfPolicy() *cli.Choice[confPolicy] {
 		cli.Named("gss", confGSS))
 }
 
-// confPrograms is CONF_RDMA, under both numbers that it has, or nothing. Only who may use the exports may use it.
+// confPrograms is CONF_RDMA, under both numbers that it has, or nothing. Only who may use the
+// exports may use it.
 func (c *Config) confPrograms(log *slog.Logger) []oncrpc.Program {
 	cfg := confproto.Config{MaxCall: int(c.inline), Clients: c.allow, Logger: log}
 	switch c.conf.Value {

@@ -81,7 +81,8 @@ func (s *service) describe(b *strings.Builder, c *Config, all []Export) {
 	b.WriteString("\n")
 }
 
-// readUsers returns what knows which users principals are, by the host's database and by --map-users.
+// readUsers returns what knows which users principals are, by the host's database and by
+// --map-users.
 func (s *service) readUsers(c *Config, log *slog.Logger) (*users.Principals, error) {
 	if s == nil {
 		return nil, nil
@@ -199,7 +200,8 @@ func (s *service) stats() gss.ServerStats {
 	return s.flavor.Stats()
 }
 
-// host is that of a principal of NFS, by which clients have to mount; "" means that it is not known.
+// host is that of a principal of NFS, by which clients have to mount; "" means that it is not
+// known.
 func (s *service) host() string {
 	if s == nil {
 		return ""

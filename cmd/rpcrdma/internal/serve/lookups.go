@@ -7,7 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// lookupCredits is how many calls a client may have under way on a connection for look-ups: it has one, most likely.
+// lookupCredits is how many calls a client may have under way on a connection for look-ups: it has
+// one, most likely.
 const lookupCredits = 4
 
 // serveLookups answers at a port for look-ups until the server is shut down.

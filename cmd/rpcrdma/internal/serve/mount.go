@@ -69,8 +69,8 @@ func (s *server) tellRDMA(b *strings.Builder, over rdmaPort) {
 }
 
 // secOption returns ",sec=krb5p" and the like: the preferred flavour of an export, which a client
-// names that must not be talked down. Without Kerberos it is the first that takes none; ok is false if
-// there is none. Exports that never take Kerberos have "".
+// names that must not be talked down. Without Kerberos it is the first that takes none; ok is false
+// if there is none. Exports that never take Kerberos have "".
 func secOption(e Export, kerberos bool) (option string, ok bool) {
 	i := slices.IndexFunc(e.Rules, ruleProves)
 	if i < 0 {

@@ -12,7 +12,8 @@ import (
 )
 
 // TestNFSPort: with Kerberos there is NFS over TCP at port 2049, too, unless the command line names
-// another port than the default; then, and where the port is taken, there is a warning (rfc8166-8.2.2.1-1).
+// another port than the default; then, and where the port is taken, there is a warning
+// (rfc8166-8.2.2.1-1).
 func TestNFSPort(t *testing.T) {
 	const host = "127.20.0.50" // of this host, and of no other test
 	at := net.JoinHostPort(host, "2049")

@@ -15,7 +15,8 @@ func warnOverlap(exports []Export, log *slog.Logger) {
 	}
 }
 
-// overlap reports whether two directories are the same, or one lies in the other. There are none in memory, "".
+// overlap reports whether two directories are the same, or one lies in the other. There are none in
+// memory, "".
 func overlap(a, b string) bool {
 	if a == "" || b == "" {
 		return false

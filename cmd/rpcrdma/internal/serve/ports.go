@@ -111,8 +111,8 @@ var (
 )
 
 // listenNFS listens at NFSPort, too, unless the command line names another port than that of the
-// default. That it cannot is no reason not to serve: over TCP, and to clients of this module, contexts
-// are made at any port.
+// default. That it cannot is no reason not to serve: over TCP, and to clients of this module,
+// contexts are made at any port.
 func (p *Ports) listenNFS(ctx context.Context, cfg *Config, log *slog.Logger) {
 	switch {
 	case p.TCP != nil && AddrPort(p.TCP.Addr()).Port() == NFSPort:

@@ -38,7 +38,8 @@ type Registration struct {
 	*rpcbind.Registration
 }
 
-// Register tells rpcbind where the programs are served, unless another server is alive that is registered.
+// Register tells rpcbind where the programs are served, unless another server is alive that is
+// registered.
 func Register(ctx context.Context, cfg RPCBindConfig, p *Ports, log *slog.Logger) (*Registration, error) {
 	dialling, cancel := context.WithTimeout(ctx, rpcbindTime)
 	defer cancel()
@@ -86,8 +87,9 @@ func (p *Ports) Mappings() []rpcbind.Mapping {
 	return slices.Concat(p.each(nfs3.Program, nfs3.Version), p.each(mount3.Program, mount3.Version))
 }
 
-// Lookups is what callers can look up: what there is to register, and, as rpcbind has it, the program of the look-ups itself, without
-// which rpcinfo -p does not go on. Over RDMA that is at its own port, if it has one.
+// Lookups is what callers can look up: what there is to register, and, as rpcbind has it, the
+// program of the look-ups itself, without which rpcinfo -p does not go on. Over RDMA that is at its
+// own port, if it has one.
 func (p *Ports) Lookups() []rpcbind.Mapping {
 	at := Ports{rdma: p.rdma, TCP: p.TCP}
 	if len(p.rpcbind) > 0 {
@@ -120,8 +122,8 @@ func (r *Registration) Netids() []string {
 	return ids
 }
 
-// Withdraw takes it all back, if there is anything. What it does not take back is no reason to fail: an rpcbind that is gone
-// has forgotten.
+// Withdraw takes it all back, if there is anything. What it does not take back is no reason to
+// fail: an rpcbind that is gone has forgotten.
 func (r *Registration) Withdraw(ctx context.Context, log *slog.Logger) {
 	if r == nil {
 		return

@@ -29,12 +29,14 @@ func (f *stateFlag) String() string { return string(*f) }
 // Type names the value in the usage.
 func (f *stateFlag) Type() string { return "DIR" }
 
-// makeState returns the directory for the state of an export, "" for none, which it makes if need be.
+// makeState returns the directory for the state of an export, "" for none, which it makes if need
+// be.
 func makeState(cfg *Config, name string, all []Export) (string, error) {
 	if cfg.state == "" {
 		return "", nil
 	}
-	// Escaped, a name is one element of a path, and neither "." nor "..": all of them begin with a slash.
+	// Escaped, a name is one element of a path, and neither "." nor "..": all of them begin with a
+	// slash.
 	dir := filepath.Join(cfg.state, url.PathEscape(name))
 	err := checkState(cfg.state, all)
 	if err == nil {
@@ -51,7 +53,8 @@ func stateError(err error, uid int) error {
 	return err
 }
 
-// checkState refuses state that clients could read: who has the keys can make handles of files that are none of his business.
+// checkState refuses state that clients could read: who has the keys can make handles of files that
+// are none of his business.
 func checkState(dir string, all []Export) error {
 	state, err := resolve(dir)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// Replaceable returns what another server has registered that is to be replaced. If such a server answers, within limit, that is an error.
+// Replaceable returns what another server has registered that is to be replaced. If such a server
+// answers, within limit, that is an error.
 func (p *Ports) Replaceable(ctx context.Context, c *rpcbind.Client, limit time.Duration) ([]rpcbind.Mapping, error) {
 	others, err := p.others(ctx, c)
 	if err != nil {
@@ -38,7 +39,8 @@ func (p *Ports) Replaceable(ctx context.Context, c *rpcbind.Client, limit time.D
 	}), nil
 }
 
-// others returns where NFS and MOUNT are registered that are not at our ports: what is there was left by an earlier run.
+// others returns where NFS and MOUNT are registered that are not at our ports: what is there was
+// left by an earlier run.
 func (p *Ports) others(ctx context.Context, c *rpcbind.Client) ([]rpcbind.Mapping, error) {
 	ctx, cancel := context.WithTimeout(ctx, rpcbindTime)
 	defer cancel()
@@ -60,7 +62,8 @@ func (p *Ports) hold(at netip.AddrPort) bool {
 	return slices.ContainsFunc(slices.Concat(p.rdma, p.rpcbind), func(l rdmaPort) bool { return excludes(l.at(), at) })
 }
 
-// excludes reports whether a listener at one address keeps others from listening at another. That of :: is one of IPv4, too.
+// excludes reports whether a listener at one address keeps others from listening at another. That
+// of :: is one of IPv4, too.
 func excludes(listener, other netip.AddrPort) bool {
 	a, b := listener.Addr().Unmap(), other.Addr().Unmap()
 	switch {
@@ -72,7 +75,8 @@ func excludes(listener, other netip.AddrPort) bool {
 	return a.Is4() == b.Is4() && (a == b || a.IsUnspecified() || b.IsUnspecified())
 }
 
-// toAsk returns the mappings of a program to ask whether it is alive: those of TCP, or where there are none, of RDMA.
+// toAsk returns the mappings of a program to ask whether it is alive: those of TCP, or where there
+// are none, of RDMA.
 func toAsk(all []rpcbind.Mapping, program uint32) []rpcbind.Mapping {
 	for _, base := range []string{rpcbind.NetidTCP, rpcbind.NetidRDMA} {
 		var list []rpcbind.Mapping

@@ -16,8 +16,8 @@ func (s *server) interceptors() []oncrpc.ServerInterceptor {
 	return all
 }
 
-// demandTLS refuses calls over TCP without TLS. Procedure 0 is for everybody: it says that there is a
-// server.
+// demandTLS refuses calls over TCP without TLS. Procedure 0 is for everybody: it says that there is
+// a server.
 func demandTLS(ctx context.Context, c *oncrpc.Call, next oncrpc.Handler) error {
 	if conn, ok := c.Conn.(*recordmark.Conn); ok && c.Procedure != 0 {
 		if _, ok := conn.TLS(); !ok {

@@ -19,8 +19,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// connectionReason says why a call has got no answer, or none that is of its program, without the layers that it went through. It is empty
-// if err is no such call of NFS.
+// connectionReason says why a call has got no answer, or none that is of its program, without the
+// layers that it went through. It is empty if err is no such call of NFS.
 func connectionReason(err error) string {
 	var call *oncrpc.CallError
 	if !errors.As(err, new(*nfsclient.Error)) || !errors.As(err, &call) {

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
-// Connections come back, and a call whose answer was lost is sent again. A server that has kept no answer, such as one that was started
-// anew, executes it again, and finds that it was done.
+// Connections come back, and a call whose answer was lost is sent again. A server that has kept no
+// answer, such as one that was started anew, executes it again, and finds that it was done.
 
 // DoneBefore reports whether that may be what an error means that says as.
 func DoneBefore(err error, as nfs3.Status) bool {

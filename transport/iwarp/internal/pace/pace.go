@@ -3,9 +3,9 @@ package pace
 
 import "time"
 
-// A peer does its part if it moves leastMoved bytes within the stall timeout, and leastRate bytes in
-// each second of that: as upper layers may have it for what waits above (rpcrdma.Config.PeerTimeout).
-// So one that moves a byte now and then does not.
+// A peer does its part if it moves leastMoved bytes within the stall timeout, and leastRate bytes
+// in each second of that: as upper layers may have it for what waits above
+// (rpcrdma.Config.PeerTimeout). So one that moves a byte now and then does not.
 const (
 	leastMoved = 16 << 10
 	leastRate  = 1 << 10

@@ -197,9 +197,9 @@ func (a *association) awaited() bool {
 }
 
 // acknowledge finds out what the peer has acknowledged, and tells who waits for that. The kernel
-// sends messages in the order in which it gets them, and has each until all up to it are acknowledged.
-// It uses more memory for a message than that has bytes. So what is not acknowledged is the last
-// messages, with together no more bytes than the kernel uses memory.
+// sends messages in the order in which it gets them, and has each until all up to it are
+// acknowledged. It uses more memory for a message than that has bytes. So what is not acknowledged
+// is the last messages, with together no more bytes than the kernel uses memory.
 func (a *association) acknowledge() {
 	a.mu.Lock()
 	queued, err := a.socket.queued()

@@ -11,8 +11,8 @@ type Association interface {
 	// FirstTSN is the first TSN of the peer, if it is known.
 	FirstTSN() uint32
 
-	// MaxMessage is the most bytes of a message that goes without being fragmented, by what is known
-	// of the path now.
+	// MaxMessage is the most bytes of a message that goes without being fragmented, by what is
+	// known of the path now.
 	MaxMessage() int
 
 	// Send queues a message, unordered. It does not wait, and p is the caller's again.
