@@ -124,11 +124,13 @@ func choose(all []duel, path Path, c contest, what string) choice {
 	within, loss := spreadOf(of)
 	sizes := t.sum.sizes()
 	switch {
-	case Range{leastAdvice, within.High}.oneStep(sizes): // what is told is near the default in any case
+	case Range{leastAdvice, within.High}.oneStep(sizes):
+		// what is told is near the default in any case
 	case loss.High <= littleLoss:
 		return choice{leastAdvice, within, false, fmt.Sprintf("%s: up to where inline is faster cannot be told, but %s, the default, will do: sizes beyond it are slower with it by %d %% on average at most, with a certainty of 95 %%.",
 			what, FormatSize(leastAdvice), loss.High)}
-	case !within.oneStep(sizes) || loss.Low <= littleLoss: // other rounds could have told the default
+	case !within.oneStep(sizes) || loss.Low <= littleLoss:
+		// other rounds could have told the default
 		return choice{within: within, unsure: true, why: fmt.Sprintf("%s: it cannot be told: the inline size is between %s and %s, with a certainty of 95 %%.",
 			what, FormatSize(within.Low), FormatSize(within.High))}
 	}

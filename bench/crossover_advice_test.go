@@ -93,7 +93,8 @@ func TestRecommendation(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Result{Measured: tt.measured}
 			Conclude(&r)
-			tt.want.SendRange = Range{tt.want.InlineSend, tt.want.InlineSend} // as all rounds are alike
+			// as all rounds are alike
+			tt.want.SendRange = Range{tt.want.InlineSend, tt.want.InlineSend}
 			tt.want.RecvRange = Range{tt.want.InlineRecv, tt.want.InlineRecv}
 			if diff := cmp.Diff(tt.want, r.Advice); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -11,7 +11,8 @@ var band = math.Log(NoiseBand)
 
 // weigh says up to where inline is faster by Band, and from where on the chunk is.
 func (c curve) weigh(x *Crossover) {
-	inline, either := c.split(band), c.split(-band) // the second is never less: the bias is for inline there
+	// the second is never less: the bias is for inline there
+	inline, either := c.split(band), c.split(-band)
 	if inline > 0 {
 		x.InlineTo = c[inline-1].size
 	}

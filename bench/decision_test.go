@@ -13,8 +13,9 @@ func TestDecisions(t *testing.T) {
 		agree       bool
 	}
 	for _, tt := range []struct {
-		name   string
-		ratios [][]float64 // for 1, 2, 3, ... calls in flight, of the chunk to inline at 256 B, 1 KiB, 4 KiB, ...
+		name string
+		// for 1, 2, 3, ... calls in flight, of the chunk to inline at 256 B, 1 KiB, 4 KiB, ...
+		ratios [][]float64
 		want   said
 	}{
 		{"a crossing", [][]float64{{.5, .8, 1.25, 2}}, said{"chunks from 2 KiB", "at 16 KiB the chunk 2.00 times as fast", true}},

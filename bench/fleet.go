@@ -23,7 +23,8 @@ type fleet struct {
 	conns []oncrpc.Transport
 	meter *meter // of RDMA; nil over TCP
 
-	datagrams *atomic.Int64 // the runner's, which the ends of earlier fleets add to; nil: not over RoCE
+	// the runner's, which the ends of earlier fleets add to; nil: not over RoCE
+	datagrams *atomic.Int64
 }
 
 // dial makes the connections of a point.

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	}
 	switch os.Getenv(childVariable) {
 	case "":
-		os.Setenv("GORACE", "atexit_sleep_ms=0") // of the children, which otherwise take a second to end
+		// of the children, which otherwise take a second to end
+		os.Setenv("GORACE", "atexit_sleep_ms=0")
 		goleak.VerifyTestMain(m)
 		return
 	case "broken":

@@ -11,8 +11,9 @@ const (
 	IWARP        Path = "iwarp"         // transport/iwarp without CRC and markers
 	IWARPCRC     Path = "iwarp+crc"     // with CRC32C, as between hosts
 	IWARPMarkers Path = "iwarp+markers" // with markers in both directions, without CRC
-	RoCE         Path = "roce"          // transport/roce: reliable connections of InfiniBand, in UDP
-	TCP          Path = "tcp"           // oncrpc/recordmark: RPC over TCP, a yardstick
+	// transport/roce: reliable connections of InfiniBand, in UDP
+	RoCE Path = "roce"
+	TCP  Path = "tcp" // oncrpc/recordmark: RPC over TCP, a yardstick
 )
 
 // Way is how the payload of a call, or of its reply, travels.
@@ -20,13 +21,15 @@ type Way string
 
 // The ways. Over TCP there are InlineCall and InlineReply alone.
 const (
-	InlineCall  Way = "inline call"        // client to server, in the Send of the call
-	Padded      Way = "padded call"        // the same, aligned at the server: RDMA_MSGP (draft section 3.9)
+	InlineCall Way = "inline call" // client to server, in the Send of the call
+	// the same, aligned at the server: RDMA_MSGP (draft section 3.9)
+	Padded      Way = "padded call"
 	ReadChunk   Way = "read chunk"         // the server reads it (RFC 8166 section 3.4.5)
 	LongCall    Way = "position-zero call" // with the whole call (RFC 8166 section 3.5.2)
 	InlineReply Way = "inline reply"       // server to client, in the Send of the reply
-	WriteChunk  Way = "write chunk"        // the server writes it to memory that the client offers (RFC 8166 section 3.4.6)
-	ReplyChunk  Way = "reply chunk"        // with the whole reply (RFC 8166 section 3.5.3)
+	// the server writes it to memory that the client offers (RFC 8166 section 3.4.6)
+	WriteChunk Way = "write chunk"
+	ReplyChunk Way = "reply chunk" // with the whole reply (RFC 8166 section 3.5.3)
 )
 
 // Reply tells whether the payload is in the reply.

@@ -71,8 +71,10 @@ type LeftOut struct {
 
 // Yardsticks are what the same path does without RPC and RDMA, measured in the same run.
 type Yardsticks struct {
-	Copy     []Figure `json:"copy"`      // copying memory, the payload's size at a time, in bytes a second
-	TCP      []Figure `json:"tcp"`       // raw TCP to the server, written the payload's size at a time, in bytes a second
+	// copying memory, the payload's size at a time, in bytes a second
+	Copy []Figure `json:"copy"`
+	// raw TCP to the server, written the payload's size at a time, in bytes a second
+	TCP      []Figure `json:"tcp"`
 	PingPong Latency  `json:"ping_pong"` // 128 bytes there and back over raw TCP, one at a time
 }
 
@@ -85,24 +87,28 @@ type Figure struct {
 // Crossover says from which size on a chunk is faster than sending inline, over one path, for one
 // direction.
 type Crossover struct {
-	Path     Path    `json:"path"`
-	Inline   Way     `json:"inline"`
-	Chunk    Way     `json:"chunk"`
-	InFlight int     `json:"in_flight"`
-	Conns    int     `json:"conns"`
-	Size     int     `json:"size"`   // in bytes, interpolated between two sizes; 0: none within the sizes measured
-	Always   bool    `json:"always"` // with Size 0: the chunk is faster at all sizes, else at none
-	Up       int     `json:"up_to"`  // the largest size at which both were measured
-	Gain     float64 `json:"gain"`   // how much faster the chunk is at the largest size measured for both; below 1 it is slower
+	Path     Path `json:"path"`
+	Inline   Way  `json:"inline"`
+	Chunk    Way  `json:"chunk"`
+	InFlight int  `json:"in_flight"`
+	Conns    int  `json:"conns"`
+	// in bytes, interpolated between two sizes; 0: none within the sizes measured
+	Size   int  `json:"size"`
+	Always bool `json:"always"` // with Size 0: the chunk is faster at all sizes, else at none
+	Up     int  `json:"up_to"`  // the largest size at which both were measured
+	// how much faster the chunk is at the largest size measured for both; below 1 it is slower
+	Gain float64 `json:"gain"`
 
 	// What follows takes for equal what differs by less than Band. Sizes are in bytes; 0: there is
 	// none.
-	Least     int     `json:"least"`      // the smallest size at which both were measured
-	InlineTo  int     `json:"inline_to"`  // the largest up to which inline is faster
-	EitherTo  int     `json:"either_to"`  // the largest, above InlineTo, up to which either will do
-	ChunkFrom int     `json:"chunk_from"` // that from which on the chunk is faster: Size, if it follows InlineTo
-	Within    float64 `json:"within"`     // by how many times one is faster at most where either will do; at least Band
-	Except    []int   `json:"except"`     // sizes at which the other one was faster nevertheless
+	Least    int `json:"least"`     // the smallest size at which both were measured
+	InlineTo int `json:"inline_to"` // the largest up to which inline is faster
+	EitherTo int `json:"either_to"` // the largest, above InlineTo, up to which either will do
+	// that from which on the chunk is faster: Size, if it follows InlineTo
+	ChunkFrom int `json:"chunk_from"`
+	// by how many times one is faster at most where either will do; at least Band
+	Within float64 `json:"within"`
+	Except []int   `json:"except"` // sizes at which the other one was faster nevertheless
 
 	// SizeRange is where Size lies with a certainty of 95 %: Least stands for that or less, and Up
 	// for that or more. Unsure is set if the rounds do not tell up to one step from a size to the
@@ -128,10 +134,13 @@ type Range struct {
 // Recommendation is what to set on a path like the one measured, in bytes; 0 is what the run does
 // not tell.
 type Recommendation struct {
-	Path       Path `json:"path"`
-	InlineSend int  `json:"inline_send"` // rpcrdma.Config.InlineSend of the client, InlineRecv of the server
-	InlineRecv int  `json:"inline_recv"` // and the other way round
-	MinChunk   int  `json:"min_chunk"`   // rpcrdma.Config.MinChunk of both, if both inline sizes are known; there is no need for ChunkFrom
+	Path Path `json:"path"`
+	// rpcrdma.Config.InlineSend of the client, InlineRecv of the server
+	InlineSend int `json:"inline_send"`
+	InlineRecv int `json:"inline_recv"` // and the other way round
+	// rpcrdma.Config.MinChunk of both, if both inline sizes are known; there is no need for
+	// ChunkFrom
+	MinChunk int `json:"min_chunk"`
 
 	// SendRange and RecvRange are where InlineSend and InlineRecv lie with a certainty of 95 %,
 	// also if that is too wide to recommend anything.

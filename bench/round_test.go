@@ -81,7 +81,8 @@ func TestMerged(t *testing.T) {
 func TestPlan(t *testing.T) {
 	points := []Point{
 		{IWARP, InlineCall, 1024, 8, 1}, {IWARP, ReadChunk, 1024, 8, 1}, // compared
-		{IWARP, ReadChunk, 1024, 1, 1}, {IWARP, LongCall, 1024, 8, 1}, {TCP, InlineCall, 1024, 8, 1}, // not
+		// not
+		{IWARP, ReadChunk, 1024, 1, 1}, {IWARP, LongCall, 1024, 8, 1}, {TCP, InlineCall, 1024, 8, 1},
 		{IWARP, InlineReply, 64, 8, 1}, {IWARP, WriteChunk, 64, 8, 1}, // compared
 		{Loopback, InlineReply, 64, 8, 1}, {Loopback, WriteChunk, 64, 8, 1}, // not recommended for
 	}

@@ -19,10 +19,12 @@ const FixedLen = 4 * 4
 
 // Limits is what a layout must keep to. Sizes are in bytes.
 type Limits struct {
-	InlineSend  int // largest Send to the peer, header included
-	InlineRecv  int // largest Send from the peer, header included
-	MinChunk    int // smaller bulk data is not moved on its own
-	ChunkFrom   int // bulk data of a call and its results that long go by chunk even where all fits inline; 0: none does
+	InlineSend int // largest Send to the peer, header included
+	InlineRecv int // largest Send from the peer, header included
+	MinChunk   int // smaller bulk data is not moved on its own
+	// bulk data of a call and its results that long go by chunk even where all fits inline; 0: none
+	// does
+	ChunkFrom   int
 	SegmentSize int // largest segment
 	RegionSize  int // largest window, each of which has segments of its own; 0: no limit
 

@@ -64,7 +64,8 @@ func TestAnswers(t *testing.T) {
 					t.Fatalf("got %+v, %v, want %+v", got, err, tt.answer)
 				}
 				tt.want.MaxRecv, tt.want.PeerReads = 8192, 16
-				tt.want.MaxCallRecv, tt.want.MaxReplySend = 4096, 4096 // what concerns the server's calls is as it was
+				// what concerns the server's calls is as it was
+				tt.want.MaxCallRecv, tt.want.MaxReplySend = 4096, 4096
 				if is := c.Settings(); is != tt.want {
 					t.Errorf("in force is %+v, want %+v", is, tt.want)
 				}
@@ -230,7 +231,8 @@ func TestRequests(t *testing.T) {
 					}
 				}
 				tt.is.PeerReads = 16
-				tt.is.MaxSend, tt.is.MaxRecv = 4096, 4096 // what concerns the server's calls is as it was
+				// what concerns the server's calls is as it was
+				tt.is.MaxSend, tt.is.MaxRecv = 4096, 4096
 				if is := r.peer(c).Settings(); is != tt.is {
 					t.Errorf("in force is %+v, want %+v", is, tt.is)
 				}

@@ -31,7 +31,8 @@ func TestLimits(t *testing.T) {
 	}{
 		{0, 4096, 0}, {1, 4096, 0}, {2, 4096, 0}, {4, 4096, 0}, // XDR has that anyway
 		{8, 4096, 8}, {64, 4096, 64}, {512, 1024, 512}, {4096, 4096, 4096},
-		{3, 4096, 0}, {12, 4096, 0}, {513, 4096, 0}, {math.MaxUint32, math.MaxInt32, 0}, // no powers of two
+		// no powers of two
+		{3, 4096, 0}, {12, 4096, 0}, {513, 4096, 0}, {math.MaxUint32, math.MaxInt32, 0},
 		{8192, 4096, 0}, {1 << 31, 65536, 0}, // nothing could be sent
 	} {
 		if got := alignOf(tt.in, tt.size); got != tt.want {

@@ -19,7 +19,8 @@ type Request struct {
 
 // Reply is config_rdma_reply: the results of CONF_RDMA (draft section 6.2).
 type Reply struct {
-	MaxCallSendSize uint32 // the largest call that the server takes inline: what was asked for, or less, or more
+	// the largest call that the server takes inline: what was asked for, or less, or more
+	MaxCallSendSize uint32
 	Align           uint32 // of the server's receive buffers, in bytes; 0: none
 	MaxRDMARead     uint32 // RDMA Reads that the client may have under way at the server; 0: none
 }

@@ -91,7 +91,8 @@ func (s *server) configure(ctx context.Context, c *oncrpc.Call) error {
 	recv := min(conn.EnlargeReceives(min(sizeOf(req.MaxCallSendSize), s.maxCall)), s.maxCall)
 	conn.UpdateSettings(func(is *rpcrdma.Settings) {
 		is.MaxCallRecv = max(is.MaxCallRecv, recv)
-		is.MaxReplySend = sizeOf(req.MaxReplySendSize) // all of it: the client offers no chunks for what fits
+		// all of it: the client offers no chunks for what fits
+		is.MaxReplySend = sizeOf(req.MaxReplySendSize)
 		is.Reads = readsOf(req.MaxRDMARead)
 	})
 	is := conn.Settings()

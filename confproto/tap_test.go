@@ -84,7 +84,8 @@ func (tp *tap) message(s *sent, b []byte) {
 		return
 	}
 	s.typ = h.Type
-	limit := max(tp.takes[1-s.end][call], tp.takes[1-s.end][reply]) // of what has no message that would tell
+	// of what has no message that would tell
+	limit := max(tp.takes[1-s.end][call], tp.takes[1-s.end][reply])
 	if h.Type == rpcrdma.TypeMsg || h.Type == rpcrdma.TypeMsgP {
 		s.body = append([]byte(nil), b[n:min(len(b), n+64)]...)
 		s.kind = int(word(s.body, 1))

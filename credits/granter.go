@@ -61,8 +61,10 @@ func (g *Granter) CallDropped() { g.active-- }
 type ReplyTerms struct {
 	Requested uint32 // by the client in its call
 	Allow     int    // by the server's memory
-	Owes      bool   // the reply has a read list: a DONE is to follow it; of these at most the maximum may be owed
-	Withheld  bool   // another reply of the connection is held back until DONEs come, and will bring a new grant
+	// the reply has a read list: a DONE is to follow it; of these at most the maximum may be owed
+	Owes bool
+	// another reply of the connection is held back until DONEs come, and will bring a new grant
+	Withheld bool
 }
 
 // Reply notes that a call is about to be answered. It returns the credits to grant and the receives

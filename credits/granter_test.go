@@ -108,7 +108,8 @@ func TestGranter(t *testing.T) {
 		}},
 		{"one more than the DONEs that a client may still count", []served{
 			received(0, 1, 0), owes(1, 2, 3, 3, 0, 1), // a DONE to come
-			done(2, 0, 0), received(1, 1, 0), owes(1, 2, 2, 3, 0, 1), // the call acknowledges the DONE before it
+			// the call acknowledges the DONE before it
+			done(2, 0, 0), received(1, 1, 0), owes(1, 2, 2, 3, 0, 1),
 			received(2, 1, 1), done(1, 1, 0), plain(1, 2, 1, 2, 0, 0), // but not the one behind it
 			received(1, 1, 0), plain(1, 1, 0, 1, 0, 0),
 		}},

@@ -157,7 +157,8 @@ type responder interface {
 	// end.
 	reply(a ReplyTerms, short int) (grant int, ok bool)
 	posted() int
-	most(owed int) int // receives that are posted, or used up by calls under way, while so many DONEs are to come
+	// receives that are posted, or used up by calls under way, while so many DONEs are to come
+	most(owed int) int
 }
 
 // granterServer is this package's server, a Granter, with a count of its own of the receives that

@@ -22,7 +22,8 @@ var (
 		`(?:\d+|[A-E]\d*)(?:\.\d+)*-\d+[a-z]?\b`)
 )
 
-// TestConformanceNames checks that every test that conformance.md names exists in its package, and every case of a test as a string there.
+// TestConformanceNames checks that every test that conformance.md names exists in its package, and
+// every case of a test as a string there.
 func TestConformanceNames(t *testing.T) { checkNames(t, conformance) }
 
 // checkNames checks the tests that a file names with their packages.

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-var testName = regexp.MustCompile(`^(Test|Fuzz|Example|Benchmark)\w*$|^test[A-Z]\w*$`) // the last are cases of a conformance suite, and functions with those of a test
+// the last are cases of a conformance suite, and functions with those of a test
+var testName = regexp.MustCompile(`^(Test|Fuzz|Example|Benchmark)\w*$|^test[A-Z]\w*$`)
 
 // parseTests reads all test files of the module.
 func parseTests(t *testing.T) packages {

@@ -117,7 +117,8 @@ func (c *call) roundTrip(r *route) error {
 	c.session.handed(c.xid)
 	c.XID = c.xid
 	err = conn.RoundTrip(c.session.ctx, &c.Exchange)
-	if errors.Is(err, oncrpc.ErrXIDInUse) { // by a call with id 0, for which the transport has chosen this one
+	// by a call with id 0, for which the transport has chosen this one
+	if errors.Is(err, oncrpc.ErrXIDInUse) {
 		c.XID = 0
 		err = conn.RoundTrip(c.session.ctx, &c.Exchange)
 	}
@@ -150,7 +151,8 @@ func (c *call) fail(err error) {
 	p := c.failure[:]
 	clear(p)
 	binary.BigEndian.PutUint32(p, c.xid)
-	binary.BigEndian.PutUint32(p[4:], uint32(oncrpc.MsgReply)) // accepted, with the verifier AUTH_NONE
+	// accepted, with the verifier AUTH_NONE
+	binary.BigEndian.PutUint32(p[4:], uint32(oncrpc.MsgReply))
 	binary.BigEndian.PutUint32(p[20:], uint32(oncrpc.SystemErr))
 	c.reply(xdr.Message{Inline: p})
 }

@@ -8,8 +8,9 @@ type Stats struct {
 	Replies    uint64 // of the server, returned to clients
 	Dropped    uint64 // calls without a reply, because a connection has ended
 	Duplicates uint64 // calls that came again while they were under way, and were not passed on
-	Failed     uint64 // calls answered with SYSTEM_ERR, because they or their replies cannot be carried
-	Waited     uint64 // times that a call waited for memory
+	// calls answered with SYSTEM_ERR, because they or their replies cannot be carried
+	Failed uint64
+	Waited uint64 // times that a call waited for memory
 
 	CallBytes, ReplyBytes uint64 // of all of these
 

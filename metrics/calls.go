@@ -146,7 +146,8 @@ func newCalls(side, timed string) *calls {
 			Name: "rpcrdma_" + side + "_call_duration_seconds",
 			Help: "How long RPC calls took" + timed + ".",
 
-			Buckets:                         prometheus.ExponentialBuckets(4e-6, 4, 12), // to 16.8 s
+			// to 16.8 s
+			Buckets:                         prometheus.ExponentialBuckets(4e-6, 4, 12),
 			NativeHistogramBucketFactor:     1.2,
 			NativeHistogramMaxBucketNumber:  100,
 			NativeHistogramMinResetDuration: time.Hour,

@@ -18,7 +18,8 @@ import (
 // A server that Linux mounts: NFS over iWARP, and beside it MOUNT, for which Linux wants TCP. With
 // ":20049" and ":20048" for the addresses, and siw on the client's network interface:
 //
-//	mount -t nfs -o vers=3,rdma,port=20049,mountport=20048,mountproto=tcp,nolock,noresvport HOST:/export /mnt
+//	mount -t nfs -o vers=3,rdma,port=20049,mountport=20048,mountproto=tcp,nolock,noresvport \
+//		HOST:/export /mnt
 func Example_linux() {
 	ctx := context.Background()
 	mem, err := memfs.New(memfs.Config{})

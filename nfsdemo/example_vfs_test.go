@@ -29,7 +29,8 @@ func (fs noTemp) Create(ctx context.Context, c *vfs.Cred, dir nfs3.FH, name stri
 // A file system of one's own that embeds another.
 func Example_fileSystem() {
 	ctx := context.Background()
-	mem, err := memfs.New(memfs.Config{RootMode: 0o1777}) // everybody may make files in the root, as in /tmp
+	// everybody may make files in the root, as in /tmp
+	mem, err := memfs.New(memfs.Config{RootMode: 0o1777})
 	if err != nil {
 		log.Fatal(err)
 	}

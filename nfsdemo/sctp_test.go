@@ -76,7 +76,8 @@ func TestFaultyPath(t *testing.T) {
 				}
 				mounts.Wait()
 				for _, ways := range []faultnet.Direction{faultnet.Up, faultnet.Down} {
-					network.SetWay(ways, faultnet.Way{}) // an end that is lost shows by silence alone
+					// an end that is lost shows by silence alone
+					network.SetWay(ways, faultnet.Way{})
 				}
 				for _, conn := range conns {
 					conn.Close()

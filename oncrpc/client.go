@@ -68,7 +68,8 @@ type Client struct {
 	flavor        ClientFlavor
 	tracker       CallTracker // that flavour, if it is one
 
-	chain func(context.Context, *ClientCall) error // the interceptors around do; nil: there are none
+	// the interceptors around do; nil: there are none
+	chain func(context.Context, *ClientCall) error
 }
 
 // The procedure word in a call header: behind xid, mtype, rpcvers, prog, vers.
@@ -217,7 +218,8 @@ func (c *Client) doSealed(ctx context.Context, x *call, r *Request) error {
 		if !again {
 			return err
 		}
-		x.XID = x.xid() // the server may have executed a transmission that was lost, and knows it by that
+		// the server may have executed a transmission that was lost, and knows it by that
+		x.XID = x.xid()
 	}
 }
 

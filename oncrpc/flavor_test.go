@@ -362,7 +362,8 @@ func TestFlavorOnce(t *testing.T) {
 		who  *macClient
 		arg  uint32
 		want uint32
-	}{{alice, 1, 1}, {alice, 1, 1}, {bob, 1, 2}, {alice, 2, 3}, {bob, 1, 2}} { // all with one transaction id
+	}{{alice, 1, 1}, {alice, 1, 1}, {bob, 1, 2}, {alice, 2, 3}, {bob, 1, 2}} {
+		// all with one transaction id
 		var got word
 		if err := oncrpc.NewClient(near, testProgram, testVersion, tt.who).Call(t.Context(), 1, &word{tt.arg}, &got); err != nil || got.n != tt.want {
 			t.Errorf("%s, %d: got %d, %v; want %d", tt.who.name, tt.arg, got.n, err, tt.want)
@@ -402,7 +403,8 @@ func TestFlavorBlocks(t *testing.T) {
 		s := newServer(t, macConfig(ms), oncrpc.Procedure{Handler: echoes})
 		conn := connect(t, over(t, s))
 		none := oncrpc.NewClient(conn, testProgram, testVersion, oncrpc.AuthNone())
-		if err := none.Call(t.Context(), 0, nil, nil); err != nil { // from now on there are credits for two
+		// from now on there are credits for two
+		if err := none.Call(t.Context(), 0, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		done := make(chan error, 1)

@@ -26,7 +26,8 @@ func TestEndedWhileQueued(t *testing.T) {
 			first, late, again := callFrom(t, peerA, callBytes(1, 1)), callFrom(t, peerA, callBytes(0x01020304, 2)), callFrom(t, peerB, callBytes(0x01020304, 2))
 			oncrpc.DispatcherOf(s).Dispatch(first)
 			oncrpc.DispatcherOf(s).Dispatch(late)
-			oncrpc.DispatcherOf(s).Dispatch(again) // the same call once more: with Once it waits for the reply
+			// the same call once more: with Once it waits for the reply
+			oncrpc.DispatcherOf(s).Dispatch(again)
 			late.conn.Close()
 			close(gate)
 			<-first.reply

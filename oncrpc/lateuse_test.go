@@ -93,7 +93,8 @@ func TestLateUse(t *testing.T) {
 				for s.Stats().InFlight > 0 { // the call has ended when its reply has left
 					runtime.Gosched()
 				}
-				if err := client.Call(t.Context(), 0, nil, nil); err != nil { // and the transport is done with it
+				// and the transport is done with it
+				if err := client.Call(t.Context(), 0, nil, nil); err != nil {
 					t.Fatal(err)
 				}
 				close(k.late)

@@ -72,7 +72,8 @@ func TestOnce(t *testing.T) {
 		{"stamp", peerA, peerB, header(func(h *oncrpc.CallHeader) { h.Cred = mustSys(oncrpc.SysCred{Stamp: 9, Machine: "m", UID: 1}) }), true},
 		{"user", peerA, peerB, header(func(h *oncrpc.CallHeader) { h.Cred = mustSys(oncrpc.SysCred{Machine: "m", UID: 2}) }), false},
 		{"flavour", peerA, peerB, header(func(h *oncrpc.CallHeader) { h.Cred = oncrpc.Auth{} }), false},
-		{"verifier", peerA, peerB, header(func(h *oncrpc.CallHeader) { h.Verf.Flavor = oncrpc.FlavorGSS }), true}, // of a transmission
+		// of a transmission
+		{"verifier", peerA, peerB, header(func(h *oncrpc.CallHeader) { h.Verf.Flavor = oncrpc.FlavorGSS }), true},
 		{"arguments", peerA, peerB, append(bytes.Clone(first[:len(first)-1]), 2), false},
 		{"more arguments", peerA, peerB, append(bytes.Clone(first), 0, 0, 0, 0), false},
 	}

@@ -152,10 +152,12 @@ type programs struct {
 
 // ServerStats counts what a Server has done since it began.
 type ServerStats struct {
-	Calls     uint64 // dispatched
-	Errors    uint64 // answered with something other than SUCCESS
-	Panics    uint64 // handlers that panicked or ended their goroutine
-	Dropped   uint64 // not answered, because the server was shutting down, the connection had ended, or for another copy of the call
+	Calls  uint64 // dispatched
+	Errors uint64 // answered with something other than SUCCESS
+	Panics uint64 // handlers that panicked or ended their goroutine
+	// not answered, because the server was shutting down, the connection had ended, or for another
+	// copy of the call
+	Dropped   uint64
 	Replayed  uint64 // answered with the reply to an earlier copy of the call
 	Forwarded uint64 // handed to ServerConfig.Forward, whatever the answer
 	InFlight  int    // being executed or answered now
@@ -310,8 +312,9 @@ func (s *Server) dispatch(in IncomingCall, host hostID) {
 	}
 	switch f := s.flavorOf(c); {
 	case f == nil:
-		_ = s.findProgram(c)                 // for interceptors
-		s.refuse(c, &AuthError{AuthBadCred}) // what RFC 5531 section 8.1 leaves open, Linux answers so
+		_ = s.findProgram(c) // for interceptors
+		// what RFC 5531 section 8.1 leaves open, Linux answers so
+		s.refuse(c, &AuthError{AuthBadCred})
 	case f.blocks:
 		c.flavor = f
 		s.workers.do(c)
@@ -572,7 +575,8 @@ func (s *Server) answer(c *Call, err error) {
 	if errors.As(told, &accept) && accept.Stat == SystemErr && told != err {
 		level := slog.LevelError
 		if c.in.Context().Err() != nil {
-			level = slog.LevelDebug // the connection has ended, and that is why; there is no one to miss the reply
+			// the connection has ended, and that is why; there is no one to miss the reply
+			level = slog.LevelDebug
 		}
 		program, procedure := c.names()
 		s.log.Log(c.in.Context(), level, "rpc handler failed", "program", program, "procedure", procedure,

@@ -75,7 +75,8 @@ func TestShutdown(t *testing.T) {
 		if !conn.closed.Load() || gone.closed.Load() {
 			t.Errorf("connection closed %v, the one that had gone %v; want true, false", conn.closed.Load(), gone.closed.Load())
 		}
-		if got, want := s.Stats(), (oncrpc.ServerStats{Calls: 2, Dropped: 1, Conns: 1}); got != want { // conn is closed, and has not gone yet
+		// conn is closed, and has not gone yet
+		if got, want := s.Stats(), (oncrpc.ServerStats{Calls: 2, Dropped: 1, Conns: 1}); got != want {
 			t.Errorf("stats %+v, want %+v", got, want)
 		}
 		if _, err := oncrpc.DispatcherOf(s).AddListener(l); err != oncrpc.ErrServerClosed {

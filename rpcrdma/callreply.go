@@ -46,7 +46,8 @@ func (cl *caller) conclude(r *receive, err error, number uint64, args *arguments
 	if err == nil && !k.abandoned {
 		err = k.checkReply(h)
 	}
-	fetching := k.fetch != nil && err == nil && len(k.fetch.reads) > 0 // there may be no bytes in them
+	// there may be no bytes in them
+	fetching := k.fetch != nil && err == nil && len(k.fetch.reads) > 0
 	if !fetching {
 		cl.pending.remove(k)
 	}

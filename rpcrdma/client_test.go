@@ -216,7 +216,8 @@ func testReplyForms(t *testing.T, dialect rpcrdma.Dialect) {
 		mem := land()
 		s := start(context.Background(), c, &items{data: [][]byte{want}}, mem)
 		h, _ := p.next()
-		p.writeChunk(h.Writes[0], bytes.Repeat([]byte{0xbb}, size)) // modified, and not returned (draft section 3.4)
+		// modified, and not returned (draft section 3.4)
+		p.writeChunk(h.Writes[0], bytes.Repeat([]byte{0xbb}, size))
 		p.writeChunk(h.Writes[0], want[:5])
 		segs, _ := chunks.Distribute(nil, h.Writes[0], 5)
 		r := header(h.XID, rpcrdma.TypeMsg)
@@ -262,7 +263,8 @@ func testBadReplies(t *testing.T, dialect rpcrdma.Dialect) {
 		{"ERR_VERS", true, func(p *rawPeer, h *rpcrdma.Header) {
 			p.send(&rpcrdma.Header{XID: h.XID, Version: 1, Credits: 1, Type: rpcrdma.TypeError, Err: rpcrdma.ErrVers, Low: 2, High: 3})
 		}, &rpcrdma.PeerError{rpcrdma.ErrVers, 2, 3}},
-		{"ERR_VERS in a header of another version", true, func(p *rawPeer, h *rpcrdma.Header) { // docs/readings.md, 6
+		// docs/readings.md, 6
+		{"ERR_VERS in a header of another version", true, func(p *rawPeer, h *rpcrdma.Header) {
 			p.send(&rpcrdma.Header{XID: h.XID, Version: 9, Credits: 1, Type: rpcrdma.TypeError, Err: rpcrdma.ErrVers, Low: 1, High: 1})
 		}, &rpcrdma.PeerError{rpcrdma.ErrVers, 1, 1}},
 		{"unknown error", true, func(p *rawPeer, h *rpcrdma.Header) {
@@ -345,7 +347,7 @@ func testBadReplies(t *testing.T, dialect rpcrdma.Dialect) {
 		{"truncated", true, func(p *rawPeer, h *rpcrdma.Header) { p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID)[:20]) }, oncrpc.ErrMalformedReply},
 	}
 	for _, tt := range tests {
-		if tt.want == rpcrdma.ErrReplyReadList && dialect == rpcrdma.Draft { //nolint:errorlint // it is the table's
+		if tt.want == rpcrdma.ErrReplyReadList && dialect == rpcrdma.Draft { //nolint:errorlint
 			continue // read lists are allowed, and answered by an RDMA_DONE
 		}
 		t.Run(tt.name, func(t *testing.T) {

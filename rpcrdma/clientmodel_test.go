@@ -25,11 +25,13 @@ type clientModel struct {
 	held    *heldRequests
 	serves  bool
 
-	limit, begun   int
-	waiting, sent  []*clientModelCall // in order
-	reading        []*clientModelCall // with an RDMA Read under way, in order
-	dones          []int              // of each RDMA_DONE that the server is not known to have taken: begun, when it was sent
-	heard, granted int                // replies that have come; which of them has the grant in force
+	limit, begun  int
+	waiting, sent []*clientModelCall // in order
+	reading       []*clientModelCall // with an RDMA Read under way, in order
+	// of each RDMA_DONE that the server is not known to have taken: begun, when it was sent
+	dones []int
+	// replies that have come; which of them has the grant in force
+	heard, granted int
 
 	arrived              map[uint32]uint32 // transaction ids, by tail
 	acked                map[uint32]int    // RDMA_DONEs, by transaction id

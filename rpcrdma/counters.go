@@ -52,12 +52,14 @@ type End string
 
 // The ways for a connection to end.
 const (
-	EndClosed     End = "closed"     // by either side, in order
-	EndTerminated End = "terminated" // by the peer, for what this side did (transport.ErrTerminated)
-	EndStalled    End = "stalled"    // ErrStalled, or a timeout of the provider's
-	EndCredits    End = "credits"    // ErrCreditsExceeded
-	EndAccess     End = "access"     // the peer reached for memory that was not its (transport.ErrRemoteAccess)
-	EndFailed     End = "failed"     // otherwise: lost by the network, or for what the peer sent
+	EndClosed End = "closed" // by either side, in order
+	// by the peer, for what this side did (transport.ErrTerminated)
+	EndTerminated End = "terminated"
+	EndStalled    End = "stalled" // ErrStalled, or a timeout of the provider's
+	EndCredits    End = "credits" // ErrCreditsExceeded
+	// the peer reached for memory that was not its (transport.ErrRemoteAccess)
+	EndAccess End = "access"
+	EndFailed End = "failed" // otherwise: lost by the network, or for what the peer sent
 )
 
 // endOf says how a connection has ended.

@@ -29,7 +29,8 @@ func TestCancelBeforeReads(t *testing.T) {
 	r := header(h.XID, rpcrdma.TypeMsg)
 	segs, _ := chunks.Distribute(nil, h.Writes[0], 0)
 	r.AddWrite(segs)
-	r.Reads = []chunks.ReadSegment{{Position: 36, Segment: chunks.Segment{Handle: 1, Length: size}}} // to read it would end the connection
+	// to read it would end the connection
+	r.Reads = []chunks.ReadSegment{{Position: 36, Segment: chunks.Segment{Handle: 1, Length: size}}}
 	p.send(r, result(h.XID, size))
 	p.nextDone(h.XID, 64)
 	clientWorks(t, c, p)
@@ -75,7 +76,8 @@ func TestCancelWhileReading(t *testing.T) {
 					p.send(r, result(h.XID, size))
 				}
 				held.release(t, stage)
-				waitFor(t, func() bool { return len(held.queue) == parts-stage }) // the reply is here: the call is not given up before it
+				// the reply is here: the call is not given up before it
+				waitFor(t, func() bool { return len(held.queue) == parts-stage })
 				if stage == parts {
 					p.nextDone(h.XID, 64)
 				}

@@ -116,7 +116,8 @@ func TestClientReads(t *testing.T) {
 			r.Reads = p.readSegments(36, data)
 			p.send(r, result(h.XID, size))
 		}},
-		{"beside the rest in the reply chunk", false, func(p *rawPeer, h *rpcrdma.Header) { // draft section 5.2: "even with read chunks removed"
+		// draft section 5.2: "even with read chunks removed"
+		{"beside the rest in the reply chunk", false, func(p *rawPeer, h *rpcrdma.Header) {
 			m := result(h.XID, size)
 			p.writeChunk(h.Reply, m)
 			r := header(h.XID, rpcrdma.TypeNoMsg)

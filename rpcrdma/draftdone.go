@@ -9,7 +9,8 @@ type readReply struct {
 	regions []transport.Region // the windows over these
 	items   []bool             // by item of bulk data: it is to be read
 	exposed []transport.Slice  // memory of the pool that holds copies of what is to be read
-	copies  bool               // scattered memory would take too many windows: what is read is copied
+	// scattered memory would take too many windows: what is read is copied
+	copies bool
 
 	// Conn.mu guards what follows.
 	owes  bool // the client owes an RDMA_DONE

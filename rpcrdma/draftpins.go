@@ -32,9 +32,10 @@ import (
 // it but replies to further calls, which come behind it. A client that was granted nothing has the
 // call under way whose reply is withheld, and that brings the next grant (section 11).
 type pins struct {
-	flow     *flow
-	live     int         // replies that are pinned
-	dones    int         // RDMA_DONEs to come, for these and for replies whose memory was taken back
+	flow *flow
+	live int // replies that are pinned
+	// RDMA_DONEs to come, for these and for replies whose memory was taken back
+	dones    int
 	withheld []*incoming // replies, in order
 	unready  callQueue   // calls that need no memory, and wait for the replies that are withheld
 	ended    bool        // the connection: nothing is withheld any more, as nothing would send it

@@ -175,7 +175,8 @@ func testMalformedReplies(t *testing.T, d rpcrdma.Dialect, serves bool) {
 			continue
 		}
 		if d == rpcrdma.RFC8166 && serves && v.count.CallsReceived > 0 {
-			v.ends = nil // no reply has a read list, so what is long is a call (docs/readings.md, 8)
+			// no reply has a read list, so what is long is a call (docs/readings.md, 8)
+			v.ends = nil
 		}
 		ok := t.Run(m.name, func(t *testing.T) {
 			p.t = t

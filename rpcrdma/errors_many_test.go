@@ -122,7 +122,8 @@ func TestMalformedRepliesAtOnce(t *testing.T) {
 				if diff := cmp.Diff(want, counted(counters, c.Stats())); diff != "" {
 					t.Errorf("counters (-want +got):\n%s", diff)
 				}
-				callAnswered(t, c, p) // which shows that the RDMA_DONEs have been taken, and grants the whole again
+				// which shows that the RDMA_DONEs have been taken, and grants the whole again
+				callAnswered(t, c, p)
 				all, xids = calls(t)
 				for _, xid := range xids {
 					p.send(header(xid, rpcrdma.TypeMsg), replyHeader(xid), be32(0, 7))

@@ -40,7 +40,8 @@ func TestReadListNotAgreed(t *testing.T) {
 			}
 		}
 		waitFor(t, func() bool { return r.ledgers.of(t, conn).state() == before })
-		conn.UpdateSettings(func(s *rpcrdma.Settings) { s.Reads = 16 }) // which the calls that ask for memory have
+		// which the calls that ask for memory have
+		conn.UpdateSettings(func(s *rpcrdma.Settings) { s.Reads = 16 })
 		r.memoryBack(p)
 	}
 }

@@ -143,7 +143,8 @@ func malformedFixed() (all []malformed) {
 	neither := verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed}
 	for _, n := range []int{0, 1, 3, 4, 8, 12, 15} {
 		all = append(all, malformed{
-			name:    fmt.Sprintf("%d bytes, no header", n), // no one can tell whose transaction id to put in an answer
+			// no one can tell whose transaction id to put in an answer
+			name:    fmt.Sprintf("%d bytes, no header", n),
 			msg:     func(xid uint32) []byte { return head(rpcrdma.TypeMsg)(xid)[:n] },
 			rfc8166: verdict{outcome: ignored},
 		})

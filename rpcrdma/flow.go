@@ -179,7 +179,8 @@ func (f *flow) grant(in *incoming) error {
 		terms.Allow = 1
 	}
 	terms.Allow = min(terms.Allow, int(min(in.header.Credits, 1<<30))) // no memory for more
-	room := posted + active - 1 - owed                                 // what was granted, but for this call
+	// what was granted, but for this call
+	room := posted + active - 1 - owed
 	if more := terms.Allow - room; more > 0 {
 		terms.Allow = room + f.supply.allow(more)
 	}

@@ -18,7 +18,8 @@ type heldRequests struct {
 	op      transport.Op
 	holding atomic.Bool                 // unset: what is posted is not held back
 	queue   chan *transport.WorkRequest // in the order in which they were posted
-	flushed chan struct{}               // if set, the end waits for it after the flush, while holding
+	// if set, the end waits for it after the flush, while holding
+	flushed chan struct{}
 	done    chan struct{}
 
 	active, most atomic.Int32 // requests held, or released and not complete: now, and at most

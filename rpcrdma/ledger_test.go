@@ -149,9 +149,11 @@ func (l *ledger) opened(n int) {
 
 // state is what a connection has at its endpoint.
 type state struct {
-	Awaited int  // messages that the peer may send
-	Windows int  // regions exposed
-	Ready   bool // memory is reserved for what the peer may send, or need not be: not so on an idle connection of a server
+	Awaited int // messages that the peer may send
+	Windows int // regions exposed
+	// memory is reserved for what the peer may send, or need not be: not so on an idle connection
+	// of a server
+	Ready bool
 }
 
 func (l *ledger) state() state {

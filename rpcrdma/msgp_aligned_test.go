@@ -160,7 +160,8 @@ func TestTwoBuffers(t *testing.T) {
 				t.Errorf("%d write chunks: arguments differ", n)
 			}
 			b := header(xid, rpcrdma.TypeMsg).Append(nil)
-			b = append(b[:16], be32(0, 1, 50)...) // a write chunk of more segments than there are bytes
+			// a write chunk of more segments than there are bytes
+			b = append(b[:16], be32(0, 1, 50)...)
 			p.sendBytes(append(b, make([]byte, 8*n)...))
 			if got, _ := p.next(); got.Type != rpcrdma.TypeError || got.Err != rpcrdma.ErrChunk {
 				t.Fatalf("malformed header of %d bytes: answer %v", len(b)+8*n, got.Type)

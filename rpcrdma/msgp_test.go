@@ -171,7 +171,8 @@ func TestPaddedCalls(t *testing.T) {
 						lengths++
 					}
 					got, body, _ := send(128, size, tt.least, tt.cut, lengths)
-					if got.Type != rpcrdma.TypeMsg || !bytes.Equal(body, append(replyHeader(got.XID)[:20], be32(4)...)) { // GARBAGE_ARGS
+					// GARBAGE_ARGS
+					if got.Type != rpcrdma.TypeMsg || !bytes.Equal(body, append(replyHeader(got.XID)[:20], be32(4)...)) {
 						t.Errorf("%s: answer %v % x, want GARBAGE_ARGS", tt.name, got.Type, body)
 					}
 				}

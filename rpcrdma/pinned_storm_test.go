@@ -84,7 +84,8 @@ func (s *storm) run(provider string) {
 			conns = append(conns, c)
 			rnd := s.fork()
 			s.wg.Go(func() { neverDone(p, rnd) })
-			if provider != "loopback" { // where time goes on only by the clock, it leaves when it gets nothing more
+			// where time goes on only by the clock, it leaves when it gets nothing more
+			if provider != "loopback" {
 				s.wg.Go(func() {
 					waitRight(s.t, func() (wrong string) {
 						if s := c.Stats(); s.Withheld+s.HeldUp == 0 && c.Err() == nil {

@@ -55,7 +55,8 @@ func TestPlayed(t *testing.T) {
 					p.acknowledge(p.late[int(xid)%len(p.late)])
 				case kind == "DONE for nothing" && p.may() > 0:
 					p.acknowledge(100 + xid)
-				case kind == "time limit" && (xid == 1 || len(p.live)+len(p.late) < p.credits): // which ends most of them otherwise
+				case kind == "time limit" && (xid == 1 || len(p.live)+len(p.late) < p.credits):
+					// which ends most of them otherwise
 					if !p.timeLimit() {
 						ended(p.t, p.conn)
 						if err := p.conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
@@ -63,7 +64,8 @@ func TestPlayed(t *testing.T) {
 						}
 						return
 					}
-				case kind == "other reads" && p.beside == 0 && cfg.ReceiveMemory == 0: // otherwise one may hold the other up
+				case kind == "other reads" && p.beside == 0 && cfg.ReceiveMemory == 0:
+					// otherwise one may hold the other up
 					p.otherAsks()
 				case kind == "other DONE" && p.beside > 0:
 					p.otherDone()

@@ -47,7 +47,8 @@ func (rx *receiver) receive(m *transport.Message) {
 func (r *receive) parse(size int) (n int, body, more []byte, err error) {
 	body, more = r.parts(size)
 	n, err = r.header.Parse(body)
-	if more != nil && (errors.Is(err, ErrMalformed) || n+8 > len(body)) { // it lies across both buffers
+	// it lies across both buffers
+	if more != nil && (errors.Is(err, ErrMalformed) || n+8 > len(body)) {
 		body, more = append(slices.Clip(body), more...), nil
 		n, err = r.header.Parse(body)
 	}

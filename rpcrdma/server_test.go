@@ -167,7 +167,8 @@ func testRefusedCalls(t *testing.T, dialect rpcrdma.Dialect) {
 	mem := make([]byte, 64<<10)
 	type call func(p *rawPeer, h *rpcrdma.Header) []byte
 	plain := func(h *rpcrdma.Header) []byte { return callBytes(h.XID, procSource, &source{1, 100}) }
-	const readList = 0 // as an ErrCode: ERR_CHUNK by RFC 8166; in the Draft the results come in another way
+	// as an ErrCode: ERR_CHUNK by RFC 8166; in the Draft the results come in another way
+	const readList = 0
 	tests := []struct {
 		name string
 		call call
@@ -401,8 +402,9 @@ func testReplies(t *testing.T, dialect rpcrdma.Dialect) {
 		reply       *window
 		wantType    rpcrdma.Type
 		wantWrites  [][]uint32
-		wantDraft   [][]uint32 // likewise, with the round-up (draft section 3.7); nil: as in RFC 8166
-		wantReply   []uint32   // lengths returned; computed when nil and the type is RDMA_NOMSG
+		// likewise, with the round-up (draft section 3.7); nil: as in RFC 8166
+		wantDraft [][]uint32
+		wantReply []uint32 // lengths returned; computed when nil and the type is RDMA_NOMSG
 	}{
 		{name: "inline", count: 1, size: 100, wantType: rpcrdma.TypeMsg},
 		{name: "inline, several and odd", count: 3, size: 101, wantType: rpcrdma.TypeMsg},

@@ -49,7 +49,8 @@ type serverModel struct {
 	blocked int                      // of these, in handlers
 	live    []pinnedReply            // in the order in which they came
 	late    []uint32                 // transaction ids of those whose memory was taken back
-	dones   []int                    // of each RDMA_DONE that the server may not have taken: sent, as it was then
+	// of each RDMA_DONE that the server may not have taken: sent, as it was then
+	dones []int
 
 	other  *rawPeer // another client
 	beside int64    // bytes that wait for that to read them

@@ -15,10 +15,11 @@ type Settings struct {
 	MaxRecv      int // the largest that is expected as the reply to one
 	MaxReplySend int // the largest Send to the peer that is a reply
 	MaxCallRecv  int // the largest that is expected of the peer as a call
-	Reads        int // RDMA Reads that this side may have under way at the peer; 0: none are possible
-	PeerReads    int // RDMA Reads that the peer may have under way here
-	Align        int // alignment of this side's receives; 0: none
-	PeerAlign    int // alignment that opaque data is padded to for the peer; 0: it is not padded
+	// RDMA Reads that this side may have under way at the peer; 0: none are possible
+	Reads     int
+	PeerReads int // RDMA Reads that the peer may have under way here
+	Align     int // alignment of this side's receives; 0: none
+	PeerAlign int // alignment that opaque data is padded to for the peer; 0: it is not padded
 }
 
 // initial returns what is in force at the beginning: the draft's basic level (section 6.1), or what

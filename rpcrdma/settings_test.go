@@ -198,7 +198,8 @@ func TestAgreeTakesEffectOnReplies(t *testing.T) {
 		reads bool
 	}{
 		{rpcrdma.Settings{MaxSend: 4096, MaxReplySend: 2048, PeerAlign: 512}, 1500, rpcrdma.TypeMsgP, false},
-		{rpcrdma.Settings{MaxSend: 4096, MaxReplySend: 2048, PeerAlign: 512}, 1700, rpcrdma.TypeMsg, false}, // 2216 bytes with its padding
+		// 2216 bytes with its padding
+		{rpcrdma.Settings{MaxSend: 4096, MaxReplySend: 2048, PeerAlign: 512}, 1700, rpcrdma.TypeMsg, false},
 		{rpcrdma.Settings{MaxSend: 4096, MaxReplySend: 2048}, 3000, rpcrdma.TypeMsg, true},
 		{rpcrdma.Settings{MaxSend: 1024, MaxReplySend: 8000}, 7000, rpcrdma.TypeMsg, false},
 		{rpcrdma.Settings{MaxSend: 1024, MaxReplySend: 8000, PeerAlign: 512}, 7000, rpcrdma.TypeMsgP, false},
@@ -243,7 +244,8 @@ func TestAgreeMeanwhile(t *testing.T) {
 					return
 				default:
 				}
-				end.UpdateSettings(func(s *rpcrdma.Settings) { // what is expected is not less than the other end may send
+				// what is expected is not less than the other end may send
+				end.UpdateSettings(func(s *rpcrdma.Settings) {
 					s.MaxSend, s.MaxReplySend = 1024*(1+i%8), 1024*(1+(i+3)%8)
 					s.Reads, s.PeerAlign = 1+i%17, []int{0, 128, 256, 512, 1024}[i%5]
 				})

@@ -91,8 +91,9 @@ func (s *stalls) look() {
 	p := s.conn.progress.Progress()
 	for what, bytes := range [duties]uint64{
 		answerReads: p.Read,
-		takeReply:   p.Sent + p.Read,     // it completes behind the Reads that were posted before it
-		sendDone:    p.Sent + p.Received, // what is to be read, and what the DONE stands behind
+		// it completes behind the Reads that were posted before it
+		takeReply: p.Sent + p.Read,
+		sendDone:  p.Sent + p.Received, // what is to be read, and what the DONE stands behind
 	} {
 		if m := &s.moved[what]; bytes-m.bytes >= enough {
 			*m = moved{bytes, s.now}

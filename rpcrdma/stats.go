@@ -16,14 +16,15 @@ type Stats struct {
 	DonesSent     uint64 // RDMA_DONEs
 	DonesReceived uint64 // RDMA_DONEs that acknowledged a reply
 	DonesIgnored  uint64 // RDMA_DONEs that acknowledged nothing
-	DonesMissed   uint64 // replies whose memory was taken back after PeerTimeout without an RDMA_DONE
-	Padded        uint64 // RDMA_MSGPs received
-	Withheld      uint64 // replies that waited for RDMA_DONEs of earlier ones
-	Unserved      uint64 // calls answered PROG_UNAVAIL because nothing serves the connection
-	Waited        uint64 // calls that waited for memory, also for the host's share
-	TooLong       uint64 // replies longer than the caller offered room for, or than MaxMessage
-	Exceeded      uint64 // 1 if the peer sent more than was granted, which ended the connection
-	HeldUp        uint64 // times that the peer's messages waited for memory, likewise
+	// replies whose memory was taken back after PeerTimeout without an RDMA_DONE
+	DonesMissed uint64
+	Padded      uint64 // RDMA_MSGPs received
+	Withheld    uint64 // replies that waited for RDMA_DONEs of earlier ones
+	Unserved    uint64 // calls answered PROG_UNAVAIL because nothing serves the connection
+	Waited      uint64 // calls that waited for memory, also for the host's share
+	TooLong     uint64 // replies longer than the caller offered room for, or than MaxMessage
+	Exceeded    uint64 // 1 if the peer sent more than was granted, which ended the connection
+	HeldUp      uint64 // times that the peer's messages waited for memory, likewise
 }
 
 type stats struct {

@@ -23,10 +23,11 @@ type supply struct {
 	receives *receiveList             // where those to post come from
 	posted   []*receive               // that the provider has
 	promised int                      // receives posted that no message has taken
-	held     int64                    // bytes of those that messages have taken, if there is a budget
-	reserved int64                    // bytes of the budget
-	least    int64                    // of these, what stays reserved
-	ready    atomic.Bool              // memory is reserved, if it is needed; Conn.mu guards changes
+	// bytes of those that messages have taken, if there is a budget
+	held     int64
+	reserved int64       // bytes of the budget
+	least    int64       // of these, what stays reserved
+	ready    atomic.Bool // memory is reserved, if it is needed; Conn.mu guards changes
 	share    receiveShare
 	size     int // bytes that the receives to post must hold
 	args     []*transport.RecvRequest

@@ -27,7 +27,8 @@ func TestIdleHoldsNothing(t *testing.T) {
 				for range calls + 1 {
 					conn = wait(t, cr.program.conns)
 				}
-				waitFor(t, func() bool { return cr.idle(conn) }) // replies may not have let go of theirs
+				// replies may not have let go of theirs
+				waitFor(t, func() bool { return cr.idle(conn) })
 				if got := cr.ledgers.of(t, conn).state().Awaited; got != calls {
 					t.Errorf("the peer of an idle connection may send %d messages, want %d", got,
 						calls)

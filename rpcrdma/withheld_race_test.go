@@ -14,7 +14,8 @@ import (
 func TestWithheldLetGo(t *testing.T) {
 	r := newRig(t, smallShare)
 	r.server.Handle(oncrpc.Program{Number: testProgram, Version: 2, Procedures: []oncrpc.Procedure{
-		procSource: {Name: "SOURCE", Handler: r.program.program().Procedures[procSource].Handler}, // on a goroutine of its own
+		// on a goroutine of its own
+		procSource: {Name: "SOURCE", Handler: r.program.program().Procedures[procSource].Handler},
 	}})
 	p := r.raw(inline4k)
 	p.alive()

@@ -52,7 +52,8 @@ func TestWithheld(t *testing.T) {
 	p.alive()
 	conn := wait(t, r.program.conns)
 	other := r.raw(inline4k)
-	p.send(header(50, rpcrdma.TypeMsg), callBytes(50, procBlock, &items{})) // which is started before the trouble begins
+	// which is started before the trouble begins
+	p.send(header(50, rpcrdma.TypeMsg), callBytes(50, procBlock, &items{}))
 	wait(t, r.program.entered)
 	p.send(header(51, rpcrdma.TypeMsg), callBytes(51, procBlock, &items{}))
 	wait(t, r.program.entered)
@@ -182,7 +183,8 @@ func TestServerShare(t *testing.T) {
 		p.alive()
 		peers, conns = append(peers, p), append(conns, wait(t, r.program.conns))
 		p.ask(1)
-		p.answered(1) // beyond the server's memory from the third on, as nothing is pinned of this client
+		// beyond the server's memory from the third on, as nothing is pinned of this client
+		p.answered(1)
 		p.ask(2)
 		if i == 0 {
 			p.answered(2)

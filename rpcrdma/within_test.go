@@ -95,7 +95,8 @@ func TestDonesWithinGrant(t *testing.T) {
 	conn := wait(t, r.program.conns)
 	xid, dones, sentDones := uint32(1000), 0, uint64(0)
 	granted := most
-	for _, late := range []bool{false, true} { // DONEs before the next calls or, as far as the grant allows, behind them
+	// DONEs before the next calls or, as far as the grant allows, behind them
+	for _, late := range []bool{false, true} {
 		for _, asked := range []uint32{16, 3, 16, 1, 1, 16, 16, 2, 5, 16, 7, 0, 16} {
 			n := max(1, granted-dones)
 			for i := range n {

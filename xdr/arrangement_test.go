@@ -16,9 +16,10 @@ type field struct {
 	kind  fieldKind
 	data  []byte
 	place place // of bulk data
-	entry bool  // bulk data takes an entry of the write list, which is empty unless that is its place
-	loose bool  // the chunk's length includes the round-up
-	later bool  // the chunk is not here yet
+	// bulk data takes an entry of the write list, which is empty unless that is its place
+	entry bool
+	loose bool // the chunk's length includes the round-up
+	later bool // the chunk is not here yet
 }
 
 type fieldKind int
@@ -74,7 +75,8 @@ func drawArrangement(t *rapid.T, threshold int, fill byte) *arrangement {
 				a.entries--
 				f.place = rapid.SampledFrom([]place{inline, positioned, floating}).Draw(t, "place")
 			}
-			if len(f.data) == 0 { // there is no read chunk of nothing, and no telling an entry unused
+			// there is no read chunk of nothing, and no telling an entry unused
+			if len(f.data) == 0 {
 				if f.place = inline; f.entry {
 					f.place = floating
 				}
@@ -232,7 +234,8 @@ func TestArrangements(t *testing.T) {
 // said to have.
 func TestArrangementsEncoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := drawArrangement(t, 31, 0) // opaque data that is not bulk data stays below the threshold
+		// opaque data that is not bulk data stays below the threshold
+		a := drawArrangement(t, 31, 0)
 		var e xdr.Encoder
 		var without []bool
 		for _, f := range a.fields {

@@ -2,7 +2,7 @@
 // in allocs.txt, which may fall and must not rise. Times, which depend on the machine, are nobody's
 // business here. From the top of the repository:
 //
-//	go run ./bench/allocs           # fails on a rise, and where benchmarks and table do not have the same names
+//	go run ./bench/allocs           # fails on a rise, and where names differ from the table's
 //	go run ./bench/allocs -update   # writes the table anew
 package main
 

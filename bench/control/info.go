@@ -7,8 +7,9 @@ import "github.com/rpcrdma/go-rpcrdma/xdr"
 type Info struct {
 	ChunkedPort uint16 // RDMA, with inline sizes as they are by default
 	InlinePort  uint16 // RDMA, with the largest inline sizes
-	DraftPort   uint16 // RDMA in the dialect of the draft, with the largest inline sizes and aligned receives
-	RawPort     uint16 // TCP without RPC (package raw)
+	// RDMA in the dialect of the draft, with the largest inline sizes and aligned receives
+	DraftPort uint16
+	RawPort   uint16 // TCP without RPC (package raw)
 
 	System     string // operating system, architecture and version of Go
 	CPUs       uint32 // that it may use at a time

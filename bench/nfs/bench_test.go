@@ -133,7 +133,8 @@ var withMetrics = []paired.Comparison{
 // BenchmarkPairedMetrics compares a server with metrics and one without, and a client, too. It is
 // meant for 200 rounds or more:
 //
-//	BENCH_STARTS=20 BENCH_ROUNDS=20 go test -run '^$' -bench PairedMetrics -benchtime 1x ./bench/nfs
+//	BENCH_STARTS=20 BENCH_ROUNDS=20 \
+//		go test -run '^$' -bench PairedMetrics -benchtime 1x ./bench/nfs
 func BenchmarkPairedMetrics(b *testing.B) { paired.Bench(b, withMetrics...) }
 
 // BenchmarkPairedTLS says what TLS below iWARP costs.

@@ -12,6 +12,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(coordinatorVariable) != "" {
 		coordinate()
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // of the children, which otherwise take a second to end
+	// of the children, which otherwise take a second to end
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m)
 }

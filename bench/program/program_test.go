@@ -147,7 +147,8 @@ func TestGarbage(t *testing.T) {
 // TestLength: a payload of another length than was asked for is an error.
 func TestLength(t *testing.T) {
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{})
-	short := func(_ context.Context, c *oncrpc.Call) error { // an opaque of no bytes, or a length of 0
+	// an opaque of no bytes, or a length of 0
+	short := func(_ context.Context, c *oncrpc.Call) error {
 		c.Results.Uint32(0)
 		return nil
 	}

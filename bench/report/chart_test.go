@@ -60,7 +60,8 @@ func TestCharts(t *testing.T) {
 			"RPC over TCP":        {{1024, 9e3 / 1024}},
 		}, nil},
 		{"paths", 0, "Calls: client to server", map[string][][2]float64{
-			"iwarp":        {{1024, 102.4e6}, {16384, 819.2e6}, {1 << 20, 1.048576e10}}, // inline, then by chunk
+			// inline, then by chunk
+			"iwarp":        {{1024, 102.4e6}, {16384, 819.2e6}, {1 << 20, 1.048576e10}},
 			"RPC over TCP": {{1024, 1024e9 / 12000}},
 		}, nil},
 		{"scaling-calls", 0, "Throughput: 1 MiB by read chunk, 1 connection", map[string][][2]float64{

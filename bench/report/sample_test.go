@@ -95,7 +95,8 @@ func measure(p bench.Point, c cost, noise *rand.Rand) bench.Measurement {
 	}
 	wobble := func() float64 { return math.Exp(noise.NormFloat64() * .02) }
 	calls := float64(p.InFlight * p.Conns)
-	us := (c.us*(.12+.88/math.Pow(calls, .8)) + n/c.perGBs/1e3) * wobble() // of the machine for each call
+	// of the machine for each call
+	us := (c.us*(.12+.88/math.Pow(calls, .8)) + n/c.perGBs/1e3) * wobble()
 	latency := us * calls
 	m := bench.Measurement{Point: p, Calls: max(1, int64(3e5/us)), Elapsed: 300 * time.Millisecond}
 	m.Elapsed = time.Duration(float64(m.Calls) * us * 1e3)

@@ -160,7 +160,8 @@ func TestCalibrate(t *testing.T) {
 	}{
 		{"fast", 1, time.Microsecond, 20 * time.Millisecond, 16000, 25000, 8},
 		{"in batches", 16, time.Microsecond, time.Millisecond, 800, 1248, 8},
-		{"longer than a round", 1, time.Second, time.Microsecond, 1, 1, 2}, // no more often than to warm up
+		// no more often than to warm up
+		{"longer than a round", 1, time.Second, time.Microsecond, 1, 1, 2},
 		{"no time at all", 1, 0, time.Millisecond, 1, 1 << 62, calibrations},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

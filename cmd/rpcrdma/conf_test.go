@@ -331,7 +331,8 @@ func TestDialIWARP(t *testing.T) {
 			continue
 		}
 		tt.want.Reads, tt.want.PeerReads = 16, 16
-		tt.want.MaxCallRecv, tt.want.MaxReplySend = min(size, tt.want.MaxSend), min(size, tt.want.MaxSend) // as at setup
+		// as at setup
+		tt.want.MaxCallRecv, tt.want.MaxReplySend = min(size, tt.want.MaxSend), min(size, tt.want.MaxSend)
 		if got := conn.(*rpcrdma.Conn).Settings(); got != tt.want {
 			t.Errorf("%s: in force is %+v, want %+v", tt.name, got, tt.want)
 		}

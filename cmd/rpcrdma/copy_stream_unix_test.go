@@ -101,7 +101,8 @@ func TestPutInterruptedInput(t *testing.T) {
 		if err := put.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := stdin.Write(rig.Pattern(3 << 20)); err != nil { // more than a pipe has room for
+		// more than a pipe has room for
+		if _, err := stdin.Write(rig.Pattern(3 << 20)); err != nil {
 			t.Fatal(err)
 		}
 		put.Process.Signal(os.Interrupt)

@@ -288,7 +288,8 @@ func TestRemoteInterrupted(t *testing.T) {
 	if err := <-called; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
-	if err := r.Close(); err != nil { // which tells a server that is gone, and does not wait for it for long
+	// which tells a server that is gone, and does not wait for it for long
+	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -25,7 +25,9 @@ type counters struct {
 // understand.
 func (m *mount) counters(t *testing.T) counters {
 	t.Helper()
-	line := m.sh.run(t, fmt.Sprintf(`sed -n '/ mounted on %s with /,/^device/s/^.*xprt:.rdma //p' /proc/self/mountstats`, strings.ReplaceAll(m.at, "/", `\/`)))
+	const script = `/ mounted on %s with /,/^device/s/^.*xprt:.rdma //p`
+	line := m.sh.run(t, fmt.Sprintf("sed -n '"+script+"' /proc/self/mountstats",
+		strings.ReplaceAll(m.at, "/", `\/`)))
 	var n []int
 	for _, f := range strings.Fields(line) {
 		i, err := strconv.Atoi(f)

@@ -146,7 +146,8 @@ func start(t *testing.T, m machine) *guest {
 		g.exit <- err
 	}()
 	t.Cleanup(func() {
-		if g.spare != nil && t.Failed() { // shells are closed by now; a script that does not hang ends, and leaves dmesg
+		// shells are closed by now; a script that does not hang ends, and leaves dmesg
+		if g.spare != nil && t.Failed() {
 			select {
 			case <-g.over:
 			case <-time.After(3 * time.Second):

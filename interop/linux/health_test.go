@@ -21,8 +21,9 @@ var (
 		`infiniband rxe0: (set active|added eth1)`,
 		`eth[01] speed is unknown, defaulting to 1000`, // siw and rdma_rxe ask
 		`IPv6: ADDRCONF\(NETDEV_CHANGE\): eth[01]: link becomes ready`,
-		`iwpm_register_pid: Unable to send a nlmsg \(client = 2\)`, // there is no daemon that maps ports
-		`\w+ \(\d+\): drop_caches: 3`,                              // the tests do that
+		// there is no daemon that maps ports
+		`iwpm_register_pid: Unable to send a nlmsg \(client = 2\)`,
+		`\w+ \(\d+\): drop_caches: 3`, // the tests do that
 		// A machine that is emulated on a busy one has trouble with the time.
 		`hrtimer: interrupt took .*`,
 		`clocksource: .*`,

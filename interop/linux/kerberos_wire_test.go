@@ -25,7 +25,8 @@ func (r *realm) checkWire(t *testing.T, seen trail, words plainText) {
 			}
 		}
 	}
-	names := make(map[bool][]string) // that tshark finds in calls under krb5p, with the keytab and without
+	// that tshark finds in calls under krb5p, with the keytab and without
+	names := make(map[bool][]string)
 	for _, with := range []bool{true, false} {
 		options := []string{"-o", "kerberos.decrypt:FALSE"}
 		if with {

@@ -24,7 +24,8 @@ func (k *knfsd) gateway(t *testing.T) {
 		}
 	})
 	g := served.StartGateway(t, command, "--to", "rdma://"+local(k.RDMA), "--mount-to", "tcp://"+local(k.Mount), "--rpcbind")
-	t.Run("commands", func(t *testing.T) { // which reach the server itself, and find MOUNT by rpcbind: here the gateway's
+	// which reach the server itself, and find MOUNT by rpcbind: here the gateway's
+	t.Run("commands", func(t *testing.T) {
 		want := k.do(t, "ls", "-l", k.url("rdma", open))
 		if got := k.do(t, "ls", "-l", "rdma://"+local(k.RDMA)+open); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)

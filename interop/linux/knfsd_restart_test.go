@@ -23,7 +23,8 @@ func TestKnfsdRestart(t *testing.T) {
 	t.Run("cut transfers", k.cutTransfers)
 	t.Run("cut changes", k.cutChanges)
 	t.Run("cut commands", k.cutCommands)
-	k.end(t, `rpc-srv/tcp: nfsd: (sent \d+|got error -\d+) when sending \d+ bytes - shutting down socket`) // it was writing to one that was cut
+	// it was writing to one that was cut
+	k.end(t, `rpc-srv/tcp: nfsd: (sent \d+|got error -\d+) when sending \d+ bytes - shutting down socket`)
 	checkCutCapture(t, pcap, rdmaPort, mountPort)
 }
 

@@ -118,7 +118,8 @@ func writePcap(t *testing.T, file string, packets []packet) {
 		}
 		b = append(b, 0x45, 0) // IPv4, without options
 		b = be.AppendUint16(b, uint16(n))
-		b = append(b, 0, 0, 0x40, 0, 64, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 1) // TCP, from and to one address
+		// TCP, from and to one address
+		b = append(b, 0, 0, 0x40, 0, 64, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 1)
 
 		b = be.AppendUint16(b, uint16(p.src))
 		b = be.AppendUint16(b, uint16(p.dst))

@@ -18,7 +18,8 @@ type proxy struct {
 	toGuest  bool // the target is in a guest
 	counts   direction
 	done     chan struct{} // closed when the last cut was made
-	holdAt   int64         // if not 0: when so many bytes have been counted, nothing is passed on until release
+	// if not 0: when so many bytes have been counted, nothing is passed on until release
+	holdAt   int64
 	held     chan struct{} // closed when that is so
 	released chan struct{} // closed by release
 	wg       sync.WaitGroup

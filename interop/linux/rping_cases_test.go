@@ -90,7 +90,8 @@ var rpingTests = map[string][]rpingCase{
 			want: agreed{Revision: 2, Enhanced: true, PeerIRD: 2, PeerORD: 3}},
 		{name: "CRC wanted here", kernel: server, size: 10_007, cfg: iwarp.Config{CRC: iwarp.CRCOn},
 			want: agreed{Revision: 2, Enhanced: true, CRC: true, PeerIRD: 16, PeerORD: 16}},
-		{name: "peer-to-peer", kernel: server, cfg: siwConfig(func(c *iwarp.Config) { c.PeerToPeer = true }), // siw prefers Write
+		// siw prefers Write
+		{name: "peer-to-peer", kernel: server, cfg: siwConfig(func(c *iwarp.Config) { c.PeerToPeer = true }),
 			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRWrite, PeerIRD: 16, PeerORD: 16}},
 		{name: "peer-to-peer by Write", kernel: server, cfg: iwarp.Config{PeerToPeer: true, RTR: mpa.RTRWrite},
 			want: agreed{Revision: 2, Enhanced: true, PeerToPeer: true, RTR: mpa.RTRWrite, PeerIRD: 16, PeerORD: 16}},

@@ -327,7 +327,8 @@ func TestRXEKnfsd(t *testing.T) {
 	k.guestSays(t, "gone", "[ -e /export/many ] || echo gone")
 	k.do(t, "ping", "--count", "5", fmt.Sprintf("rdma+roce://%s:%d", w.guest, rdmaPort))
 	k.end(t, notFree)
-	// The kernel moves a long reply by several RDMA Writes. tshark (4.0) finds that those of the last
-	// page of a directory overlap, and misses the last 8 of its bytes; ls above has all entries.
+	// The kernel moves a long reply by several RDMA Writes. tshark (4.0) finds that those of the
+	// last page of a directory overlap, and misses the last 8 of its bytes; ls above has all
+	// entries.
 	w.seen.end(t, "V3 READDIRPLUS Reply")
 }

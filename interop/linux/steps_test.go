@@ -31,7 +31,8 @@ var variants = []string{"stock", "crc", "p2p", "mpa1"}
 // TestStepsInMemory has Linux mount a file system in memory, and go through all steps.
 func TestStepsInMemory(t *testing.T) {
 	t.Parallel()
-	testSteps(t, nil, memory, sizes{data: 64 << 20, entries: 2000, fio: 32}) // what takes long is for the others
+	// what takes long is for the others
+	testSteps(t, nil, memory, sizes{data: 64 << 20, entries: 2000, fio: 32})
 }
 
 // TestStepsByName is the same on a directory of which the server may not use the kernel's handles.

@@ -280,7 +280,8 @@ func TestStale(t *testing.T) {
 	if err := first.Unregister(t.Context()); err != nil {
 		t.Error(err)
 	}
-	want = slices.DeleteFunc(want, func(m rpcbind.Mapping) bool { return strings.HasPrefix(m.Netid, "rdma") }) // the same address
+	// the same address
+	want = slices.DeleteFunc(want, func(m rpcbind.Mapping) bool { return strings.HasPrefix(m.Netid, "rdma") })
 	if got := registered(t, c); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -20,8 +20,10 @@ import (
 func TestLongSegments(t *testing.T) {
 	tests := []struct {
 		maxSegment int
-		most       int   // markers in an FPDU
-		sizes      []int // of Writes and Reads, such that no FPDU ends where a marker will stand: tshark would lose track
+		most       int // markers in an FPDU
+		// of Writes and Reads, such that no FPDU ends where a marker will stand: tshark would lose
+		// track
+		sizes []int
 	}{
 		{maxSegment: smallSegment, most: 3, sizes: []int{1, 700, 3000, 25_001}},
 		{maxSegment: 4000, most: 8, sizes: []int{10_000, 31, 77_777}},

@@ -107,7 +107,8 @@ func (f *flow) add(p *packet, pos int) {
 		case proto.Name == "_ws.malformed" || proto.Name == "_ws.short" || proto.Name == "_ws.unreassembled":
 			f.Problems = append(f.Problems, proto.ShowName)
 		}
-		if !strings.HasPrefix(proto.Name, "tcp") { // about which its own end of a connection is worth a remark
+		// about which its own end of a connection is worth a remark
+		if !strings.HasPrefix(proto.Name, "tcp") {
 			proto.walk(func(field *field) {
 				if field.Name == "_ws.expert" {
 					f.Problems = append(f.Problems, field.ShowName)

@@ -37,9 +37,10 @@ func TestSession(t *testing.T) {
 		name           string
 		server, client iwarp.Config
 		request, reply startup
-		ready          map[opcode]messages // from the client, beyond what is posted: ready-to-receive
-		answer         map[opcode]messages // to that
-		problems       []string            // of tshark's own, with what comes from the client
+		// from the client, beyond what is posted: ready-to-receive
+		ready    map[opcode]messages
+		answer   map[opcode]messages // to that
+		problems []string            // of tshark's own, with what comes from the client
 	}{
 		{name: "CRC off", request: enhanced, reply: enhanced},
 		{name: "CRC on", client: iwarp.Config{CRC: iwarp.CRCOn}, request: withCRC, reply: withCRC},

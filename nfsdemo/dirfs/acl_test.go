@@ -133,7 +133,8 @@ func TestDirectoryACL(t *testing.T) {
 	must(t, err)
 	to, _, err := f.Lookup(ctx, super, f.Root(), "to")
 	must(t, err)
-	group := &vfs.Cred{UID: 1002, GID: 0} // that of the directory, to which the mode seems to give all
+	// that of the directory, to which the mode seems to give all
+	group := &vfs.Cred{UID: 1002, GID: 0}
 	for _, tt := range []struct {
 		c    *vfs.Cred
 		want error

@@ -28,7 +28,8 @@ const perDir = 1000
 // GETATTR by handles of before the restart beside that by handles of after it. No file is open when
 // its GETATTR comes.
 //
-//	DIRFS_FILES=2000000 go test -run '^$' -bench ManyFiles -benchtime 1x -timeout 1h ./nfsdemo/dirfs
+//	DIRFS_FILES=2000000 \
+//		go test -run '^$' -bench ManyFiles -benchtime 1x -timeout 1h ./nfsdemo/dirfs
 func BenchmarkManyFiles(b *testing.B) {
 	files := manyFiles
 	if s := os.Getenv("DIRFS_FILES"); s != "" {

@@ -93,7 +93,8 @@ func truncate(tb testing.TB, fs *FS, h nfs3.FH, size uint64) {
 }
 
 func TestCapacity(t *testing.T) {
-	const capacity = 1<<20 + 101*nodeCharge + 100*nameCharge + 99*2 + 4 // besides the root and "file", 99 files
+	// besides the root and "file", 99 files
+	const capacity = 1<<20 + 101*nodeCharge + 100*nameCharge + 99*2 + 4
 	fs := newFS(t, Config{Capacity: capacity})
 	h := create(t, fs, "file")
 	p := bytes.Repeat([]byte{1}, 1<<20)

@@ -31,7 +31,8 @@ func TestAllocs(t *testing.T) {
 							t.Fatal(m, err)
 						}
 					}
-					for range 100 { // a server lets the memory of calls rest before it uses it again
+					// a server lets the memory of calls rest before it uses it again
+					for range 100 {
 						once()
 					}
 					if allocs := testing.AllocsPerRun(200, once); allocs != 0 {

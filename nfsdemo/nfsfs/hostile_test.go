@@ -21,18 +21,19 @@ type hostile struct {
 	stable   []byte
 	volatile []byte // what READ gives
 	verf     byte
-	calls    int                   // WRITEs and COMMITs
-	restart  map[int]bool          // before the call of that number, if it is even, or between its execution and its reply: n/2
-	short    func(n int) int       // how much of n bytes is read or written; nil: all
-	how      func() nfs3.StableHow // how durable a WRITE is; nil: as it is asked for
-	lazy     bool                  // each WRITE is UNSTABLE, whatever was asked for
-	fail     func(p nfs3.Proc) nfs3.Status
-	commits  int
-	size     uint64                                 // that is told; 0: the right one
-	hideEOF  bool                                   // it is told only behind the end
-	noAttrs  bool                                   // post_op_attr is never there
-	before   func(context.Context, nfs3.Proc) error // each procedure is executed
-	after    func(nfs3.Proc)                        // that, before the reply
+	calls    int // WRITEs and COMMITs
+	// before the call of that number, if it is even, or between its execution and its reply: n/2
+	restart map[int]bool
+	short   func(n int) int       // how much of n bytes is read or written; nil: all
+	how     func() nfs3.StableHow // how durable a WRITE is; nil: as it is asked for
+	lazy    bool                  // each WRITE is UNSTABLE, whatever was asked for
+	fail    func(p nfs3.Proc) nfs3.Status
+	commits int
+	size    uint64                                 // that is told; 0: the right one
+	hideEOF bool                                   // it is told only behind the end
+	noAttrs bool                                   // post_op_attr is never there
+	before  func(context.Context, nfs3.Proc) error // each procedure is executed
+	after   func(nfs3.Proc)                        // that, before the reply
 }
 
 func (s *hostile) reboot() {

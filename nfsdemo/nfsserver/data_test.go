@@ -81,7 +81,8 @@ func TestWriteEdges(t *testing.T) {
 		{math.MaxUint64, 0, nfs3.ErrFBig, 8},
 		{math.MaxUint64 - 4, 5, nfs3.ErrFBig, 8},
 		{0, nfsserver.DefaultTransfer, nfs3.OK, nfsserver.DefaultTransfer},
-		{0, nfsserver.DefaultTransfer + 1, nfs3.OK, nfsserver.DefaultTransfer}, // no more than wtmax
+		// no more than wtmax
+		{0, nfsserver.DefaultTransfer + 1, nfs3.OK, nfsserver.DefaultTransfer},
 		{far - nfsserver.DefaultTransfer, nfsserver.DefaultTransfer + 1, nfs3.OK, far},
 		{far - nfsserver.DefaultTransfer + 1, nfsserver.DefaultTransfer + 1, nfs3.ErrFBig, 8},
 	} {

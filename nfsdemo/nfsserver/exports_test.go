@@ -233,7 +233,8 @@ func TestExportStats(t *testing.T) {
 			&nfs3.ReadRes{Into: make([]byte, 50)})
 	}
 	do(t, c, nfs3.ProcLookup, &nfs3.LookupArgs{What: at(w.root, "missing")}, new(nfs3.LookupRes))
-	do(t, c, nfs3.ProcGetAttr, &nfs3.GetAttrArgs{File: w.foreign}, new(nfs3.GetAttrRes)) // of no export
+	// of no export
+	do(t, c, nfs3.ProcGetAttr, &nfs3.GetAttrArgs{File: w.foreign}, new(nfs3.GetAttrRes))
 	want := nfsserver.ExportStats{
 		Path: "/", BytesRead: 150, BytesWritten: 100, Clients: 1,
 		Failed: map[nfs3.Status]uint64{nfs3.ErrNoEnt: 1},

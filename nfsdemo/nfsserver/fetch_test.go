@@ -31,14 +31,15 @@ func TestNothingFetched(t *testing.T) {
 		want   nfs3.Status
 		bytes  int64
 	}{
-		"WRITE":                  {nil, nfs3.ProcWrite, writeAt(0), (*world).theFile, nfs3.OK, 4097},
-		"WRITE, stale":           {nil, nfs3.ProcWrite, writeAt(0), func(w *world) nfs3.FH { return w.stale }, nfs3.ErrStale, 0},
-		"WRITE, directory":       {nil, nfs3.ProcWrite, writeAt(0), (*world).theDir, nfs3.ErrIsDir, 0},
-		"WRITE, too far":         {nil, nfs3.ProcWrite, writeAt(math.MaxInt64), (*world).theFile, nfs3.ErrFBig, 0},
-		"WRITE, too much":        {func(c *nfsserver.Config) { c.MaxWrite = 4096 }, nfs3.ProcWrite, writeAt(0), (*world).theFile, nfs3.OK, 4096},
-		"WRITE, read-only":       {func(c *nfsserver.Config) { c.Exports[0].Rules[0].ReadOnly = true }, nfs3.ProcWrite, writeAt(0), (*world).theFile, nfs3.ErrROFS, 0},
-		"WRITE, not for us":      {func(c *nfsserver.Config) { c.Exports[0].Rules[0].Clients = prefixes("::1/128") }, nfs3.ProcWrite, writeAt(0), (*world).theFile, nfs3.ErrAcces, 0},
-		"SYMLINK":                {nil, nfs3.ProcSymlink, link(4095), (*world).theDir, nfs3.ErrInval, 4095}, // NULs
+		"WRITE":             {nil, nfs3.ProcWrite, writeAt(0), (*world).theFile, nfs3.OK, 4097},
+		"WRITE, stale":      {nil, nfs3.ProcWrite, writeAt(0), func(w *world) nfs3.FH { return w.stale }, nfs3.ErrStale, 0},
+		"WRITE, directory":  {nil, nfs3.ProcWrite, writeAt(0), (*world).theDir, nfs3.ErrIsDir, 0},
+		"WRITE, too far":    {nil, nfs3.ProcWrite, writeAt(math.MaxInt64), (*world).theFile, nfs3.ErrFBig, 0},
+		"WRITE, too much":   {func(c *nfsserver.Config) { c.MaxWrite = 4096 }, nfs3.ProcWrite, writeAt(0), (*world).theFile, nfs3.OK, 4096},
+		"WRITE, read-only":  {func(c *nfsserver.Config) { c.Exports[0].Rules[0].ReadOnly = true }, nfs3.ProcWrite, writeAt(0), (*world).theFile, nfs3.ErrROFS, 0},
+		"WRITE, not for us": {func(c *nfsserver.Config) { c.Exports[0].Rules[0].Clients = prefixes("::1/128") }, nfs3.ProcWrite, writeAt(0), (*world).theFile, nfs3.ErrAcces, 0},
+		// NULs
+		"SYMLINK":                {nil, nfs3.ProcSymlink, link(4095), (*world).theDir, nfs3.ErrInval, 4095},
 		"SYMLINK, too long":      {nil, nfs3.ProcSymlink, link(4097), (*world).theDir, nfs3.ErrNameTooLong, 0},
 		"SYMLINK, read-only":     {func(c *nfsserver.Config) { c.Exports[0].Rules[0].ReadOnly = true }, nfs3.ProcSymlink, link(100), (*world).theDir, nfs3.ErrROFS, 0},
 		"SYMLINK, not for us":    {func(c *nfsserver.Config) { c.Exports[0].Rules[0].Clients = prefixes("::1/128") }, nfs3.ProcSymlink, link(100), (*world).theDir, nfs3.ErrAcces, 0},

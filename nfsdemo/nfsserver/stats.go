@@ -10,8 +10,9 @@ import (
 
 // Stats counts what a Server has done since it began.
 type Stats struct {
-	Mounts       uint64 // handles given out by MNT
-	Refused      uint64 // calls of NFS and MOUNT from addresses, or with flavours, that the export does not admit
+	Mounts uint64 // handles given out by MNT
+	// calls of NFS and MOUNT from addresses, or with flavours, that the export does not admit
+	Refused      uint64
 	BadHandles   uint64 // calls answered with nfs3.ErrBadHandle
 	StaleHandles uint64 // with nfs3.ErrStale
 	ReadOnly     uint64 // with nfs3.ErrROFS
@@ -23,11 +24,14 @@ type Stats struct {
 // whose peer may use it.
 type ExportStats struct {
 	Path                    string
-	BytesRead, BytesWritten uint64                 // by READ and WRITE
-	Calls                   [nfs3.Procs]uint64     // by procedure
-	Failed                  map[nfs3.Status]uint64 // calls of these, by what they were answered with
-	Gone                    bool                   // its root could not be had, when that was last tried
-	Clients                 int                    // hosts that have mounted it, as far as MOUNT knows
+	BytesRead, BytesWritten uint64             // by READ and WRITE
+	Calls                   [nfs3.Procs]uint64 // by procedure
+	// calls of these, by what they were answered with
+	Failed map[nfs3.Status]uint64
+	// its root could not be had, when that was last tried
+	Gone bool
+	// hosts that have mounted it, as far as MOUNT knows
+	Clients int
 }
 
 // exportCounters are those of an export.

@@ -205,7 +205,8 @@ func TestSlowNetwork(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := l.mount(n, conn)
-			stands := time.Duration(r.IntN(20)) * time.Second // longer than that no link stands still
+			// longer than that no link stands still
+			stands := time.Duration(r.IntN(20)) * time.Second
 			at := time.Duration(1+r.IntN(20)) * time.Second
 			link := l.net.Links()[n]
 			all.Go(func() {

@@ -3,9 +3,12 @@
 // with RPCSEC_GSS.
 //
 //	db := users.Host()
-//	principals, err := users.NewPrincipals(users.Config{Database: db, Realms: []string{"EXAMPLE.ORG"}})
+//	cfg := users.Config{Database: db, Realms: []string{"EXAMPLE.ORG"}}
+//	principals, err := users.NewPrincipals(cfg)
 //	...
-//	nfsserver.New(nfsserver.Config{GSS: true, User: principals.User, Groups: users.NewGroups(db, nil).Of, ...})
+//	nfsserver.New(nfsserver.Config{
+//		GSS: true, User: principals.User, Groups: users.NewGroups(db, nil).Of, ...,
+//	})
 //
 // # Principals
 //

@@ -45,7 +45,8 @@ func TestRefreshHangs(t *testing.T) {
 		if n := m.initiates.Load(); n != 2 {
 			t.Errorf("context begun %d times, want 2", n)
 		}
-		if err := client.Call(t.Context(), 1, number(1), new(number)); err != nil { // it has no deadline
+		// it has no deadline
+		if err := client.Call(t.Context(), 1, number(1), new(number)); err != nil {
 			t.Error(err)
 		}
 		hang.Store(false)

@@ -225,7 +225,8 @@ func TestLongest(t *testing.T) {
 						t.Errorf("call of a byte more: %v", err)
 					}
 					sizes := []int{reply, reply + 1}
-					if service == gss.None { // where data has a place of its own, that is another limit
+					// where data has a place of its own, that is another limit
+					if service == gss.None {
 						sizes = sizes[:1]
 					}
 					for _, size := range sizes {

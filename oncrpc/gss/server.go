@@ -60,16 +60,17 @@ const (
 
 // ServerStats counts what a ServerFlavor has done since it was made.
 type ServerStats struct {
-	Contexts      int    // that there are now
-	HalfMade      int    // contexts that are being made now
-	Made          uint64 // contexts
-	Refused       uint64 // contexts, by the mechanism, or because too many were being made
-	Expired       uint64 // contexts whose time was over, that were not used, or not made in time
-	Evicted       uint64 // contexts that left their place to another
-	Destroyed     uint64 // contexts, by their clients
-	Unknown       uint64 // calls with a context that there is not (RPCSEC_GSS_CREDPROBLEM)
-	BadMICs       uint64 // calls with a header whose checksum is wrong (RPCSEC_GSS_CREDPROBLEM)
-	Stale         uint64 // calls with an expired context, or numbers used up (RPCSEC_GSS_CTXPROBLEM)
+	Contexts  int    // that there are now
+	HalfMade  int    // contexts that are being made now
+	Made      uint64 // contexts
+	Refused   uint64 // contexts, by the mechanism, or because too many were being made
+	Expired   uint64 // contexts whose time was over, that were not used, or not made in time
+	Evicted   uint64 // contexts that left their place to another
+	Destroyed uint64 // contexts, by their clients
+	Unknown   uint64 // calls with a context that there is not (RPCSEC_GSS_CREDPROBLEM)
+	BadMICs   uint64 // calls with a header whose checksum is wrong (RPCSEC_GSS_CREDPROBLEM)
+	// calls with an expired context, or numbers used up (RPCSEC_GSS_CTXPROBLEM)
+	Stale         uint64
 	BadCreds      uint64 // calls with a credential or verifier that makes no sense
 	GarbageBodies uint64 // calls whose arguments are not what the client has sent (GARBAGE_ARGS)
 	Replays       uint64 // calls with a sequence number that was seen before

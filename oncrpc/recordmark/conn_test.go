@@ -26,14 +26,16 @@ func TestGolden(t *testing.T) {
 	}()
 	call := peer.bytes(4 + 40 + 12)
 	xid := call[4:8]
-	want := "80000034" + hex.EncodeToString(xid) + "00000000" + "00000002" + // mark, xid, CALL, RPC version
+	// mark, xid, CALL, RPC version
+	want := "80000034" + hex.EncodeToString(xid) + "00000000" + "00000002" +
 		"20000002" + "00000003" + "00000007" + // program, version, procedure
 		"0000000000000000" + "0000000000000000" + // AUTH_NONE, twice
 		"00000005" + "0102030405000000"
 	if hex.EncodeToString(call) != want {
 		t.Errorf("call\n got %x\nwant %s", call, want)
 	}
-	reply, _ := hex.DecodeString("8000001c" + hex.EncodeToString(xid) + "00000001" + "00000000" + // mark, xid, REPLY, MSG_ACCEPTED
+	// mark, xid, REPLY, MSG_ACCEPTED
+	reply, _ := hex.DecodeString("8000001c" + hex.EncodeToString(xid) + "00000001" + "00000000" +
 		"0000000000000000" + "00000000" + "0000002a") // AUTH_NONE, SUCCESS, 42
 	if _, err := peer.Write(reply); err != nil {
 		t.Fatal(err)

@@ -24,12 +24,13 @@ type Stats struct {
 	Calls                 uint64 // made by this end
 	Cancelled             uint64 // of these, given up because their context ended
 	Served                uint64 // calls of the peer handed to a server
-	StrayReplies          uint64 // replies to no call under way, late ones to cancelled calls above all
-	BadRecords            uint64 // dropped or refused: too short, too long, no RPC message
-	Conns                 uint64 // connections that began
-	Closed                uint64 // of these, ended by either side in order
-	Stalled               uint64 // closed by Config.RecordTimeout or WriteTimeout
-	Lost                  uint64 // ended otherwise
+	// replies to no call under way, late ones to cancelled calls above all
+	StrayReplies uint64
+	BadRecords   uint64 // dropped or refused: too short, too long, no RPC message
+	Conns        uint64 // connections that began
+	Closed       uint64 // of these, ended by either side in order
+	Stalled      uint64 // closed by Config.RecordTimeout or WriteTimeout
+	Lost         uint64 // ended otherwise
 	// Memory is what is in use of Config.Memory now, and MemoryLimit all of it, in bytes: of each
 	// Serve that runs.
 	Memory, MemoryLimit int

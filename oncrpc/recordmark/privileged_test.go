@@ -27,7 +27,8 @@ func portOf(a net.Addr) int { return a.(*net.TCPAddr).Port }
 // taking returns a port that a listener has, until the test ends.
 func taking(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp4", "0.0.0.0:0") // of all addresses: Windows lets others have the port of one address at another
+	// of all addresses: Windows lets others have the port of one address at another
+	l, err := net.Listen("tcp4", "0.0.0.0:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,11 +30,12 @@ const maxEmpty = 1024
 
 // reader takes a stream of bytes apart into records.
 type reader struct {
-	r       *bufio.Reader
-	max     int                      // bytes in a record
-	reserve func(*record, int) error // is asked before a record grows beyond growStep, to n bytes at most
-	largest int                      // record so far
-	inside  bool                     // a record has begun
+	r   *bufio.Reader
+	max int // bytes in a record
+	// is asked before a record grows beyond growStep, to n bytes at most
+	reserve func(*record, int) error
+	largest int  // record so far
+	inside  bool // a record has begun
 	mark    [markLen]byte
 }
 

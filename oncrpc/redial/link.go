@@ -142,7 +142,8 @@ func (l *link) ended(err error) bool {
 	if errors.Is(err, net.ErrClosed) || l.conn.Err() != nil {
 		return true
 	}
-	_, network := errors.AsType[*net.OpError](err) // of a socket that cannot be written to, but may still be read
+	// of a socket that cannot be written to, but may still be read
+	_, network := errors.AsType[*net.OpError](err)
 	return network
 }
 

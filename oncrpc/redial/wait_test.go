@@ -38,7 +38,8 @@ func TestWait(t *testing.T) {
 			f.end(errReset)
 			synctest.Wait()
 			time.Sleep(10 * time.Second)
-			calls = append(calls, start(t.Context(), c, exchange(false))) // waits no longer than the others
+			// waits no longer than the others
+			calls = append(calls, start(t.Context(), c, exchange(false)))
 			for _, done := range calls {
 				running(t, done)
 			}

@@ -49,7 +49,8 @@ func (a *audit) run(log []event) error {
 			a.checkReply(x)
 		}
 		a.checkDone(x)
-		if x.callErr != nil && x.replyHeader.proc != fault && x.stat != garbageArgs { // what is refused need not be read
+		// what is refused need not be read
+		if x.callErr != nil && x.replyHeader.proc != fault && x.stat != garbageArgs {
 			a.fail("call: %w", x.callErr)
 		}
 	}

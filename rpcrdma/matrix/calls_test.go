@@ -71,7 +71,8 @@ func handCalls() (all []*handCall) {
 		}
 	}
 	for _, align := range []int{1, 2, 4, 8, 64, 512, 1024, 2048, 4096} {
-		for _, own := range []int{0, 64, 2048} { // alignment of the receives, which the sender need not know
+		// alignment of the receives, which the sender need not know
+		for _, own := range []int{0, 64, 2048} {
 			add(&handCall{name: fmt.Sprintf("padding to %d, receives aligned to %d", align, own), server: rpcrdma.Config{Align: own, InlineRecv: 16384},
 				call: script{items: []Item{text(5), bulk(401), text(400), bulk(403)}, align: align, thresh: 100}, want: "MSG 60", notRFC8166: true})
 		}

@@ -148,7 +148,8 @@ func TestRepliesByHand(t *testing.T) {
 	var all []*handReply
 	for _, r := range handReplies() {
 		all = append(all, r)
-		if len(r.reply.reads) > 0 || r.reply.long != nil { // could be a call, for who takes calls, too
+		// could be a call, for who takes calls, too
+		if len(r.reply.reads) > 0 || r.reply.long != nil {
 			both := *r
 			both.name, both.serves = both.name+", to who serves", true
 			all = append(all, &both)

@@ -84,7 +84,8 @@ func segmentSizes() (cells []*Cell) {
 		c.Draft.Reply = fmt.Sprintf("MSG %d write %s", emptyReply+itemEntry+lists, filled(room, n, size, true))
 		cells = append(cells, c)
 	}
-	for _, n := range []int{984, size, size + 4, 2 * size, 2*size + 4, 3000} { // messages in a reply chunk of three segments; the first fits inline
+	// messages in a reply chunk of three segments; the first fits inline
+	for _, n := range []int{984, size, size + 4, 2 * size, 2*size + 4, 3000} {
 		lists := replyEntry + 3*segmentEntry
 		reply := fmt.Sprintf("NOMSG %d reply %s", emptyHeader+lists, filled(3000, n, size, false))
 		cells = append(cells, both(&Cell{Name: fmt.Sprintf("%d bytes in a reply chunk of three segments", n), MaxReply: 3000 - 24,

@@ -128,10 +128,12 @@ func (s *stream) read(n int) []byte {
 		s.fail("a read chunk of %d bytes for %d", r.len, n)
 	case s.ours && r.len != n:
 		s.fail("a read chunk of %d bytes includes the round-up", r.len)
-	case len(r.data) != n && len(r.data) != r.len: // whether the round-up that is offered is read does not matter
+	case len(r.data) != n && len(r.data) != r.len:
+		// whether the round-up that is offered is read does not matter
 		s.fail("%d bytes read of %d", len(r.data), n)
 	}
-	if k := -n & 3; k > 0 && len(s.reads) > 0 && s.reads[0].position == len(s.whole)+n && s.reads[0].len == k { // the round-up (draft section 3.7)
+	// the round-up (draft section 3.7)
+	if k := -n & 3; k > 0 && len(s.reads) > 0 && s.reads[0].position == len(s.whole)+n && s.reads[0].len == k {
 		if s.reads = s.reads[1:]; s.ours {
 			s.fail("a read chunk for the round-up alone")
 		}

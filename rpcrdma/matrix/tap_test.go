@@ -51,7 +51,8 @@ type event struct {
 
 // tap records what the two ends of a connection do, and passes it on.
 type tap struct {
-	copies bool // memory that is not the provider's has to be copied, and receives are posted with theirs
+	// memory that is not the provider's has to be copied, and receives are posted with theirs
+	copies bool
 
 	mu  sync.Mutex // guards what follows
 	now int

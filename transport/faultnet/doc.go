@@ -29,7 +29,7 @@
 //
 //	faultnet.Way{Bandwidth: 125_000, Delay: 150 * time.Millisecond} // 1 Mbit/s by satellite
 //	faultnet.Way{Bandwidth: 10_000, Buffer: 1}                      // a slow reader
-//	faultnet.Way{Bandwidth: 10, MaxSegment: 1}                      // ten bytes a second trickle in
+//	faultnet.Way{Bandwidth: 10, MaxSegment: 1}                      // ten bytes a second
 //	faultnet.Way{Loss: 1}                                           // packets: the cable is out
 //
 // What happens to one connection at some moment is up to its Link, which [Config.OnLink] and the

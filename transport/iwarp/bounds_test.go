@@ -58,7 +58,8 @@ func (p *peer) sendZeros(n int) {
 	mo := 0
 	for n-mo >= batch*each {
 		for i := range batch {
-			binary.BigEndian.PutUint32(b[i*len(first)+16:], uint32(mo)) // behind the length and 14 bytes of header
+			// behind the length and 14 bytes of header
+			binary.BigEndian.PutUint32(b[i*len(first)+16:], uint32(mo))
 			mo += each
 		}
 		p.conn.SetDeadline(time.Now().Add(patience))

@@ -366,7 +366,8 @@ func TestDraft05Common(t *testing.T) {
 		{"Send for Write and Read", s, "\x80\x02\xc0\x02", "\xc0\x02\x00\x02", "\x80\x02\x00\x02", s},
 		{"Send for nothing", s, "\x80\x02\x00\x02", "\xc0\x02\x00\x02", "\x80\x02\x00\x02", s},
 		{"all for nothing", s | w | r, "\x80\x02\x00\x02", "\xc0\x02\xc0\x02", "\x80\x02\x00\x02", s},
-		{"Write for Read", w, "\x80\x02\x40\x02", "\x80\x02\x80\x02", "\x80\x02\x80\x02", w}, // to take a Send one has to be able to
+		// to take a Send one has to be able to
+		{"Write for Read", w, "\x80\x02\x40\x02", "\x80\x02\x80\x02", "\x80\x02\x80\x02", w},
 		{"Write for nothing", w, "\x80\x02\x00\x02", "\x80\x02\x80\x02", "\x80\x02\x80\x02", w},
 	} {
 		for _, draft := range []bool{false, true} {
@@ -455,7 +456,8 @@ func TestDraft05InitiatorReads(t *testing.T) {
 		{"reply leaves both", false, "\x00\x08\x00\x06", "\x3f\xff\x3f\xff", 8, 6},
 		{"reply leaves the ORD", false, "\x00\x08\x00\x06", "\x00\x03\x3f\xff", 8, 3},
 		{"all leave both", true, "\x3f\xff\x3f\xff", "\x3f\xff\x3f\xff", 8, 6},
-		{"we leave both", true, "\x3f\xff\x3f\xff", "\x00\x80\x00\x80", 8, 6}, // as siw has it, to which it is a number
+		// as siw has it, to which it is a number
+		{"we leave both", true, "\x3f\xff\x3f\xff", "\x00\x80\x00\x80", 8, 6},
 	} {
 		for _, draft := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, Draft05 %t", tt.name, draft), func(t *testing.T) {

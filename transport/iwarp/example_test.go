@@ -57,7 +57,8 @@ func Example() {
 	tag := memory(ep, 12)
 	ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{tag}}) // before the server may send
 	ep.Start(box)
-	ep.Post(&transport.WorkRequest{Op: transport.OpSend, Done: box}) // the dialing side sends first, be it nothing
+	// the dialing side sends first, be it nothing
+	ep.Post(&transport.WorkRequest{Op: transport.OpSend, Done: box})
 
 	<-box.messages
 	at := transport.Remote{

@@ -170,7 +170,8 @@ func (c *markedConn) Read(b []byte) (int, error) {
 // and back.
 func TestMarking(t *testing.T) {
 	p := &peer{t: t}
-	first, second := p.frame(make([]byte, 498)), p.frame([]byte("four and twenty bytes of it")) // 504 bytes, 36 bytes
+	// 504 bytes, 36 bytes
+	first, second := p.frame(make([]byte, 498)), p.frame([]byte("four and twenty bytes of it"))
 	m := marking{}
 	got := m.add(append(bytes.Clone(first), second...))
 	// The second begins 4 bytes in front of the marker at 512.

@@ -16,7 +16,8 @@ func emptyWrite() []byte { return segment(toSTag(rdmap.OpWrite, 1, 0), "") }
 
 // A peer that does not answer our first message is nudged, so many times and no more.
 func TestNudge(t *testing.T) {
-	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: time.Millisecond}).connect() // it has sent something
+	// it has sent something
+	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: time.Millisecond}).connect()
 	l.start()
 	for range maxNudges {
 		p.want("nudge", emptyWrite())

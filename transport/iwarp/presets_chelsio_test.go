@@ -130,7 +130,8 @@ func TestChelsioDials(t *testing.T) {
 			requestFrame(0x50, 2, "\x80\x20\x40\x01"), replyFrame(0x50, 2, "\x80\x01\x40\x10"), mpa.RTRRead},
 		{"any RTR, but one", func(c *iwarp.Config) { c.RTR = 0 }, mpa.RTRRead,
 			requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), mpa.RTRRead},
-		{"offers two, takes one", func(c *iwarp.Config) { c.RTR = 0 }, mpa.RTRWrite, // no adapter does; here it would matter
+		// no adapter does; here it would matter
+		{"offers two, takes one", func(c *iwarp.Config) { c.RTR = 0 }, mpa.RTRWrite,
 			requestFrame(0x50, 2, "\x80\x10\xc0\x10"), replyFrame(0x50, 2, "\x80\x10\x80\x10"), mpa.RTRWrite},
 		{"zero Config", func(c *iwarp.Config) { *c = iwarp.Config{} }, mpa.RTRRead,
 			requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), mpa.RTRRead},

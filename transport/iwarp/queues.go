@@ -8,8 +8,9 @@ import (
 
 // queues lead from one part of an endpoint to the next. The link's mu guards them.
 type queues struct {
-	rtr       ddp.RTR                 // to be sent before anything else
-	requests  requestQueue            // from whoever posts to the segmenter, and on to the completer
+	rtr ddp.RTR // to be sent before anything else
+	// from whoever posts to the segmenter, and on to the completer
+	requests  requestQueue
 	reads     ring.Ring[outboundRead] // from the segmenter to the receiver
 	responses ring.Ring[inboundRead]  // from the receiver to the segmenter
 	ord       int                     // how many reads may be under way

@@ -29,7 +29,8 @@ func newReplayStage(t *testing.T, s *replaySession) *replayStage {
 		st.peers = l.(*net.TCPListener)
 		return st
 	}
-	l, err := iwarp.ListenHolding(listenTCP(t), s.config, 0) // peers that do not speak MPA need not be kept waiting
+	// peers that do not speak MPA need not be kept waiting
+	l, err := iwarp.ListenHolding(listenTCP(t), s.config, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

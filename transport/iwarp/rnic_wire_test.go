@@ -119,7 +119,8 @@ func TestRDMACInitiator(t *testing.T) {
 		{mpa.RDMAC, mpa.MarkersAuto, replyFrame(0xc0, 0, "us"), true},
 		{mpa.RDMAC, mpa.MarkersOn, replyFrame(0xc0, 0, "us"), true},
 		{mpa.Permissive, mpa.MarkersAuto, replyFrame(0xc0, 0, "us"), true},
-		{mpa.Permissive, mpa.MarkersOff, replyFrame(0xc0, 0, "us"), true}, // N/A in Figure 3: never M=0
+		// N/A in Figure 3: never M=0
+		{mpa.Permissive, mpa.MarkersOff, replyFrame(0xc0, 0, "us"), true},
 		{mpa.Permissive, mpa.MarkersOn, replyFrame(0xc0, 0, "us"), true},
 		{mpa.NonPermissive, mpa.MarkersOff, replyFrame(0x60, 1, ""), false},
 		{mpa.NonPermissive, mpa.MarkersOn, replyFrame(0xe0, 1, ""), false},

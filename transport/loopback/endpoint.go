@@ -25,8 +25,9 @@ type endpoint struct {
 	// The lock of the link guards what follows.
 	sends    ring.Ring[*transport.WorkRequest]
 	recvs    ring.Ring[*transport.RecvRequest]
-	promised int                      // receives without memory of their own
-	held     bool                     // the source had none: what the peer sends waits for ResumeRecv
+	promised int // receives without memory of their own
+	// the source had none: what the peer sends waits for ResumeRecv
+	held     bool
 	resumed  bool                     // which has come already
 	receiver transport.MessageHandler // nil before Start
 	err      error                    // why the connection ended

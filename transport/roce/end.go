@@ -29,7 +29,8 @@ func (e *endpoint) finish() {
 	e.deliver()
 	e.taking.Unlock()
 	if e.conn.told.Load() {
-		e.conn.await(firstRetry / 2) // the process may end when it is done, and the peer should know
+		// the process may end when it is done, and the peer should know
+		e.conn.await(firstRetry / 2)
 	}
 	close(e.done)
 	if refused {

@@ -39,8 +39,10 @@ func FuzzTable(f *testing.F) {
 	f.Add([]byte{0, 3, 5, 0, 3, 7, 1, 0, 2, 4, 2, 0, 1, 3, 3, 0, 1, 0, 0, 1})
 	f.Add([]byte{0, 7, 9, 5, 0, 1, 0, 0, 4, 2, 0, 0, 9, 3, 0, 0, 7, 3, 4, 0})
 	f.Add([]byte{0, 6, 1, 4, 0, 4, 0, 0, 2, 2, 3, 0, 1, 0, 0})
-	f.Add([]byte{0, 7, 9, 8, 1, 0, 6, 9, 6, 0, 4, 8, 6, 0, 5, 2, 3, 0, 7, 0, 8, 0, 1, 4, 9})    // pins, and a Revoke
-	f.Add([]byte{0, 7, 9, 8, 1, 0, 6, 9, 6, 0, 4, 8, 5, 0, 6, 0, 5, 2, 1, 0, 4, 9, 4, 0, 7, 0}) // pins, Abandon, and an Invalidate
+	// pins, and a Revoke
+	f.Add([]byte{0, 7, 9, 8, 1, 0, 6, 9, 6, 0, 4, 8, 6, 0, 5, 2, 3, 0, 7, 0, 8, 0, 1, 4, 9})
+	// pins, Abandon, and an Invalidate
+	f.Add([]byte{0, 7, 9, 8, 1, 0, 6, 9, 6, 0, 4, 8, 5, 0, 6, 0, 5, 2, 1, 0, 4, 9, 4, 0, 7, 0})
 	f.Fuzz(func(t *testing.T, in []byte) {
 		h := newHolder(8)
 		tab := h.tab

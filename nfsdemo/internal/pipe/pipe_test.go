@@ -18,7 +18,8 @@ func TestXID(t *testing.T) {
 	seen := make(map[uint32]bool)
 	for _, xid := range []uint32{0xfffffffe, 0, 0, 0xfffffffe} {
 		var e xdr.Encoder
-		(&oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: 1}).Encode(&e) // which is unavailable
+		// which is unavailable
+		(&oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: 1}).Encode(&e)
 		x := &oncrpc.Exchange{Call: e.Message(), MaxReply: 100, XID: xid}
 		if err := c.RoundTrip(context.Background(), x); err != nil {
 			t.Fatal(err)

@@ -292,8 +292,9 @@ func (i *Initiator) credentials(ctx context.Context) (tgt *ticket, have []*ticke
 
 // What is tried before it is needed.
 const (
-	renewTimeout = 5 * time.Second // for a new ticket-granting ticket, and half of the caller's time
-	renewPause   = time.Minute     // behind an attempt that has failed
+	// for a new ticket-granting ticket, and half of the caller's time
+	renewTimeout = 5 * time.Second
+	renewPause   = time.Minute // behind an attempt that has failed
 )
 
 // login returns the ticket-granting ticket that the keytab has got, a new one if that is to expire

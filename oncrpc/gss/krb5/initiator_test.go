@@ -337,7 +337,8 @@ func TestErrorToken(t *testing.T) {
 	if _, _, err = n.Step(t.Context(), framed(0x0300, krbError(44))); err == nil || !strings.Contains(err.Error(), "keytab") {
 		t.Error(err)
 	}
-	fails(t, i, service, "no kdc of realm") // the cache's ticket is refused, and another one not to be had
+	// the cache's ticket is refused, and another one not to be had
+	fails(t, i, service, "no kdc of realm")
 
 	i = r.initiator(t, nil)
 	n, _ = begun(t, i)

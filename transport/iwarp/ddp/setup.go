@@ -7,7 +7,8 @@ import "strings"
 type Setup struct {
 	Initiator bool // this side has asked for the connection
 	Version   int  // of DDP and RDMAP: VersionRDMAC or Version
-	IRD, ORD  int  // of this side: RDMA Reads that the peer, and that this side, may have outstanding
+	// of this side: RDMA Reads that the peer, and that this side, may have outstanding
+	IRD, ORD int
 
 	// RTR is the kind that an initiator sends now, before anything else, or the kinds of which one
 	// comes first at a responder. It is zero in the client-server model, where a responder sends

@@ -13,8 +13,9 @@ import (
 // placer is a collector that lends memory, in pieces.
 type placer struct {
 	collector
-	piece   int  // length of all pieces but the last
-	refuse  int  // the loans, counted from the end of the stream, that are refused: 0 none, else one in so many
+	piece int // length of all pieces but the last
+	// the loans, counted from the end of the stream, that are refused: 0 none, else one in so many
+	refuse  int
 	asked   int  // for loans
 	lent    bool // and not returned
 	begun   bool // the segment under way has been given memory, maybe before any of its payload

@@ -98,7 +98,8 @@ type Setup struct {
 	// sent.
 	MarkersIn, MarkersOut bool
 
-	PeerIRD, PeerORD int // as the peer said them, be it ReadsManual; -1 if the setup was not enhanced
+	// as the peer said them, be it ReadsManual; -1 if the setup was not enhanced
+	PeerIRD, PeerORD int
 
 	PeerToPeer bool
 }

@@ -49,7 +49,8 @@ func TestEveryReplyFlag(t *testing.T) {
 }
 
 func checkReplyFlags(t *testing.T, cfg mpa.Config, supported mpa.RTR, a bool, offered mpa.RTR) {
-	request := mpa.EnhancedData{PeerToPeer: a, RTR: offered, IRD: 1} // with an ORD of 0 only an RTR by Read needs an IRD
+	// with an ORD of 0 only an RTR by Read needs an IRD
+	request := mpa.EnhancedData{PeerToPeer: a, RTR: offered, IRD: 1}
 	said, s, err := acceptFrom(t, append(reqFrame(t, "10 02 0004"), request.Append(nil)...), cfg, nil)
 	if err != nil {
 		t.Fatal(err)

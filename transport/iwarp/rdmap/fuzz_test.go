@@ -79,7 +79,8 @@ func FuzzParseTerminate(f *testing.F) {
 		if want.Draft05 && (b[0] != 0x23 || want.Code < MPACatastrophic || want.Code > MPARTR) {
 			t.Errorf("got % x, %+v, in the dialect of the draft", b, want)
 		}
-		if b[2] == 0 && !want.Draft05 { // without flags our form of a code may be another's in theirs
+		// without flags our form of a code may be another's in theirs
+		if b[2] == 0 && !want.Draft05 {
 			return
 		}
 		want.Swapped = false

@@ -14,7 +14,8 @@ import (
 // association.
 func Example() {
 	ctx := context.Background()
-	below, err := sctp.Listen(ctx, "127.0.0.1:20049", sctp.Config{UDPPort: -1}) // any UDP port is good
+	// any UDP port is good
+	below, err := sctp.Listen(ctx, "127.0.0.1:20049", sctp.Config{UDPPort: -1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -318,9 +318,11 @@ func TestDraftAborted(t *testing.T) {
 					})
 				}
 				first := p.tsn + 1
-				says(first+1, ppidDraftSegment, true, sendSegment(1, "hi")) // waits for what is wrong
+				// waits for what is wrong
+				says(first+1, ppidDraftSegment, true, sendSegment(1, "hi"))
 				says(first, tt.ppid, !tt.ordered, tt.bytes)
-				says(first+3, ppidDraftSegment, true, writeSegment(2, "hi")) // would be placed at once
+				// would be placed at once
+				says(first+3, ppidDraftSegment, true, writeSegment(2, "hi"))
 				synctest.Wait()
 				got := &sink{memory: make([]byte, 8)}
 				for range 2 {

@@ -36,7 +36,8 @@ func NewPath(src, dst netip.AddrPort) (p Path) {
 	}
 	if src.Addr().Is4() {
 		s, d := src.Addr().As4(), dst.Addr().As4()
-		b = append(b, 0x45, 0xFF, 0, 0, 0, 0, 0x40, 0, 0xFF, protoUDP, 0xFF, 0xFF) // not to be fragmented
+		// not to be fragmented
+		b = append(b, 0x45, 0xFF, 0, 0, 0, 0, 0x40, 0, 0xFF, protoUDP, 0xFF, 0xFF)
 		b = append(append(b, s[:]...), d[:]...)
 	} else {
 		s, d := src.Addr().As16(), dst.Addr().As16()

@@ -133,7 +133,8 @@ func (b *Bar) draw() {
 		if b.line.GetMax64() != b.State.Size {
 			b.line.ChangeMax64(b.State.Size)
 		}
-		done = min(done, b.State.Size-1) // the whole would be the end of the line, and is not that of the transfer
+		// the whole would be the end of the line, and is not that of the transfer
+		done = min(done, b.State.Size-1)
 	}
 	_ = b.line.Set64(done)
 	b.line.Describe(b.State.description(b.rate()))

@@ -18,7 +18,8 @@ func screen(out string) string {
 			part := []rune(part)
 			shown = append(part, shown[min(len(part), len(shown)):]...)
 		}
-		lines = append(lines, strings.TrimLeft(strings.TrimRight(string(shown), " "), `|/-\ `)) // without what spins
+		// without what spins
+		lines = append(lines, strings.TrimLeft(strings.TrimRight(string(shown), " "), `|/-\ `))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -80,7 +80,8 @@ func TestCopyTold(t *testing.T) {
 				return c.bar.State
 			}
 			var early cli.BarState
-			var first sync.WaitGroup // of as many copies as there can be: no further file is looked at
+			// of as many copies as there can be: no further file is looked at
+			var first sync.WaitGroup
 			first.Add(copiers)
 			var once sync.Once
 			enter := make(chan struct{}, copiers)
@@ -90,7 +91,8 @@ func TestCopyTold(t *testing.T) {
 					first.Done()
 					first.Wait()
 					once.Do(func() {
-						for early = state(); !early.Complete; early = state() { // what is in a tree is found meanwhile
+						// what is in a tree is found meanwhile
+						for early = state(); !early.Complete; early = state() {
 							time.Sleep(time.Millisecond)
 						}
 					})

@@ -157,7 +157,8 @@ func (c *copier) discard(ctx context.Context, to place, temp string, why error) 
 	ctx, cancel := afterwards(ctx)
 	defer cancel()
 	err := to.remove(ctx, temp)
-	if err != nil && (!errors.Is(err, fs.ErrNotExist) || errors.Is(err, nfs3.ErrStale)) { // by which the directory may be meant
+	// by which the directory may be meant
+	if err != nil && (!errors.Is(err, fs.ErrNotExist) || errors.Is(err, nfs3.ErrStale)) {
 		return &words.LeftError{Err: why, Left: words.MaybeLeft(to.show(temp), err)}
 	}
 	return why

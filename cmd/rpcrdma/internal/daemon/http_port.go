@@ -39,7 +39,8 @@ func (p *HTTPPort) Serve(h http.Handler) {
 		return
 	}
 	var ctx context.Context
-	ctx, p.cancel = context.WithCancel(context.Background()) // ends what takes long, such as a profile
+	// ends what takes long, such as a profile
+	ctx, p.cancel = context.WithCancel(context.Background())
 	p.http = http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,

@@ -68,10 +68,12 @@ table has what the two ends have counted of the draft's mechanisms, each for its
 	}
 	cmd.Flags().StringVar(&dialectName, "dialect", rpcrdma.RFC8166.String(), "whose rules both ends keep to: rfc8166 or draft")
 	_ = cmd.RegisterFlagCompletionFunc("dialect",
-		cobra.FixedCompletions([]string{rpcrdma.RFC8166.String(), rpcrdma.Draft.String()}, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+		// the flag exists
+		cobra.FixedCompletions([]string{rpcrdma.RFC8166.String(), rpcrdma.Draft.String()}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringVar(&providerName, "provider", reach.DefaultProvider, "RDMA provider: "+reach.ProviderNames())
 	_ = cmd.RegisterFlagCompletionFunc("provider",
-		cobra.FixedCompletions(slices.Sorted(maps.Keys(reach.Providers)), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+		// the flag exists
+		cobra.FixedCompletions(slices.Sorted(maps.Keys(reach.Providers)), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

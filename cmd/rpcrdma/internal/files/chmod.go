@@ -56,7 +56,8 @@ digits. Links are followed, except those that -R comes across: these are left al
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&recursive, "recursive", "R", false, "directories with all that is in them")
-	for _, letter := range []string{"r", "w", "x", "X", "s", "t"} { // chmod -w URL: a mode that looks like a flag
+	// chmod -w URL: a mode that looks like a flag
+	for _, letter := range []string{"r", "w", "x", "X", "s", "t"} {
 		f.VarPF((*minusFlag)(&minus), "minus-"+letter, letter, "").NoOptDefVal = letter
 		_ = f.MarkHidden("minus-" + letter) // it exists
 	}

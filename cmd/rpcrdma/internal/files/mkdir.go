@@ -54,13 +54,15 @@ func (f *MkdirFlags) Make(ctx context.Context, p remote.Operand) error {
 	perm := fs.ModePerm &^ remote.Umask
 	exists := func(err error) bool {
 		if err == nil || !f.Parents {
-			return false // one that exists may be refused with any error: what is read-only, for instance
+			// one that exists may be refused with any error: what is read-only, for instance
+			return false
 		}
 		i, err := p.Stat(ctx, true)
 		return err == nil && i.IsDir()
 	}
 	if i := strings.LastIndexByte(p.Name, '/'); f.Parents && i > 0 {
-		if err := p.FS.MkdirAll(ctx, p.Name[:i], perm|0o300); err != nil { // so that what follows can be made in it
+		// so that what follows can be made in it
+		if err := p.FS.MkdirAll(ctx, p.Name[:i], perm|0o300); err != nil {
 			return err
 		}
 	}

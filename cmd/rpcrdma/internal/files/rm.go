@@ -138,7 +138,8 @@ func (r *treeRemoval) tree(url string, above nfs3.FH, d remote.Entry, depth int)
 	if depth > remote.MaxDepth {
 		return false, remote.ErrDepth
 	}
-	files, dirs, err := remote.ContentsOf(r.Ctx(), r.client, d.File) // all of them before the first goes: cookies may not outlast a removal
+	// all of them before the first goes: cookies may not outlast a removal
+	files, dirs, err := remote.ContentsOf(r.Ctx(), r.client, d.File)
 	if err != nil {
 		return false, err
 	}

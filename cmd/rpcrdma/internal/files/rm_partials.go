@@ -35,7 +35,8 @@ func (f *RmFlags) partialsIn(w *remote.Work, p remote.Operand, d remote.Entry, d
 	if depth > remote.MaxDepth {
 		return remote.ErrDepth
 	}
-	files, dirs, err := remote.ContentsOf(w.Ctx(), p.Client, d.File) // all of them before the first goes
+	// all of them before the first goes
+	files, dirs, err := remote.ContentsOf(w.Ctx(), p.Client, d.File)
 	if err != nil {
 		return err
 	}

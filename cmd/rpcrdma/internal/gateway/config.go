@@ -44,7 +44,8 @@ type Config struct {
 	metrics  string // likewise
 
 	registering serve.RPCBindConfig
-	drainTime   time.Duration // how long calls under way may take after the signal that ends the gateway
+	// how long calls under way may take after the signal that ends the gateway
+	drainTime time.Duration
 }
 
 // NewConfig returns what gateway does by default. Rpcbind is reached by dial.

@@ -159,7 +159,8 @@ func (p *Prober) stepProgram(ctx context.Context) bool {
 // not. Who takes it says just that (RFC 2203 section 5.3.3.3).
 func (p *Prober) lookGSS(ctx context.Context) bool {
 	var e xdr.Encoder
-	for _, word := range []uint32{1, 0, 1, 1} { // version 1, RPCSEC_GSS_DATA, a number, rpc_gss_svc_none
+	// version 1, RPCSEC_GSS_DATA, a number, rpc_gss_svc_none
+	for _, word := range []uint32{1, 0, 1, 1} {
 		e.Uint32(word)
 	}
 	e.Opaque(make([]byte, 16), 16) // the handle

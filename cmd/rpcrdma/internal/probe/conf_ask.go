@@ -158,7 +158,8 @@ func explainConf(url, at reach.Target, err error) error {
 		}
 		return fmt.Errorf("the server at port %s has CONF_RDMA, and denies it to this caller: %v; %s",
 			at.Addr(), denied.Stat, do)
-	case errors.As(err, &call) && (call.Program == confproto.Program || call.Program == confproto.ProgramRFC5666): // and not one of rpcbind
+	case errors.As(err, &call) && (call.Program == confproto.Program || call.Program == confproto.ProgramRFC5666):
+		// and not one of rpcbind
 		return fmt.Errorf("port %s is one of RPC over RDMA, but CONF_RDMA fails there: %s", at.Addr(), words.EndReason(call))
 	}
 	return words.Explainer{Asked: url.Rpcbind != 0, RDMAOnly: true}.Explain(at, err)

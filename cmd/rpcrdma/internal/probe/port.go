@@ -139,7 +139,8 @@ func (g *glance) speaker() speaker {
 		return speaksRPC
 	case errors.Is(err, words.ConnRefused), errors.Is(err, roce.ErrRefused):
 		return nobody
-	case words.Dialling(err) && errors.Is(err, words.ConnReset): // before this end knew that there was one
+	case words.Dialling(err) && errors.Is(err, words.ConnReset):
+		// before this end knew that there was one
 		return endsAll
 	case words.TimedOut(err) && (words.Dialling(err) || g.at.OverUDP()):
 		return silent

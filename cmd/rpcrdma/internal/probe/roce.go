@@ -54,7 +54,8 @@ func (p *Prober) roceThere(ctx context.Context, addr string) Finding {
 		_, err = conn.Read(make([]byte, 1))
 	}
 	switch {
-	case errors.Is(err, words.ConnRefused), errors.Is(err, words.ConnReset): // the latter is Windows's
+	case errors.Is(err, words.ConnRefused), errors.Is(err, words.ConnReset):
+		// the latter is Windows's
 		values["open"] = "no"
 		return Finding{Status: OK, Values: values,
 			Found: "no RoCE: UDP port " + at + " is closed"}

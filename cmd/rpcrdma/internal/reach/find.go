@@ -43,7 +43,8 @@ func (t Target) Found(ctx context.Context, low RDMAConfig, cfg rpcrdma.Config) (
 	}
 	netid := t.Scheme
 	if t.OverRDMA() {
-		netid = rpcbind.NetidRDMA // which does not say by which provider; the user says that it is this
+		// which does not say by which provider; the user says that it is this
+		netid = rpcbind.NetidRDMA
 	}
 	port, err := rpcbind.FindPort(ctx, nfs3.Program, nfs3.Version, netid, places...)
 	if err != nil {

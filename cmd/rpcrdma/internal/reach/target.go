@@ -32,14 +32,16 @@ func (t Target) WithPort() string {
 // rdma+roce://, or rdma+sctp:// with [&udp=N]; and tcp:// with [&tls], which nfs:// is, too, and
 // then with rpcbind if there is no port.
 type Target struct {
-	Scheme    string // "rdma", "rdma+roce", "rdma+sctp" or "tcp"
-	Host      string // a name or an address, of IPv6 without brackets, with its zone
-	Port      int    // 0: rpcbind is asked
-	Path      string // unescaped, of any bytes but NUL; begins with a slash, has no detours; a trailing slash is kept
-	MountPort int    // of MOUNT over TCP; 0: to be found
-	Rpcbind   int    // the port at which rpcbind is asked for that of NFS; 0: port is known
-	UDP       int    // the UDP port that carries SCTP; 0: the default
-	TLS       bool   // over TCP
+	Scheme string // "rdma", "rdma+roce", "rdma+sctp" or "tcp"
+	Host   string // a name or an address, of IPv6 without brackets, with its zone
+	Port   int    // 0: rpcbind is asked
+	// unescaped, of any bytes but NUL; begins with a slash, has no detours; a trailing slash is
+	// kept
+	Path      string
+	MountPort int  // of MOUNT over TCP; 0: to be found
+	Rpcbind   int  // the port at which rpcbind is asked for that of NFS; 0: port is known
+	UDP       int  // the UDP port that carries SCTP; 0: the default
+	TLS       bool // over TCP
 	// Sec is the flavour of calls of NFS: AUTH_SYS, or Kerberos. 0 is what the server asks for.
 	Sec mount3.Flavor
 }

@@ -24,7 +24,8 @@ func InitCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
-			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // else it does so whatever the arguments are
+			// else it does so whatever the arguments are
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 			for _, c := range append(c.Commands(), c) {
 				check := c.Args
 				c.Args = func(cmd *cobra.Command, args []string) error {

@@ -15,10 +15,12 @@ import (
 // Session are the exports that a command has reached, and how it reaches them (the flags). One
 // connection, or as many as are asked for, serves all URLs of a server.
 type Session struct {
-	Flags   *Flags
-	Stderr  func() io.Writer                           // for what is to be known while the command goes on
-	Verbose bool                                       // slow answers are to be known, too
-	Pace    func(ctx context.Context, bytes int) error // before each READ of a whole file; nil: none waits
+	Flags *Flags
+	// for what is to be known while the command goes on
+	Stderr  func() io.Writer
+	Verbose bool // slow answers are to be known, too
+	// before each READ of a whole file; nil: none waits
+	Pace func(ctx context.Context, bytes int) error
 
 	mu      sync.Mutex // guards what follows, and is held while a server is connected to
 	Servers map[ServerKey]*Server

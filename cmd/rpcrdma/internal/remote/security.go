@@ -156,6 +156,7 @@ func (s *Server) Forget(ctx context.Context, conn oncrpc.Transport) {
 	s.contexts.mu.Lock()
 	defer s.contexts.mu.Unlock()
 	for _, f := range s.contexts.made {
-		_ = f.Close(ctx, oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, f)) // it forgets them by itself in the end
+		// it forgets them by itself in the end
+		_ = f.Close(ctx, oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, f))
 	}
 }

@@ -14,7 +14,8 @@ type Forgetful struct{ oncrpc.Transport }
 
 // RoundTrip makes a call, and some twice.
 func (f Forgetful) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
-	switch proc := nfs3.Proc(binary.BigEndian.Uint32(x.Call.Inline[5*4:])); proc { // behind xid, type and versions (RFC 5531 section 9)
+	// behind xid, type and versions (RFC 5531 section 9)
+	switch proc := nfs3.Proc(binary.BigEndian.Uint32(x.Call.Inline[5*4:])); proc {
 	case nfs3.ProcMkdir, nfs3.ProcSymlink, nfs3.ProcRemove, nfs3.ProcRmdir, nfs3.ProcRename, nfs3.ProcLink:
 		first := *x
 		if err := f.Transport.RoundTrip(ctx, &first); err != nil {

@@ -64,7 +64,8 @@ type Config struct {
 	debug   string // "": no HTTP
 	metrics string // likewise
 
-	DrainTime time.Duration // how long calls under way may take after the signal that ends the server
+	// how long calls under way may take after the signal that ends the server
+	DrainTime time.Duration
 }
 
 // NewConfig returns what serve does by default. Rpcbind is reached by dial.

@@ -25,8 +25,9 @@ type RPCBindDialer func(context.Context) (*rpcbind.Client, error)
 
 // RPCBindConfig says how to register.
 type RPCBindConfig struct {
-	dial       RPCBindDialer
-	answerTime time.Duration // how long a server that is registered may take to show that it is alive
+	dial RPCBindDialer
+	// how long a server that is registered may take to show that it is alive
+	answerTime time.Duration
 }
 
 // NewRPCBindConfig returns how rpcbind is reached, by default.

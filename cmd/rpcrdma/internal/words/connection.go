@@ -30,7 +30,8 @@ func connectionReason(err error) string {
 		connect *ConnectError
 		inner   *oncrpc.CallError
 	)
-	if errors.As(err, &connect) && errors.As(connect.err, &inner) && inner == call { // the first call, which shows whether it is the right server
+	// the first call, which shows whether it is the right server
+	if errors.As(err, &connect) && errors.As(connect.err, &inner) && inner == call {
 		return connect.text
 	}
 	var again *redial.OpError

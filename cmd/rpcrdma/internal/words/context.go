@@ -18,7 +18,8 @@ func contextReason(err *gss.OpError) string {
 	)
 	const what = "no Kerberos context with the server: "
 	switch {
-	case errors.As(err.Err, &status) && status.Err != nil: // this end's, or what the server's token says
+	case errors.As(err.Err, &status) && status.Err != nil:
+		// this end's, or what the server's token says
 		return what + status.Err.Error()
 	case errors.As(err.Err, &status):
 		return what + "it answers " + status.Error() + "; its log says why"
