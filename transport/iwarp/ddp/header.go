@@ -7,16 +7,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// The versions of the protocol, which that of RDMAP goes with: RFC 5041 section 4.1, and that of
-// the RDMA Consortium, which differs in the number only (draft-carrier-rddp-rnic-interop-00 section
-// 3).
+// The values of the version field. RDMAP always has the same version. RFC 5041 section 4.1 defines
+// 1. Version 0 is that of the RDMA Consortium, which differs in the number only
+// (draft-carrier-rddp-rnic-interop-00 section 3).
 const (
 	VersionRDMAC = 0
 	Version      = 1
 )
 
-// Lengths of the two headers, in bytes, from the control octet on (RFC 5041
-// sections 4.2 and 4.3).
+// Lengths of the two headers in bytes, including the control octet (RFC 5041 sections 4.2 and 4.3).
 const (
 	TaggedLen   = 14
 	UntaggedLen = 18
@@ -29,38 +28,38 @@ const (
 	QueueTerminate   = 2
 )
 
-// The DDP control octet (RFC 5041 section 4.1). What lies between the flags and
-// the version is reserved.
+// The DDP control octet (RFC 5041 section 4.1). The bits between the flags and the version are
+// reserved.
 const (
 	flagTagged  = 0x80
 	flagLast    = 0x40
 	maskVersion = 0x03
 )
 
-// ErrShort is a segment that ends inside its header. Terminate messages have no code for it.
+// ErrShort: the segment ends inside its header. No Terminate code stands for this error.
 var ErrShort = errors.New("impossible length: a segment shorter than its DDP header")
 
-// Header is the header of a segment, of either model.
+// Header is the header of a segment. Tagged says which of the two groups of fields below is used.
 type Header struct {
 	Tagged  bool
 	Last    bool  // the last segment of its message
 	Version uint8 // two bits
 
-	// Control is the first octet of RsvdULP: the control octet of RDMAP.
+	// Control is the first octet of RsvdULP. RDMAP keeps its control octet there.
 	Control byte
 
 	// Tagged model (RFC 5041 section 4.2).
 	STag   transport.STag
-	Offset uint64 // TO: where in the address space of STag the payload goes, in bytes
+	Offset uint64 // TO: the payload's place in the address space of STag, in bytes
 
 	// Untagged model (RFC 5041 section 4.3).
 	ULP   uint32 // the other 32 bits of RsvdULP: RDMAP's Invalidate STag
 	Queue uint32 // QN
 	MSN   uint32 // message sequence number; the first in a queue is 1
-	MO    uint32 // where in the message the payload goes, in bytes
+	MO    uint32 // the payload's place in the message, in bytes
 }
 
-// Len is the length of the encoded header in bytes.
+// Len returns the length of the encoded header in bytes.
 func (h *Header) Len() int {
 	if h.Tagged {
 		return TaggedLen
@@ -86,12 +85,12 @@ func (h *Header) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, h.MO)
 }
 
-// IsTagged says which model a segment is of, of which the beginning suffices.
+// IsTagged reports whether a segment is tagged. Its first byte is enough to tell.
 func IsTagged(segment []byte) bool { return segment[0]&flagTagged != 0 }
 
-// Parse splits a segment into its header and its payload, which aliases segment.
-// It fails only with ErrShort. Reserved bits are ignored; the version is the
-// caller's to check, because the answer to a wrong one depends on Tagged.
+// Parse splits a segment into its header and its payload, which aliases segment. It fails only with
+// ErrShort. It ignores reserved bits. It does not check the version: the answer to a wrong version
+// depends on Tagged, so that is left to the caller.
 func Parse(segment []byte) (h Header, payload []byte, err error) {
 	if len(segment) < TaggedLen {
 		return Header{}, nil, ErrShort

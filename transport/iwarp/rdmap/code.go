@@ -2,12 +2,11 @@ package rdmap
 
 import "fmt"
 
-// Code says why a stream was terminated: the first 16 bits of the Terminate
-// Control field, which are layer (4), error type (4) and error code (8). It covers
-// RDMAP and the layers below.
+// Code says why a stream was terminated. It is the first 16 bits of the Terminate Control field:
+// layer (4 bits), error type (4) and error code (8). It covers RDMAP and the layers below.
 type Code uint16
 
-// RDMAP, layer 0 (RFC 5040 section 4.8).
+// RDMAP is layer 0 (RFC 5040 section 4.8).
 const (
 	RDMAPCatastrophic Code = 0x0000 // local catastrophic error; any code
 
@@ -29,7 +28,7 @@ const (
 	OperationUnspecified Code = 0x02ff
 )
 
-// DDP, layer 1 (RFC 5041 section 7).
+// DDP is layer 1 (RFC 5041 section 7).
 const (
 	DDPCatastrophic Code = 0x1000
 
@@ -49,8 +48,7 @@ const (
 	UntaggedVersion  Code = 0x1206
 )
 
-// The lower layer, layer 2, error type 0: MPA (RFC 5044 section 8; the last three
-// RFC 6581 section 8).
+// MPA is layer 2, error type 0 (RFC 5044 section 8; the last three are in RFC 6581 section 8).
 const (
 	MPAClosed       Code = 0x2001 // TCP connection closed, terminated or lost
 	MPACRC          Code = 0x2002
@@ -66,7 +64,7 @@ const layerLLP = 2
 
 func (c Code) layer() uint8 { return uint8(c >> 12) }
 
-// class is c without its error code: layer and error type.
+// class returns layer and error type: c without its error code.
 func (c Code) class() Code { return c &^ 0xff }
 
 // known reports whether a specification defines c.
@@ -75,10 +73,10 @@ func (c Code) known() bool {
 	return ok || c.class() == RDMAPCatastrophic
 }
 
-// Cause is the error of package transport that c stands for, or nil.
+// Cause returns the error of package transport with the same meaning, or nil.
 func (c Code) Cause() error { return codes[c].cause }
 
-// String describes c, as in "DDP tagged buffer error: invalid STag".
+// String describes c, for example "DDP tagged buffer error: invalid STag".
 func (c Code) String() string {
 	class, ok := classes[c.class()]
 	if !ok {

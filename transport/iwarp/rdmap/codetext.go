@@ -2,7 +2,7 @@ package rdmap
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// classes describes layer and error type.
+// classes describes each pair of layer and error type.
 var classes = map[Code]string{
 	0x0000: "RDMAP local catastrophic error",
 	0x0100: "RDMAP remote protection error",
@@ -13,8 +13,8 @@ var classes = map[Code]string{
 	0x2000: "MPA error",
 }
 
-// codes describes every code that is defined on its own, and says what it means
-// to a user of package transport.
+// codes describes every defined code, and gives the error of package transport with the same
+// meaning.
 var codes = map[Code]struct {
 	text  string
 	cause error

@@ -7,11 +7,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// Error is the end of a stream by a Terminate, ours or the peer's.
+// Error is the reason why a Terminate ended a stream. Either side may have sent it.
 type Error struct {
 	Code   Code
-	Remote bool   // the peer found the error and told us
-	Detail string // the message it was in, as far as known; may be empty
+	Remote bool   // the peer found the error and sent the Terminate
+	Detail string // the message at fault, as far as known; may be empty
 
 	cause error
 }
@@ -28,19 +28,19 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap returns the error of package transport that the code stands for, or nil.
+// Unwrap returns the error of package transport with the same meaning, or nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is has the peer's be a transport.ErrTerminated.
+// Is reports that a Terminate from the peer is a transport.ErrTerminated.
 func (e *Error) Is(target error) bool { return e.Remote && target == transport.ErrTerminated }
 
-// Err is t as an error. Remote says that the peer sent t.
+// Err returns t as an error. Remote says that the peer sent t.
 func (t *Terminate) Err(remote bool) *Error {
 	return &Error{Code: t.Code, Remote: remote, Detail: t.detail(), cause: t.cause()}
 }
 
-// cause is what the code stands for, where it means something else for a message that is no Send
-// than for one.
+// cause returns the error of package transport with the same meaning. For one code that depends on
+// the message: no buffer for a Read Request means too many Reads.
 func (t *Terminate) cause() error {
 	if h, _, err := ddp.Parse(t.DDPHeader); err == nil && t.Code == UntaggedNoBuffer &&
 		!h.Tagged && h.Queue == ddp.QueueReadRequest {
@@ -49,7 +49,7 @@ func (t *Terminate) cause() error {
 	return t.Code.Cause()
 }
 
-// detail describes the message that t has header copies of.
+// detail describes the message whose headers t has copies of.
 func (t *Terminate) detail() string {
 	h, _, err := ddp.Parse(t.DDPHeader)
 	if err != nil {

@@ -21,19 +21,17 @@ const (
 	OpTerminate        Opcode = 7
 )
 
-// The control octet of RDMAP: version, two reserved bits, opcode (RFC 5040
-// section 4.1).
+// The control octet of RDMAP (RFC 5040 section 4.1): version, two reserved bits, opcode.
 const (
 	versionShift = 6
 	maskOpcode   = 0x0f
 )
 
-// Control is the control octet of a message, which goes to ddp.Header.Control. The version is that
+// Control returns the control octet of a message, for ddp.Header.Control. The version must be that
 // of DDP (RFC 5040 section 4.1, draft-carrier-rddp-rnic-interop-00 section 5.1).
 func Control(version uint8, op Opcode) byte { return version<<versionShift | byte(op)&maskOpcode }
 
-// ParseControl takes a control octet apart. Reserved bits are ignored; neither
-// value is checked.
+// ParseControl splits a control octet. It ignores reserved bits, and checks neither value.
 func ParseControl(b byte) (version uint8, op Opcode) {
 	return b >> versionShift, Opcode(b & maskOpcode)
 }
@@ -44,8 +42,8 @@ func (o Opcode) Valid() bool { return o <= OpTerminate }
 // Tagged reports whether messages of kind o use DDP's tagged model.
 func (o Opcode) Tagged() bool { return o == OpWrite || o == OpReadResponse }
 
-// Queue is the untagged queue for messages of kind o (RFC 5040 section 4). It
-// means nothing for those of the tagged model.
+// Queue returns the untagged queue for messages of kind o (RFC 5040 section 4). The result means
+// nothing for tagged messages.
 func (o Opcode) Queue() uint32 {
 	switch o {
 	case OpReadRequest:
@@ -57,8 +55,8 @@ func (o Opcode) Queue() uint32 {
 	}
 }
 
-// Invalidates reports whether messages of kind o name a steering tag to
-// invalidate, in ddp.Header.ULP.
+// Invalidates reports whether messages of kind o carry, in ddp.Header.ULP, a steering tag to
+// invalidate.
 func (o Opcode) Invalidates() bool { return o == OpSendInvalidate || o == OpSendSEInvalidate }
 
 var opcodeNames = [...]string{
@@ -72,7 +70,7 @@ var opcodeNames = [...]string{
 	OpTerminate:        "Terminate",
 }
 
-// String is the name that RFC 5040 gives o.
+// String returns the name of o in RFC 5040.
 func (o Opcode) String() string {
 	if o.Valid() {
 		return opcodeNames[o]

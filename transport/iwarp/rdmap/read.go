@@ -7,19 +7,19 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// ErrShort is a message that ends inside its header.
+// ErrShort: the message ends inside its header.
 var ErrShort = errors.New("rdmap: message shorter than its header")
 
-// ReadRequestLen is the length of a Read Request's payload, in bytes.
+// ReadRequestLen is the length in bytes of a Read Request's payload.
 const ReadRequestLen = 28
 
 // ReadRequest is the header that follows the DDP header of a Read Request
 // (RFC 5040 section 4.4). It is the whole payload.
 type ReadRequest struct {
-	SinkSTag     transport.STag // where the response goes, at the requester
+	SinkSTag     transport.STag // the destination, at the requester
 	SinkOffset   uint64
 	Len          uint32         // bytes to read
-	SourceSTag   transport.STag // where it comes from, at the responder
+	SourceSTag   transport.STag // the source, at the responder
 	SourceOffset uint64
 }
 
@@ -32,8 +32,8 @@ func (r *ReadRequest) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(b, r.SourceOffset)
 }
 
-// ParseReadRequest parses the payload of a Read Request. It fails only with
-// ErrShort: bytes behind the header are the caller's to refuse.
+// ParseReadRequest parses the payload of a Read Request. It fails only with ErrShort. It ignores
+// bytes behind the header; callers that must refuse them check the length.
 func ParseReadRequest(payload []byte) (ReadRequest, error) {
 	if len(payload) < ReadRequestLen {
 		return ReadRequest{}, ErrShort

@@ -6,8 +6,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// TerminateMaxLen is the length of the longest Terminate, in bytes, without its
-// DDP header.
+// TerminateMaxLen is the maximum length in bytes of a Terminate, without its DDP header.
 const TerminateMaxLen = controlLen + lengthLen + ddp.UntaggedLen + ReadRequestLen
 
 const (
@@ -15,40 +14,42 @@ const (
 	lengthLen  = 2 // the DDP Segment Length
 )
 
-// Terminate is the payload of a Terminate message (RFC 5040 section 4.8): why the
-// sender ends the stream, and what it copied of the segment that made it do so.
+// Terminate is the payload of a Terminate message (RFC 5040 section 4.8). It says why the sender
+// ends the stream, and has copies of the headers of the segment at fault.
 //
-// On the wire: Code (16 bits), the bits M, D and R, 13 reserved bits; the segment
-// length (16 bits) if M or D is set; the DDP header if D is set, its length that of
-// the model which its own first bit names; the Read Request header if R is set.
+// On the wire it consists of:
+//
+//   - Code (16 bits), the flags M, D and R, 13 reserved bits;
+//   - the segment length (16 bits), if M or D is set;
+//   - the DDP header, if D is set; its first bit says which model, and so which length, it has;
+//   - the Read Request header, if R is set.
 type Terminate struct {
 	Code Code
 
-	// Length is the length in bytes of the segment in question, DDP header
-	// included. HasLength is the M bit: that it is valid. Some peers count the
-	// payload alone.
+	// Length is the length in bytes of the segment at fault, DDP header included; some peers count
+	// the payload alone. HasLength, the M bit, says that Length is valid.
 	Length    uint16
 	HasLength bool
 
 	DDPHeader   []byte // its DDP header as received, or empty (D bit)
 	RDMAPHeader []byte // its Read Request header as received, or empty (R bit)
 
-	// Swapped says that the control field arrived in the form of siw (form.go).
-	// Append does not regard it.
+	// Swapped says that the control field arrived in the form of siw (form.go). Append ignores it.
 	Swapped bool
 
-	// Draft05 says that the error type of the codes 5 to 7 of MPA is 3 on the wire, as in section 8
-	// of draft-ietf-storm-mpa-peer-connect-05. Code is the RFC's.
+	// Draft05 says that MPA's codes 5 to 7 have error type 3 on the wire, as in
+	// draft-ietf-storm-mpa-peer-connect-05 section 8. Code is always that of the RFC.
 	Draft05 bool
 }
 
-// TerminateForSegment is the Terminate for an error in a received segment (the ULPDU
-// of the LLP, whole or as far as it is there). The header copies alias segment.
+// TerminateForSegment returns the Terminate for an error in a received segment. Segment is the
+// whole ULPDU of the LLP, or as much of it as arrived. The header copies alias it.
 //
-// Errors that are not about one segment, those of the LLP and the local catastrophic
-// ones, carry no copies; nor does a wrong DDP version, since then the layout of the
-// header is unknown. Others carry the segment length and the DDP header, and the
-// RDMAP header too if the segment is a Read Request (RFC 5040 section 4.8).
+// Most errors carry the segment length and the DDP header, and the RDMAP header too if the segment
+// is a Read Request (RFC 5040 section 4.8). These carry none:
+//
+//   - errors of the LLP and local catastrophic errors, which are not about one segment;
+//   - a wrong DDP version, since the layout of the header is then unknown.
 func TerminateForSegment(code Code, segment []byte) Terminate {
 	t := Terminate{Code: code}
 	switch {
@@ -73,7 +74,7 @@ func isReadRequest(h *ddp.Header) bool {
 	return !h.Tagged && op == OpReadRequest
 }
 
-// Len is the length of the encoded message in bytes.
+// Len returns the length of the encoded message in bytes.
 func (t *Terminate) Len() int {
 	n := controlLen + len(t.DDPHeader) + len(t.RDMAPHeader)
 	if t.hasLengthField() {
@@ -82,11 +83,11 @@ func (t *Terminate) Len() int {
 	return n
 }
 
-// hasLengthField: the field is valid with M, and present already with D.
+// hasLengthField: the length field is present with M or D, and valid with M only.
 func (t *Terminate) hasLengthField() bool { return t.HasLength || len(t.DDPHeader) > 0 }
 
-// Append appends the encoded message, Len bytes, to b. The lengths of the header
-// copies are the caller's responsibility.
+// Append appends the encoded message, Len bytes, to b. It does not check the lengths of the header
+// copies.
 func (t *Terminate) Append(b []byte) []byte {
 	var f flags
 	if t.HasLength {
@@ -111,12 +112,11 @@ func (t *Terminate) Append(b []byte) []byte {
 	return append(b, t.RDMAPHeader...)
 }
 
-// ParseTerminate parses the payload of a Terminate; the header copies alias it.
-// It fails only with ErrShort, and even then what there is is returned: with
-// four bytes or more the Code is good.
+// ParseTerminate parses the payload of a Terminate. The header copies alias it. It fails only with
+// ErrShort, and then still returns what it could read: with four bytes or more the Code is valid.
 //
-// A promised RDMAP header that is missing altogether is no error if the
-// segment was no Read Request: siw sets R for Sends too.
+// If R is set and the RDMAP header is missing altogether, that is no error unless the segment was a
+// Read Request: siw sets R for Sends too.
 func ParseTerminate(payload []byte) (Terminate, error) {
 	if len(payload) < controlLen {
 		return Terminate{}, ErrShort
@@ -136,7 +136,7 @@ func ParseTerminate(payload []byte) (Terminate, error) {
 		t.Length, t.HasLength = binary.BigEndian.Uint16(rest), f&flagM != 0
 		rest = rest[lengthLen:]
 	}
-	readRequest := true // as long as nothing says otherwise
+	readRequest := true // unless the DDP header says otherwise
 	if f&flagD != 0 {
 		h, behind, err := ddp.Parse(rest)
 		if err != nil {
