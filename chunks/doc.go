@@ -1,8 +1,23 @@
-// Package chunks is the part of RPC-over-RDMA that says which bytes of a message travel
-// beside it: the read list, the write list and the reply chunk of a transport
-// header (draft-ietf-nfsv4-rpcrdma-08 sections 3.4 to 3.7 and 4.3; RFC 8166
-// section 3.4), how a call is laid out with them, and how a message is put together
-// from them.
+// Package chunks decides which bytes of an RPC message travel by RDMA, and encodes and checks the
+// chunk lists that say so: the read list, the write list and the reply chunk of a transport header
+// (draft-ietf-nfsv4-rpcrdma-08 sections 3.4 to 3.7 and 4.3; RFC 8166 section 3.4).
 //
-// It computes and checks; moving the bytes is the business of package rpcrdma.
+// It moves no bytes: package rpcrdma does.
+//
+//   - [PlanCall] and [PlanReply] choose between inline and chunks, within [Limits].
+//   - [AppendSegments] and [Distribute] make the segments of a chunk.
+//   - [Lists] are the lists of one header: Append encodes them, Decode reads them.
+//   - [Lists.ReadChunks], [CheckPositions] and [WrittenLen] check what a peer sent.
+//
+// For example, with results for two buffers and at most 200 bytes of reply beside them:
+//
+//	lim := chunks.Limits{InlineSend: 4096, InlineRecv: 4096, MinChunk: 1024, SegmentSize: 1 << 20}
+//	plan, err := chunks.PlanCall(&message, results, 200, lim)
+//	if plan.WriteResults {
+//		... // offer a write chunk for each result: Lists.AddWrite
+//	}
+//
+// A header has at most [MaxSegments] segments. Every error about a peer's lists wraps
+// [ErrMalformed]. A message that cannot be sent within the limits fails with [ErrHeader] or
+// [ErrNoReads].
 package chunks

@@ -7,61 +7,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// flow is what a connection may have under way: memory for chunks, receives, credits for the peer,
-// and how long the peer may take. A call of the peer's passes callArrived, admit, waits and goesOn
-// for its RDMA Reads, grant or dropped, callEnded and release. A call of this side passes
-// expectReply, arrived and put. The parts are the share of a budget, a supply of receives, the
-// granter, and the stalls.
+// flow accounts for what a connection may have under way: memory for chunks (the share of a budget),
+// receives (supply), credits for the peer (granter), and the time that the peer may take (stalls).
 //
-// # Why nothing waits for ever
+// A call of the peer passes callArrived, admit, waits and goesOn for its RDMA Reads, grant or
+// dropped, callEnded and release. A call of this side passes expectReply, arrived and put.
 //
-// These are the waits, and what ends each of them:
-//
-//   - A call waits for memory for its chunks (budget). It waits for calls that have reserved
-//     theirs all together, and for replies that are pinned (draftpins.go). Both wait for their own
-//     peers alone, which stalls ends when they do nothing for Config.PeerTimeout. What they give
-//     back comes to it in its turn (below).
-//   - A call or a reply waits for the peer: for RDMA Reads, for its Send to leave, for the end of
-//     its windows, for an RDMA_DONE. stalls ends the connection when nothing of that has moved for
-//     Config.PeerTimeout, or takes back what the RDMA_DONE is about.
-//   - A connection is held up: the message that comes to it finds no memory (receiveBudget). Such a
-//     connection is idle. It has no memory reserved, no handler, no RDMA Read under way, no reply
-//     that waits to be read and no call of this side's, so nobody waits for it. A connection that
-//     is not idle has all the memory that its peer's messages may need. It takes whatever comes,
-//     also the responses to RDMA Reads that stand behind messages.
-//
-// So every call under way ends. Its connection becomes idle or gives back what it does not need,
-// and those that are held up go on in their turn. A few receives of each connection are not counted
-// (freeReceives), so that whoever was granted no more than one call at a time, beside an RDMA_DONE,
-// waits for nobody. When this side begins a call on a connection that is held up, that goes on at
-// once, even beyond the budget (supply.secure).
-//
-// # Turns
-//
-// Both budgets are shared out by peer host. A host that has some gets more only while it then has
-// no more than is left free for others (fair.Fits). Others do not wait for one that is at its
-// share, and it may hold what it has for as long as it likes to wait for its own: it gets its turn
-// all the same.
-//
-//   - The calls of a host, or its connections, queue up in the order in which they came. While any
-//     waits, the host gets nothing but for the first of them, and the grants of its connections are
-//     not raised, but go down with each reply. So it has less and less, until the first one fits
-//     beside that, or the host has nothing.
-//   - Hosts that wait and have nothing queue up in the order in which what they wait for came.
-//     While any waits, nobody gets anything but the first of them. So what becomes free is kept for
-//     it, until that suffices: a call needs no more than there is, and who needs more receives than
-//     there are gets them when nobody has any.
-//   - A call that waits for memory of its own connection waits for earlier calls of that alone. It
-//     has its place among those of its host when it waits for that no more.
-//
-// What is not waited for is charged to the host as well, and may keep it at its share: replies that
-// find none of their connection pinned (draftpins.go), and calls of this side.
-//
-// Where a provider cannot hold messages back each receive has its memory when it is posted. Then no
-// message waits for memory, no connection is held up, and no one waits for a receive of another.
-//
-// Package credits has the argument that calls find a receive, and clients a credit; draftpins.go
-// that of replies which are withheld.
+// docs/memory.md shows why no call waits for ever and how hosts take turns, docs/credits.md why
+// messages find a receive and clients a credit, and draftpins.go why withheld replies are sent.
 type flow struct {
 	conn   *Conn
 	memory *memory
