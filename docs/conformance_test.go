@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 const (
-	conformance = "conformance.md"
+	conformance = "conformance.md" // the overview
 	readings    = "readings.md"
 )
 
@@ -18,19 +21,47 @@ var (
 	qualified = regexp.MustCompile(`^((?:\w+/)*\w+)\.((?:Test|Fuzz|Example)\w*)(?:/(.+))?$`)
 	quoted    = regexp.MustCompile("`([^`]+)`")
 	row       = regexp.MustCompile(`^\| (\S+) \| (.+) \| (.+) \| (.*)\|$`)
-	number    = regexp.MustCompile(`\b(?:rpcrdma|6581|carrier|draft05|stewart|ib|rfc\d{4})-` +
+	number    = regexp.MustCompile(`\b(rpcrdma|6581|carrier|draft05|stewart|ib|rfc\d{4})-` +
 		`(?:\d+|[A-E]\d*)(?:\.\d+)*-\d+[a-z]?\b`)
+	document = regexp.MustCompile(`^\| \[[^]]+\]\((conformance/\S+\.md)\) \| [^|]+ \| (\w+) \| (.+) \|$`)
 )
 
-// TestConformanceNames checks that every test that conformance.md names exists in its package, and
-// every case of a test as a string there.
-func TestConformanceNames(t *testing.T) { checkNames(t, conformance) }
+// verdicts are those that a statement may have, in the order of the overview's columns.
+var verdicts = []string{"Met", "Choice", "Deviates", "Not met", "Not applicable"}
 
-// checkNames checks the tests that a file names with their packages.
-func checkNames(t *testing.T, file string) {
+// documents are the files with the tables, one for each specification.
+func documents(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("conformance/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no conformance/*.md: %v", err)
+	}
+	for i, file := range files {
+		files[i] = filepath.ToSlash(file)
+	}
+	return files
+}
+
+// TestConformanceNames checks that every test named in the conformance tables exists in its
+// package, and every case as a string in that test.
+func TestConformanceNames(t *testing.T) {
+	checkNames(t, append(documents(t), conformance)...)
+}
+
+// checkNames checks the tests that files name with their packages.
+func checkNames(t *testing.T, files ...string) {
 	t.Helper()
 	pkgs := parseTests(t)
-	named := 0
+	for _, file := range files {
+		if pkgs.checkFile(t, file) == 0 {
+			t.Errorf("%s names no test", file)
+		}
+	}
+}
+
+// checkFile checks the tests that a file names, and returns their number.
+func (p packages) checkFile(t *testing.T, file string) (named int) {
+	t.Helper()
 	for i, line := range lines(t, file) {
 		for _, m := range quoted.FindAllStringSubmatch(line, -1) {
 			q := qualified.FindStringSubmatch(m[1])
@@ -41,48 +72,94 @@ func checkNames(t *testing.T, file string) {
 				continue
 			}
 			named++
-			if err := pkgs.check(q[1], q[2], q[3]); err != nil {
+			if err := p.check(q[1], q[2], q[3]); err != nil {
 				t.Errorf("%s:%d: %v", file, i+1, err)
 			}
 		}
 	}
-	if named == 0 {
-		t.Errorf("%s names no test", file)
+	return named
+}
+
+// statements are the rows of all tables: where each number is, and how many of each verdict each
+// file has.
+type statements struct {
+	at       map[string]string         // by number: file:line
+	verdicts map[string]map[string]int // by file, then by verdict
+	prefixes map[string]map[string]int // by file, then by what its numbers begin with
+}
+
+// TestConformanceRows checks what conformance.md says about the tables: each statement has a number
+// of its own, one of five verdicts, and tests or a reason. It also checks the overview's counts.
+func TestConformanceRows(t *testing.T) {
+	s := statements{make(map[string]string), make(map[string]map[string]int), make(map[string]map[string]int)}
+	for _, file := range documents(t) {
+		s.read(t, file)
+	}
+	s.checkOverview(t)
+	// Tests, and other rows, cite the numbers.
+	for _, file := range append(append(testFiles(t), documents(t)...), conformance, readings, security) {
+		for i, line := range lines(t, file) {
+			for _, n := range number.FindAllString(line, -1) {
+				if s.at[n] == "" {
+					t.Errorf("%s:%d: there is no statement %s", file, i+1, n)
+				}
+			}
+		}
 	}
 }
 
-// TestConformanceRows checks what the introduction of conformance.md says about its tables: each
-// statement has a number of its own, one of five verdicts, and tests or a reason.
-func TestConformanceRows(t *testing.T) {
-	seen := make(map[string]int)
-	for i, line := range lines(t, conformance) {
+// read reads and checks the rows of a file.
+func (s statements) read(t *testing.T, file string) {
+	t.Helper()
+	s.verdicts[file], s.prefixes[file] = make(map[string]int), make(map[string]int)
+	for i, line := range lines(t, file) {
 		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| number |") || strings.HasPrefix(line, "|---") {
 			continue
 		}
 		m := row.FindStringSubmatch(line)
 		if m == nil || !number.MatchString(m[1]) {
-			t.Errorf("%s:%d: not a row of number, statement, here, shown by", conformance, i+1)
+			t.Errorf("%s:%d: not a row of number, statement, here, shown by", file, i+1)
 			continue
 		}
-		if before, ok := seen[m[1]]; ok {
-			t.Errorf("%s:%d: %s is in line %d, too", conformance, i+1, m[1], before)
+		if before, ok := s.at[m[1]]; ok {
+			t.Errorf("%s:%d: %s is at %s, too", file, i+1, m[1], before)
 		}
-		seen[m[1]] = i + 1
+		s.at[m[1]] = fmt.Sprintf("%s:%d", file, i+1)
 		if err := checkRow(m[3], m[4]); err != nil {
-			t.Errorf("%s:%d: %s: %v", conformance, i+1, m[1], err)
+			t.Errorf("%s:%d: %s: %v", file, i+1, m[1], err)
+		}
+		verdict, _, _ := strings.Cut(m[3], ".")
+		s.verdicts[file][verdict]++
+		s.prefixes[file][number.FindStringSubmatch(m[1])[1]]++
+	}
+}
+
+// checkOverview checks that the overview's table has each file, with its prefix and its numbers of
+// statements and verdicts.
+func (s statements) checkOverview(t *testing.T) {
+	t.Helper()
+	listed := make(map[string]bool)
+	for i, line := range lines(t, conformance) {
+		m := document.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		file, total, counts := m[1], 0, ""
+		listed[file] = true
+		for _, v := range verdicts {
+			total += s.verdicts[file][v]
+			counts += fmt.Sprintf(" | %d", s.verdicts[file][v])
+		}
+		if want := strconv.Itoa(total) + counts; m[3] != want {
+			t.Errorf("%s:%d: %s has %s, want %s", conformance, i+1, file, m[3], want)
+		}
+		if s.prefixes[file][m[2]] != total {
+			t.Errorf("%s:%d: %s: prefix %s, want the one of %v", conformance, i+1, file, m[2], s.prefixes[file])
 		}
 	}
-	if len(seen) == 0 {
-		t.Errorf("%s has no rows", conformance)
-	}
-	// Tests, and other rows, cite the numbers.
-	for _, file := range append(testFiles(t), conformance, readings) {
-		for i, line := range lines(t, file) {
-			for _, n := range number.FindAllString(line, -1) {
-				if seen[n] == 0 {
-					t.Errorf("%s:%d: %s has no statement %s", file, i+1, conformance, n)
-				}
-			}
+	for file := range s.verdicts {
+		if !listed[file] {
+			t.Errorf("%s does not list %s", conformance, file)
 		}
 	}
 }
@@ -90,9 +167,7 @@ func TestConformanceRows(t *testing.T) {
 // checkRow checks the last two columns of a row.
 func checkRow(here, shown string) error {
 	verdict, reason, _ := strings.Cut(here, ".")
-	switch verdict {
-	case "Met", "Choice", "Deviates", "Not met", "Not applicable":
-	default:
+	if !slices.Contains(verdicts, verdict) {
 		return fmt.Errorf("verdict %q", verdict)
 	}
 	if verdict != "Met" && strings.TrimSpace(reason) == "" {
