@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// Bulk is decoded bulk data, possibly not here yet. It is valid as long as the message it came
-// from: in a handler until the handler returns, or, if the reply refers to it, until that has left.
+// Bulk is decoded bulk data that may still be at the peer. It is valid as long as its message: in a
+// handler, until the handler returns, or until the reply is sent if the reply refers to it.
 //
-// The bulk data of one message is fetched by one goroutine at a time. Who fetches waits for the
-// peer, and must hold no lock that others need to make progress.
+// Only one goroutine at a time may fetch the bulk data of a message. Fetching waits for the peer,
+// so do not hold a lock that others need meanwhile.
 type Bulk struct {
 	n    int
 	data []byte // when src is nil
@@ -21,7 +21,7 @@ type Bulk struct {
 // Len returns the length in bytes.
 func (b Bulk) Len() int { return b.n }
 
-// First returns the first n bytes, or all if there are fewer. The others are not fetched.
+// First returns the first n bytes, or all of them if there are fewer. The rest is not fetched.
 func (b Bulk) First(n int) Bulk {
 	if n < b.n {
 		b.n = max(0, n)
@@ -30,12 +30,13 @@ func (b Bulk) First(n int) Bulk {
 	return b
 }
 
-// Ready reports whether the data is here already, so that FetchInto, Bytes, Take and CopyTo do not
+// Ready reports whether the data has arrived. If so, FetchInto, Bytes, Take and CopyTo do not
 // block.
 func (b Bulk) Ready() bool { return b.src == nil }
 
-// FetchInto puts the data into dst, filling its slices in order, with one copy or none. The slices
-// must hold Len bytes, or the error wraps ErrLimit; dst is no longer touched when it returns.
+// FetchInto writes the data into dst, filling its slices in order. It copies the data at most once.
+// If the slices hold fewer than Len bytes, the error wraps ErrLimit. FetchInto does not touch dst
+// after it returns.
 func (b Bulk) FetchInto(ctx context.Context, dst [][]byte) error {
 	room := 0
 	for _, p := range dst {
@@ -56,7 +57,7 @@ func (b Bulk) FetchInto(ctx context.Context, dst [][]byte) error {
 	return nil
 }
 
-// Bytes returns the data as one run of bytes, fetched first if need be.
+// Bytes returns the data in one slice, fetching it first if necessary.
 func (b Bulk) Bytes(ctx context.Context) ([]byte, error) {
 	if b.src == nil || b.n == 0 {
 		return b.data, nil
@@ -65,8 +66,8 @@ func (b Bulk) Bytes(ctx context.Context) ([]byte, error) {
 	return p, err
 }
 
-// Take is Bytes for data that shall outlive the message: it belongs to the caller
-// until he calls the Releaser, which is never nil.
+// Take is like Bytes for data that must outlive the message. The data belongs to the caller until
+// the caller calls the Releaser, which is never nil.
 func (b Bulk) Take(ctx context.Context) ([]byte, Releaser, error) {
 	if b.src == nil || b.n == 0 {
 		return bytes.Clone(b.data), nothing{}, nil
@@ -74,10 +75,10 @@ func (b Bulk) Take(ctx context.Context) ([]byte, Releaser, error) {
 	return b.src.Load(ctx, b.id, b.n, true)
 }
 
-// CopyTo copies the data to p and returns the bytes copied: all of it, unless p is shorter or the
-// connection ended while it was fetched. Data that landed in p already is not moved. It is for
-// results whose length is to be looked at first: Decoder.BulkInto does for others. A handler can do
-// better with FetchInto.
+// CopyTo copies the data to p and returns the number of bytes copied: less than Len if p is
+// shorter, or 0 if the data could not be fetched. Data that already landed in p is not moved. Use
+// it for results whose length must be examined first; otherwise use Decoder.BulkInto. Handlers
+// should use FetchInto, which takes a context and returns the error.
 func (b Bulk) CopyTo(p []byte) int {
 	if b.src != nil && b.n > 0 {
 		data, err := b.Bytes(context.Background())

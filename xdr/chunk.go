@@ -2,38 +2,38 @@ package xdr
 
 import "context"
 
-// Chunk is bulk data that arrived beside the inline bytes of a stream.
+// Chunk is bulk data that arrived separately from the inline bytes of a stream.
 type Chunk struct {
-	// Position in the stream, or Floating for data whose place shows only while
-	// decoding: the next Bulk takes it (a write chunk, draft section 3.6).
+	// Position is where in the stream the data belongs. It is Floating for a write chunk, which the
+	// next call of Decoder.Bulk takes (draft section 3.6).
 	Position int
-	// Len is the length of the data in bytes; it may include the round-up.
+	// Len is the length of the data in bytes. It may include the round-up.
 	Len int
-	// Data is where the data lies, if it is here already.
+	// Data is the data, if it has arrived.
 	Data []byte
-	// Source fetches it otherwise, and ID is Source's own name for it.
+	// Source fetches the data if it has not arrived. ID names the chunk to Source.
 	Source BulkSource
 	ID     int
 }
 
-// Floating is the Position of a Chunk without one.
+// Floating is the Position of a Chunk that has no position.
 const Floating = -1
 
-// BulkSource brings bulk data that is not here yet.
+// BulkSource fetches bulk data that has not arrived.
 type BulkSource interface {
-	// Fetch puts the first n bytes of chunk id into dst, filling its slices in order.
-	// When it returns, dst is no longer touched.
+	// Fetch writes the first n bytes of chunk id into dst, filling its slices in order. It does not
+	// touch dst after it returns.
 	Fetch(ctx context.Context, id, n int, dst [][]byte) error
-	// Load returns the first n bytes of chunk id in memory of the source's own,
-	// which stays until the message is done with, or, with take, until the Releaser
-	// is called.
+	// Load returns the first n bytes of chunk id in memory that the source owns. The memory stays
+	// valid until the message is released or, if take is true, until the Releaser is called.
 	Load(ctx context.Context, id, n int, take bool) ([]byte, Releaser, error)
 }
 
-// Bulk decodes variable-length opaque data of at most max bytes by reference, whether it stands in
-// the stream or came beside it. Each call takes a Floating chunk as long as there are any (draft
-// section 3.6); if that is empty and the data is not, the data is looked for at its position. The
-// length in the stream must be that of the chunk, or shorter by exactly the round-up.
+// Bulk decodes variable-length opaque data of at most max bytes by reference, whether it is in the
+// stream or came as a chunk. Each call takes the next Floating chunk while there is one (draft
+// section 3.6). If that chunk is empty and the data is not, Bulk looks for the data at its
+// position. The length in the stream must equal the chunk's length, or be shorter by exactly the
+// round-up.
 func (d *Decoder) Bulk(max int) Bulk {
 	count := d.Uint32()
 	if uint64(count) > uint64(max) {
@@ -59,13 +59,13 @@ func (d *Decoder) Bulk(max int) Bulk {
 	return Bulk{n: len(p), data: p}
 }
 
-// BulkInto decodes variable-length opaque data into p, which is the limit of its length, and
-// returns what of p was filled. Data that landed there already, as a buffer of a call's results, is
-// not moved; data that is not here yet is fetched. If decoding fails, nothing of p counts as
-// filled. A buffer that serves several calls is passed in its full length each time.
+// BulkInto decodes variable-length opaque data of at most len(p) bytes into p, and returns the part
+// of p that it filled. Data that already landed in p, as a buffer for a call's results, is not
+// moved. Data that has not arrived is fetched. If decoding fails, BulkInto returns an empty slice.
+// To use a buffer for several calls, pass it in its full length each time.
 //
-// It is for results. A handler would wait without a context: for its arguments there are Bulk and
-// FetchInto.
+// BulkInto is for results. It has no context, so handlers should decode arguments with Bulk and
+// Bulk.FetchInto instead.
 func (d *Decoder) BulkInto(p []byte) []byte {
 	b := d.Bulk(len(p))
 	if b.Ready() {

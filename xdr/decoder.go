@@ -17,27 +17,28 @@ type Decoder struct {
 	err      error
 	ended    bool
 
-	// Of padding: where the inline bytes end, from where alignment counts, and what Padding says.
+	// For padding: where the inline bytes end, counted from the origin of alignment, and the fields
+	// of Padding.
 	end, align, threshold int
 }
 
-// NewDecoder returns a decoder of a stream without chunks.
+// NewDecoder returns a decoder for a stream without chunks.
 func NewDecoder(inline []byte) *Decoder { return &Decoder{buf: inline, end: len(inline)} }
 
-// Reset makes d decode a stream from its inline bytes and its chunks: first the Floating ones in
-// the order in which they are taken, then the others by ascending position. It keeps a reference to
-// both.
+// Reset makes d decode a new stream. The Floating chunks come first, in the order in which Bulk
+// takes them; the others follow by ascending position. The decoder keeps references to both slices.
 func (d *Decoder) Reset(inline []byte, chunks []Chunk) {
 	n := 0
 	for n < len(chunks) && chunks[n].Position == Floating {
 		n++
 	}
-	*d = Decoder{} // and not a value with all that, which would be made in the stack first
+	*d = Decoder{} // separately: a literal with all fields would be built on the stack first
 	d.buf, d.floating, d.chunks, d.end = inline, chunks[:n], chunks[n:], len(inline)
 }
 
-// Invalidate ends the stream and forgets it: until Reset, decoding anything more panics. Who lent
-// the decoder to others ends it when their time is over, as with Encoder.Invalidate.
+// Invalidate ends the stream and drops all references to it. Decoding anything more panics until
+// Reset. Whoever lends a decoder to others calls it when their use must end, as with
+// Encoder.Invalidate.
 func (d *Decoder) Invalidate() {
 	*d = Decoder{}
 	d.ended = true
@@ -50,32 +51,32 @@ func (d *Decoder) check() {
 	}
 }
 
-// AppendInline adds a second run of inline bytes behind the first: a message that arrived in two
-// buffers. It is called once, behind Reset. An item that lies across both is copied; all others are
-// decoded by reference.
+// AppendInline adds a second run of inline bytes, for a message that arrived in two buffers. Call
+// it at most once, right after Reset. An item that lies across both buffers is copied; all others
+// are decoded by reference.
 func (d *Decoder) AppendInline(more []byte) {
 	d.more = more
 	d.end += len(more)
 }
 
-// FetchVia has bulk data that is not here yet be fetched from what via returns, in place of its
-// source, and reports whether there is any left to decode. It is called behind Reset.
+// FetchVia makes the decoder fetch data from via(source) in place of each chunk's source. It
+// reports whether any chunk has not arrived. Call it right after Reset.
 func (d *Decoder) FetchVia(via func(BulkSource) BulkSource) bool {
 	d.via = via
 	away := func(c Chunk) bool { return c.Source != nil && c.Len > 0 }
 	return slices.ContainsFunc(d.floating, away) || slices.ContainsFunc(d.chunks, away)
 }
 
-// Position returns the bytes of the stream decoded so far.
+// Position returns the number of stream bytes decoded so far.
 func (d *Decoder) Position() int { return d.pos }
 
-// Remaining returns the inline bytes not decoded yet, padding included.
+// Remaining returns the number of inline bytes not decoded yet, padding included.
 func (d *Decoder) Remaining() int { return len(d.buf) + len(d.more) }
 
 // Err returns the first error, a *DecodeError.
 func (d *Decoder) Err() error { return d.err }
 
-// Fail makes err the decoder's error unless it has one.
+// Fail sets the decoder's error to a *DecodeError around err, unless it already has an error.
 func (d *Decoder) Fail(err error) {
 	if d.err == nil {
 		d.err = &DecodeError{d.pos, err}
@@ -83,8 +84,8 @@ func (d *Decoder) Fail(err error) {
 	}
 }
 
-// Finish returns the first error; bytes or chunks left over are one, unused Floating chunks are
-// not.
+// Finish returns the first error. Bytes left over (ErrTrailing) and chunks left over (ErrChunk) are
+// errors, but empty Floating chunks are not.
 func (d *Decoder) Finish() error {
 	if d.Remaining() > 0 {
 		d.Fail(ErrTrailing)
@@ -114,7 +115,7 @@ func (d *Decoder) next(n int) []byte {
 	return p
 }
 
-// across is next for bytes that are not all in buf. The rest of the stream is in buf afterwards.
+// across is next for bytes that are not all in buf. Afterwards the rest of the stream is in buf.
 func (d *Decoder) across(n int) []byte {
 	d.check()
 	if n < 0 || n > d.Remaining() {
@@ -135,8 +136,7 @@ func (d *Decoder) across(n int) []byte {
 	return append(append(make([]byte, 0, n), first...), second...)
 }
 
-// misplaced reports, and makes an error of it, that a chunk begins inside the next n bytes, which
-// are inline.
+// misplaced fails, and returns true, if a chunk begins inside the next n bytes, which are inline.
 func (d *Decoder) misplaced(n int) bool {
 	if len(d.chunks) == 0 || d.chunks[0].Position >= d.pos+n {
 		return false
@@ -147,7 +147,7 @@ func (d *Decoder) misplaced(n int) bool {
 
 // Uint32 decodes an unsigned integer (RFC 4506 section 4.2).
 func (d *Decoder) Uint32() uint32 {
-	if len(d.buf) >= 4 && len(d.chunks) == 0 { // the most frequent item by far, so without a call
+	if len(d.buf) >= 4 && len(d.chunks) == 0 { // the most frequent item by far: avoid the call
 		v := binary.BigEndian.Uint32(d.buf)
 		d.buf = d.buf[4:]
 		d.pos += 4
@@ -184,20 +184,20 @@ func (d *Decoder) Float64() float64 { return math.Float64frombits(d.Uint64()) }
 // Bool decodes a boolean, which is 0 or 1 (RFC 4506 section 4.4).
 func (d *Decoder) Bool() bool { return d.Enum(1) == 1 }
 
-// Optional decodes whether optional-data is present (RFC 4506 section 4.19). If it is, the data
-// itself follows:
+// Optional decodes whether optional-data is present (RFC 4506 section 4.19). If it is, decode the
+// data next:
 //
 //	if d.Optional() {
 //		next = new(Node)
 //		next.UnmarshalXDR(d)
 //	}
 //
-// It returns false after an error. Decode a linked list in a loop: recursion would be as deep as
-// the peer wants it to be.
+// It returns false after an error. Decode a linked list in a loop: with recursion, the peer would
+// choose the depth of the stack.
 func (d *Decoder) Optional() bool { return d.Bool() }
 
-// DecodeEnum decodes an enumeration (RFC 4506 section 4.3). Any value but those in values is
-// ErrValue; 0 is returned then.
+// DecodeEnum decodes an enumeration (RFC 4506 section 4.3). A value that is not in values is
+// ErrValue, and DecodeEnum returns 0.
 func DecodeEnum[E ~int32](d *Decoder, values ...E) E {
 	v := E(d.Int32())
 	if !slices.Contains(values, v) {
@@ -207,8 +207,8 @@ func DecodeEnum[E ~int32](d *Decoder, values ...E) E {
 	return v
 }
 
-// Enum decodes an enumeration all of whose values from 0 to max have names. DecodeEnum is for those
-// with gaps and negative values.
+// Enum decodes an enumeration that names every value from 0 to max. Use DecodeEnum for enumerations
+// with gaps or negative values.
 func (d *Decoder) Enum(max uint32) uint32 {
 	v := d.Uint32()
 	if v > max {
@@ -218,9 +218,9 @@ func (d *Decoder) Enum(max uint32) uint32 {
 	return v
 }
 
-// Count decodes the length of an array (RFC 4506 section 4.13) of at most max elements, each
-// of at least size bytes; a length that the remaining bytes cannot hold is ErrShort,
-// so that it may be used to allocate.
+// Count decodes the length of an array (RFC 4506 section 4.13) of at most max elements, each of at
+// least size bytes. A length that the remaining bytes cannot hold is ErrShort, so it is safe to
+// allocate that many elements.
 func (d *Decoder) Count(max, size int) int {
 	n := d.Uint32()
 	if uint64(n) > uint64(max) {
@@ -250,8 +250,8 @@ func (d *Decoder) Fixed(n int) []byte {
 	return p[:n:n]
 }
 
-// Opaque decodes variable-length opaque data (RFC 4506 section 4.10) of at most max bytes
-// that is part of the stream. The result refers to the stream.
+// Opaque decodes variable-length opaque data (RFC 4506 section 4.10) of at most max bytes that is
+// part of the stream. The result refers to the stream.
 func (d *Decoder) Opaque(max int) []byte {
 	n := d.Uint32()
 	if uint64(n) > uint64(max) {
@@ -264,5 +264,5 @@ func (d *Decoder) Opaque(max int) []byte {
 // String decodes a string (RFC 4506 section 4.11) of at most max bytes.
 func (d *Decoder) String(max int) string { return string(d.Opaque(max)) }
 
-// Raw decodes n bytes, a multiple of four, as they are.
+// Raw decodes n bytes, a multiple of four, without interpreting them.
 func (d *Decoder) Raw(n int) []byte { return d.next(n) }

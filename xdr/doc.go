@@ -1,24 +1,35 @@
-// Package xdr encodes and decodes XDR streams (RFC 4506) from which bulk data is
-// left out by reference.
+// Package xdr encodes and decodes XDR streams (RFC 4506) without copying their bulk data.
 //
-// An [Encoder] appends to an inline buffer. Bulk data is not copied there: its
-// length word is, and the data stays where it is, remembered with its position
-// in the stream. The result is a [Message], which each transport lays out in its
-// own way without touching the data: gathered into one stream, or moved beside it
-// by RDMA. A [Decoder] gives the same view back. The bulk data may have come beside the stream, or
-// inside it. The stream may lie in two buffers, and its data may be padded to an alignment
-// ([Padding]).
+// An [Encoder] appends items to an inline buffer. [Encoder.Bulk] writes only the length word there:
+// the data stays in the caller's memory, and the encoder remembers its position in the stream. The
+// result is a [Message]. A transport either gathers its parts into one stream or moves the bulk
+// data separately by RDMA. A [Decoder] accepts both forms, and [Decoder.Bulk] returns the data
+// wherever it arrived.
 //
-// Everything is big-endian, in units of four bytes; what is shorter is rounded up
-// with zero bytes, which the decoder checks (RFC 4506 section 3). Errors are sticky:
-// encode or decode straight through and check once at the end.
+//	var e xdr.Encoder
+//	e.Uint32(7)
+//	e.BulkBytes(pixels, nil) // not copied
+//	m := e.Message()
 //
-// The position of an item counts the bytes of the whole stream before its first
-// data byte, earlier bulk items and their round-up included
-// (draft-ietf-nfsv4-rpcrdma-08 section 3.4).
+//	d := xdr.NewDecoder(m.AppendTo(nil))
+//	id := d.Uint32()
+//	data := d.Bulk(1 << 20) // at most 1 MiB
+//	err := d.Finish()
+//
+// The package example shows how to write types with unions and optional data.
+//
+// Numbers are big-endian. Every item is rounded up to a multiple of four bytes with zeros, which
+// the decoder checks (RFC 4506 section 3). The decoder takes a limit for every length and never
+// allocates what a peer merely claims.
+//
+// Errors are sticky: encode or decode straight through, then check Err or Finish once. A decoder's
+// error is a [*DecodeError] that wraps one of the Err variables, or an error given to Fail.
+//
+// The position of a bulk item is the number of stream bytes before its first data byte. It counts
+// earlier bulk items and their round-up (draft-ietf-nfsv4-rpcrdma-08 section 3.4).
 package xdr
 
-// Unit is the size in bytes to which every item is rounded up (RFC 4506 section 3).
+// Unit is the size in bytes to whose multiple every item is rounded up (RFC 4506 section 3).
 const Unit = 4
 
 // RoundUp returns n rounded up to a multiple of Unit.

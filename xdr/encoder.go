@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Encoder appends items to an XDR stream. The zero value is ready to use; after
-// Reset its buffers are used again.
+// Encoder appends items to an XDR stream. The zero value is ready to use. Reset lets it be used
+// again with the same buffers.
 type Encoder struct {
 	buf   []byte
 	bulk  int // bytes left out of buf, round-up included
@@ -18,9 +18,9 @@ type Encoder struct {
 	ended bool
 }
 
-// Invalidate ends the stream: until Reset, encoding anything more panics. Who lent the encoder to
-// others ends it when their time is over, so that those who keep it for longer learn of it at once
-// and spoil nothing.
+// Invalidate ends the stream: encoding anything more panics until Reset. Whoever lends an encoder
+// to others calls it when their use must end. A goroutine that keeps the encoder too long then
+// fails at once, and damages nothing.
 func (e *Encoder) Invalidate() { e.ended = true }
 
 // check panics if the stream has ended.
@@ -30,7 +30,7 @@ func (e *Encoder) check() {
 	}
 }
 
-// Reset forgets the stream and keeps the buffers.
+// Reset starts a new stream in the same buffers.
 func (e *Encoder) Reset() {
 	e.ended = false
 	e.buf = e.buf[:0]
@@ -48,7 +48,7 @@ func (e *Encoder) Position() int { return len(e.buf) + e.bulk }
 // Err returns the first error.
 func (e *Encoder) Err() error { return e.err }
 
-// Fail makes err the encoder's error unless it has one.
+// Fail sets the encoder's error to err, unless it already has an error.
 func (e *Encoder) Fail(err error) {
 	e.check()
 	if e.err == nil {
@@ -56,21 +56,19 @@ func (e *Encoder) Fail(err error) {
 	}
 }
 
-// Message returns what was encoded. It refers to the encoder's buffers, so it is
-// valid until Reset.
+// Message returns what was encoded. It refers to the encoder's buffers, so it is valid until Reset.
 func (e *Encoder) Message() Message { return Message{Inline: e.buf, Bulk: e.items} }
 
-// Mark is a place in a stream to go back to.
+// Mark is a position in a stream for Rewind to return to.
 type Mark struct {
 	buf, bulk, items, segs int
 	err                    error
 }
 
-// Mark returns the present end of the stream.
+// Mark returns the current end of the stream.
 func (e *Encoder) Mark() Mark { return Mark{len(e.buf), e.bulk, len(e.items), len(e.segs), e.err} }
 
-// Rewind takes back all that was encoded since m, an error since then included, and
-// releases the bulk data in it.
+// Rewind removes everything encoded since m, including an error, and releases the bulk data in it.
 func (e *Encoder) Rewind(m Mark) {
 	e.check()
 	e.buf = e.buf[:m.buf]
@@ -121,7 +119,7 @@ func (e *Encoder) Bool(v bool) {
 }
 
 // Optional appends whether optional-data is present (RFC 4506 section 4.19), and returns present.
-// If it is, the data itself is to follow:
+// If it is, encode the data next:
 //
 //	if e.Optional(next != nil) {
 //		next.MarshalXDR(e)
@@ -138,15 +136,15 @@ func (e *Encoder) Fixed(p []byte) {
 	e.buf = append(e.buf, zeros[:PadLen(len(p))]...)
 }
 
-// Opaque appends variable-length opaque data (RFC 4506 section 4.10), copied into the
-// stream. Data longer than max is ErrLimit.
+// Opaque appends a copy of variable-length opaque data (RFC 4506 section 4.10). Data longer than
+// max is ErrLimit.
 func (e *Encoder) Opaque(p []byte, max int) {
 	if e.count(len(p), max) {
 		e.Fixed(p)
 	}
 }
 
-// String appends a string (RFC 4506 section 4.11). One longer than max is ErrLimit.
+// String appends a string (RFC 4506 section 4.11). A string longer than max is ErrLimit.
 func (e *Encoder) String(s string, max int) {
 	if e.count(len(s), max) {
 		e.buf = append(e.buf, s...)
@@ -154,15 +152,15 @@ func (e *Encoder) String(s string, max int) {
 	}
 }
 
-// Raw appends bytes that are XDR already. What all calls in a row append is a multiple of four, as
-// with m.Pieces(e.Raw).
+// Raw appends bytes that are already XDR. Several calls may append an item in pieces, as with
+// m.Pieces(e.Raw), if the total is a multiple of four.
 func (e *Encoder) Raw(p []byte) {
 	e.check()
 	e.buf = append(e.buf, p...)
 }
 
-// Extend appends n bytes, a multiple of four as with Raw, and returns them for the caller to fill:
-// all of them, as they may hold what was encoded before, and before the encoder is used again.
+// Extend appends n bytes, a multiple of four, and returns them. They may hold old data, so the
+// caller must fill all of them before using the encoder again.
 func (e *Encoder) Extend(n int) []byte {
 	e.check()
 	end := len(e.buf) + n
@@ -170,8 +168,8 @@ func (e *Encoder) Extend(n int) []byte {
 	return e.buf[end-n : end : end]
 }
 
-// Append appends a whole stream that was encoded elsewhere. Its inline bytes are copied; its bulk
-// data stays where it is, by reference, and is released by who owns m, not by this stream.
+// Append appends a whole stream that was encoded elsewhere. It copies the inline bytes and refers
+// to the bulk data. The owner of m releases that bulk data; this stream does not.
 func (e *Encoder) Append(m *Message) {
 	e.check()
 	base := e.Position()
@@ -189,13 +187,12 @@ func (e *Encoder) Append(m *Message) {
 	}
 }
 
-// Bulk appends variable-length opaque data by reference: the length word goes
-// into the stream, the data stays where it is. The slices in data are copied, the
-// bytes are not and must not change until release is called (release may be nil).
-// When Bulk fails it calls release itself.
+// Bulk appends variable-length opaque data by reference: it encodes the length word, and leaves the
+// data where it is. It copies the slice headers in data, but not the bytes, which must not change
+// until release is called. Release may be nil. If Bulk fails, it calls release itself.
 //
-// What is encoded with Bulk may be moved by RDMA on its own; what may be moved so
-// is for the upper layer's binding to say (for NFS, RFC 8267).
+// A transport may move data encoded with Bulk by RDMA. The upper layer's binding says which data
+// may be moved like that (for NFS, RFC 8267).
 func (e *Encoder) Bulk(data [][]byte, release Releaser) {
 	n := 0
 	for _, p := range data {
@@ -218,13 +215,13 @@ func (e *Encoder) Bulk(data [][]byte, release Releaser) {
 	e.bulk += RoundUp(n)
 }
 
-// BulkBytes is Bulk of one run of bytes.
+// BulkBytes is Bulk for a single slice.
 func (e *Encoder) BulkBytes(p []byte, release Releaser) {
 	one := [1][]byte{p}
 	e.Bulk(one[:], release)
 }
 
-// count appends a length word.
+// count appends a length word. It fails and returns false if n is above max.
 func (e *Encoder) count(n, max int) bool {
 	if n > max || uint64(n) > math.MaxUint32 {
 		e.Fail(fmt.Errorf("xdr: encode %d bytes, %d allowed: %w", n, max, ErrLimit))

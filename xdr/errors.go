@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// What can be wrong with a stream. A [DecodeError] wraps one of these.
+// Errors of a stream. A [DecodeError] wraps one of these.
 var (
 	ErrShort    = errors.New("stream too short")
 	ErrLimit    = errors.New("length over the limit")
@@ -28,5 +28,5 @@ func (e *DecodeError) Error() string {
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// lateUse is the likely reason for the use of an ended stream.
+// lateUse is the likely reason why an ended stream is used.
 const lateUse = ": was it kept by a goroutine that outlived the handler of its call?"

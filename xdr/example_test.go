@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// The types of a protocol are Go types with two methods each. This one's are, in the XDR language:
+// Each type of a protocol becomes a Go type with two methods. In the XDR language, these are:
 //
 //	enum color { RED = 0, GREEN = 1 };
 //	union paint switch (bool dry) { case TRUE: color seen; case FALSE: hyper wait; };
@@ -21,7 +21,7 @@ const (
 	green
 )
 
-// paint is the union: which of the fields counts dry says.
+// paint is a union: dry selects the field that counts.
 type paint struct {
 	dry  bool
 	seen color
@@ -73,7 +73,7 @@ func (p *picture) UnmarshalXDR(d *xdr.Decoder) {
 	pixels.CopyTo(p.pixels)
 }
 
-// Types of one's own, with an optional, a union, a bound on each length, and bulk data.
+// Define types with an optional, a union, a limit on each length, and bulk data.
 func Example() {
 	sent := picture{
 		title: "lawn", coat: paint{dry: true, seen: green}, second: &paint{wait: 60},

@@ -1,9 +1,9 @@
 package xdr
 
-// Releaser is told, exactly once, that memory is no longer needed.
+// Releaser is called exactly once, when memory is no longer needed.
 type Releaser interface{ Release() }
 
-// BulkItem is bulk data beside a stream.
+// BulkItem is bulk data of a stream, kept outside its inline bytes.
 type BulkItem struct {
 	Position int      // of the first data byte in the stream
 	Len      int      // bytes in Data
@@ -11,16 +11,15 @@ type BulkItem struct {
 	Release  Releaser // may be nil
 }
 
-// Message is an encoded stream: the inline bytes, and the bulk data that belongs
-// between them. Neither bulk data nor its round-up is part of Inline.
+// Message is an encoded stream: the inline bytes, and the bulk data that belongs between them.
+// Inline contains neither the bulk data nor its round-up.
 type Message struct {
 	Inline []byte
 	Bulk   []BulkItem // by ascending position
 	Owner  Releaser   // of Inline; may be nil
 }
 
-// Len returns the length in bytes of the whole stream, bulk data and round-up
-// included.
+// Len returns the length in bytes of the whole stream, including bulk data and its round-up.
 func (m *Message) Len() int {
 	n := len(m.Inline)
 	for i := range m.Bulk {
@@ -29,8 +28,8 @@ func (m *Message) Len() int {
 	return n
 }
 
-// Release gives back every item of bulk data and then the message itself. It is
-// called once, by whoever the message was handed to.
+// Release releases every bulk item, then the message itself. Whoever was given the message calls it
+// once.
 func (m *Message) Release() {
 	for i := range m.Bulk {
 		if r := m.Bulk[i].Release; r != nil {
@@ -50,13 +49,12 @@ func (m *Message) AppendTo(b []byte) []byte {
 	return b
 }
 
-// Pieces calls yield with each run of bytes of the whole stream, in order. The
-// runs are references into m; none is empty.
+// Pieces calls yield with each run of bytes of the whole stream, in order. The runs refer to m.
+// None is empty.
 func (m *Message) Pieces(yield func([]byte)) { m.pieces(nil, nil, yield) }
 
-// AppendPieces appends to dst the runs of bytes of the stream without the items marked in
-// without, which may be shorter than Bulk: what is left of a message when these
-// travel beside it.
+// AppendPieces appends to dst the runs of bytes of the stream, except the items marked in without,
+// which the transport moves separately. The slice without may be shorter than Bulk.
 func (m *Message) AppendPieces(dst [][]byte, without []bool) [][]byte {
 	if len(m.Bulk) == 0 {
 		if len(m.Inline) > 0 {
@@ -68,8 +66,8 @@ func (m *Message) AppendPieces(dst [][]byte, without []bool) [][]byte {
 	return dst
 }
 
-// pieces calls yield with each run of bytes, and item, if it is not nil, with the length of each
-// item ahead of its data.
+// pieces calls yield with each run of bytes. If item is not nil, pieces calls it with the length of
+// each item before the item's data.
 func (m *Message) pieces(without []bool, item func(n int), yield func([]byte)) {
 	inline, pos := m.Inline, 0
 	for i := range m.Bulk {
@@ -99,10 +97,11 @@ func (m *Message) pieces(without []bool, item func(n int), yield func([]byte)) {
 	}
 }
 
-// AppendPadded appends the stream to b without the items marked in without, like AppendPieces, and
-// puts zeros in front of the data of each other item of thresh bytes or more, up to a multiple of
-// align bytes, a power of two, from the beginning of b (draft section 3.9). Opaque data in Inline
-// is not padded: thresh must be above the length of any, as the receiver cannot tell them apart.
+// AppendPadded appends the stream to b, except the items marked in without, and pads it (draft
+// section 3.9). Padding is zeros before the data of each item of thresh bytes or more. It moves
+// that data to a multiple of align bytes, a power of two, from the beginning of b. Opaque data in
+// Inline is not padded, and a receiver cannot tell it apart. So thresh must exceed the length of
+// any opaque data in Inline.
 func (m *Message) AppendPadded(b []byte, without []bool, align, thresh int) []byte {
 	m.pieces(without, func(n int) {
 		if n >= thresh {
@@ -112,7 +111,7 @@ func (m *Message) AppendPadded(b []byte, without []bool, align, thresh int) []by
 	return b
 }
 
-// PaddedLen returns the bytes that AppendPadded appends behind the first base.
+// PaddedLen returns how many bytes AppendPadded appends to base bytes.
 func (m *Message) PaddedLen(base int, without []bool, align, thresh int) int {
 	end := base
 	m.pieces(without, func(n int) {

@@ -1,21 +1,21 @@
 package xdr
 
-// Padding is how a sender has moved opaque data to aligned places of the inline bytes (RDMA_MSGP,
-// draft section 3.9). Padding is not part of the stream: positions do not count it.
+// Padding describes how a sender moved opaque data to aligned places of the inline bytes
+// (RDMA_MSGP, draft section 3.9). Padding is not part of the stream, and positions do not count it.
 type Padding struct {
-	Align     int // bytes, a power of two; 0 or 1: no padding
-	Threshold int // counted opaque data of that length or more is padded
-	Base      int // bytes in front of the first inline byte from where alignment counts
+	Align     int // bytes, a power of two; 0 or 1 means no padding
+	Threshold int // bytes: variable-length opaque data of this length or more is padded
+	Base      int // bytes from the origin of alignment to the first inline byte
 }
 
-// SetPadding has the decoder skip padding from now on, in front of what Opaque, String and
-// Bulk find inline. The bytes of it may have any value. It is called once, behind Reset.
+// SetPadding makes the decoder skip padding before data that Opaque, String and Bulk find inline.
+// The padding's bytes may have any value. Call it once, right after Reset.
 func (d *Decoder) SetPadding(p Padding) {
 	d.align, d.threshold = p.Align, p.Threshold
 	d.end += p.Base
 }
 
-// counted decodes n bytes of variable-length opaque data that stand inline.
+// counted decodes n bytes of variable-length opaque data that are inline.
 func (d *Decoder) counted(n int) []byte {
 	if d.align > 1 && n >= d.threshold {
 		d.skip(padding(d.end-d.Remaining(), d.align))
@@ -35,7 +35,7 @@ func (d *Decoder) skip(n int) {
 	}
 }
 
-// padding returns the bytes from offset at to the next multiple of align.
+// padding returns the number of bytes from offset at to the next multiple of align.
 func padding(at, align int) int {
 	if align <= 1 {
 		return 0

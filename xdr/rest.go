@@ -2,12 +2,13 @@ package xdr
 
 import "context"
 
-// Rest decodes all that is left of the stream, at most max bytes, as one run of bytes: for decoders
-// that are not of this package. Bulk data that came beside the stream is fetched to its place.
-// The bytes refer to the stream where they stand there in one piece, and are a copy elsewhere.
+// Rest decodes the rest of the stream, at most max bytes, as one slice. It is for decoders of other
+// packages. Rest fetches bulk data that came as chunks and inserts it at its position. The result
+// refers to the stream if it lies there in one piece; otherwise it is a copy.
 //
-// Only the type of a stream tells where a Floating chunk or padding belongs. A stream that has
-// either is ErrChunk. An error of the BulkSource is returned as it is, and is not the decoder's.
+// Only a decoder that knows the stream's type can place Floating chunks and padding, so a stream
+// with either is ErrChunk. An error of the BulkSource is returned as it is, and does not become the
+// decoder's error.
 func (d *Decoder) Rest(ctx context.Context, max int) ([]byte, error) {
 	d.check()
 	n := d.Remaining()

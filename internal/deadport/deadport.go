@@ -1,5 +1,6 @@
-// Package deadport has, for tests, TCP ports at which nobody listens, and nobody can until the test
-// is over. The port of a listener that was closed may be another one's soon.
+// Package deadport provides TCP ports that refuse connections, for tests. Nobody can listen at such
+// a port until the test ends. By contrast, another process may soon take the port of a closed
+// listener.
 package deadport
 
 import (
@@ -9,7 +10,7 @@ import (
 )
 
 // New returns a port of host, an IP address, that refuses connections. A connection of this process
-// occupies it.
+// keeps the port occupied.
 func New(tb testing.TB, host string) netip.AddrPort {
 	tb.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))

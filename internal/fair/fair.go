@@ -1,11 +1,11 @@
-// Package fair shares something that there is so much of among hosts: connections, memory. What
-// one host does leaves the others something, and nobody has to say who they are, or how many.
+// Package fair shares limited resources among hosts: connections, memory and processors. It needs
+// no configuration: neither the hosts nor their number are known beforehand.
 //
-// There is one rule for that. A host that has some gets more only while it then has no more than is
-// left free for others. So a host alone has up to a half, each of n greedy ones 1/(n+1) of all, and
-// as much as that is left for the next one that comes.
+// [Shares] has one rule. A host that has some gets more only if it then has no more than what is
+// left free. So a single host can take half. When n hosts take all they can, each has 1/(n+1) of
+// the total, and as much is left for the next host.
 //
-// Processors are shared otherwise, in time.
+// [Processors] shares processor time by another rule.
 package fair
 
 import (
@@ -14,29 +14,29 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// Fits reports whether who has so much gets n more while so much is free. Who has nothing gets what
-// is free.
+// Fits reports whether a host that has some already gets n more while free is left. A host that has
+// nothing may take all that is free.
 func Fits(free, has, n int64) bool { return n <= free && (has == 0 || has+n <= free-n) }
 
-// Shares is what hosts have of something limited. It may be used by several goroutines at a time.
-// Hosts that have nothing leave no trace.
+// Shares counts what each host has of a limited resource. It is safe for concurrent use. Hosts that
+// have nothing take no memory.
 type Shares struct {
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	free int64
 	has  map[peerhost.Host]int64
 }
 
-// New returns Shares of n in all.
+// New returns Shares of n in total.
 func New(n int64) *Shares { return &Shares{free: n, has: make(map[peerhost.Host]int64)} }
 
-// Fits reports whether Take would give a host n more.
+// Fits reports whether Take would succeed.
 func (s *Shares) Fits(h peerhost.Host, n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Fits(s.free, s.has[h], n)
 }
 
-// Take gives a host n more, or reports false.
+// Take gives n to a host and reports whether it did.
 func (s *Shares) Take(h peerhost.Host, n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *Shares) Take(h peerhost.Host, n int64) bool {
 	return true
 }
 
-// Give takes back n of what a host has taken.
+// Give takes n back from a host.
 func (s *Shares) Give(h peerhost.Host, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,77 +9,78 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// Processors shares the processors of the process among the hosts whose messages it takes. Each
-// connection has a Reader, and asks it before it reads from the network.
+// Processors shares the process's processors among the hosts whose messages it receives. Each
+// connection has a Reader and asks it before every read from the network.
 //
-// Without that a bystander of a host that sends as fast as it is answered, on many connections, has
-// little. Each of his messages waits behind all of theirs. And while goroutines wait for a
-// processor, the runtime looks at the network every 10 ms only.
+// Without this, a host with many connections that sends as fast as it is answered starves the
+// others: each of their messages queues behind all of that host's. And while goroutines wait for a
+// processor, the runtime polls the network only every 10 ms.
 //
-// Nothing is held up while there is one host, or while no goroutine waits long for a processor.
-// Otherwise hosts that read more than their share stop reading: until the others have had their
-// shares of the time, too, or read no more. Where the others turn out to read no faster then, it
-// was no use, and the next time is put off, for up to shortest times 32.
+// Nothing is delayed while there is only one host, or while goroutines get a processor soon.
+// Otherwise, hosts that read more than their share stop reading until the others have had their
+// share of the time, or have nothing left to read. If the others did not read faster meanwhile, the
+// delay was useless, and the next check comes later, after up to 32 times shortest.
 type Processors struct {
-	wait func() time.Duration // how long a goroutine that is ready waits for a processor
+	wait func() time.Duration // measures how long a ready goroutine waits for a processor
 
 	known atomic.Int32 // hosts
-	look  atomic.Int64 // when to look again, in ns since began
+	look  atomic.Int64 // time of the next check, in ns since began
 	began time.Time
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	hosts  map[peerhost.Host]*readings
-	since  time.Time     // when the hosts were compared
-	period time.Duration // between looks
-	held   chan struct{}
+	since  time.Time     // when the current count began
+	period time.Duration // between checks
+	held   chan struct{} // closed when the delayed hosts may go on; nil if none are
 }
 
-// ThisProcess has the processors of this process.
+// ThisProcess shares the processors of this process.
 var ThisProcess = NewProcessors(waitForProcessor)
 
 const (
-	shortest = 5 * time.Millisecond   // period between looks
-	crowded  = 200 * time.Microsecond // to wait for a processor: others wait, too
-	drained  = 100 * time.Microsecond // likewise: what was read has been dealt with
-	silence  = 3 * time.Millisecond   // without a reading, of hosts that have nothing to say
-	longest  = 100 * time.Millisecond // that a host is held up
-	memory   = 50 * time.Millisecond  // that a host counts after its last reading
-	overload = 5. / 4                 // of the equal share: so much more is too much
+	shortest = 5 * time.Millisecond   // between checks
+	crowded  = 200 * time.Microsecond // a wait for a processor that shows overload
+	drained  = 100 * time.Microsecond // a wait that shows that pending messages are done
+	silence  = 3 * time.Millisecond   // hosts that read nothing for so long have nothing to read
+	longest  = 100 * time.Millisecond // delay of a host
+	memory   = 50 * time.Millisecond  // a host counts as active for so long after a read
+	overload = 5. / 4                 // times the equal share: a host that reads more is delayed
 )
 
-// readings is what is known of a host.
+// readings counts the reads of a host.
 type readings struct {
-	conns int           // with Processors.mu
-	n     atomic.Uint64 // ever
-	over  atomic.Bool   // it has to wait
+	conns int           // guarded by Processors.mu
+	n     atomic.Uint64 // reads in total
+	over  atomic.Bool   // the host must wait
 
-	// Of the last look, with Processors.mu.
+	// As of the last check; guarded by Processors.mu.
 	before uint64
-	at     time.Time // it had read something
+	at     time.Time // last seen to have read something
 }
 
-// NewProcessors returns Processors of which wait tells how long a goroutine waits for one.
+// NewProcessors returns Processors that call wait to measure how long a ready goroutine waits for a
+// processor.
 func NewProcessors(wait func() time.Duration) *Processors {
 	return &Processors{
 		wait: wait, began: time.Now(), period: shortest, hosts: make(map[peerhost.Host]*readings),
 	}
 }
 
-// waitForProcessor waits behind the goroutines that are ready.
+// waitForProcessor yields to the ready goroutines and returns how long that took.
 func waitForProcessor() time.Duration {
 	began := time.Now()
 	runtime.Gosched()
 	return time.Since(began)
 }
 
-// Reader is a connection's. The zero Reader holds nothing up.
+// Reader belongs to one connection. The zero Reader never waits.
 type Reader struct {
 	processors *Processors
 	host       peerhost.Host
 	readings   *readings
 }
 
-// Join returns the Reader of another connection of a host.
+// Join returns a Reader for a new connection of a host.
 func (p *Processors) Join(h peerhost.Host) Reader {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +94,7 @@ func (p *Processors) Join(h peerhost.Host) Reader {
 	return Reader{p, h, r}
 }
 
-// Leave is called when the connection has ended.
+// Leave must be called when the connection has ended.
 func (r *Reader) Leave() {
 	p := r.processors
 	if p == nil {
@@ -107,7 +108,7 @@ func (r *Reader) Leave() {
 	}
 }
 
-// Await is called before the connection reads. It waits for at most 100 ms or so.
+// Await must be called before each read of the connection. It waits for about 100 ms at most.
 func (r *Reader) Await() {
 	p := r.processors
 	if p == nil || p.known.Load() < 2 {
@@ -130,7 +131,7 @@ func (r *Reader) Await() {
 	}
 }
 
-// holds returns what is closed when r may go on, or nil if it may now.
+// holds returns a channel that is closed when r may go on, or nil if r may go on now.
 func (p *Processors) holds(r *readings) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,8 +141,8 @@ func (p *Processors) holds(r *readings) <-chan struct{} {
 	return p.held
 }
 
-// compare holds up the hosts that have read too much since it was called last, and returns when
-// they may go on. That is for one of them to do.
+// compare delays the hosts that have read too much since the last check. One of those hosts then
+// waits here and lets all of them go on.
 func (p *Processors) compare(mine *readings) {
 	p.mu.Lock()
 	if p.held != nil {
@@ -157,14 +158,15 @@ func (p *Processors) compare(mine *readings) {
 		return
 	}
 	for held := time.Now(); p.wait() >= drained && time.Since(held) < longest; {
-		// What has been read already is dealt with.
+		// Wait until pending messages have been processed.
 	}
 	took := min(time.Since(began), longest)
 	most := min(took*time.Duration(others)/time.Duration(len(over)), longest)
 	p.goOn(over, p.letOthersRead(took, most))
 }
 
-// goOn ends what compare has begun, which others may have needed, and begins a new count.
+// goOn lets the delayed hosts go on and begins a new count. If the delay was not needed, the next
+// check comes later.
 func (p *Processors) goOn(over []*readings, needed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,8 +184,8 @@ func (p *Processors) goOn(over []*readings, needed bool) {
 	p.look.Store(int64(time.Since(p.began) + p.period))
 }
 
-// greedy returns the hosts that have read too much, and has them wait, and the number of the others
-// that have read lately. mu is held.
+// greedy marks and returns the hosts that have read too much. It also returns how many other hosts
+// have read lately. mu is held.
 func (p *Processors) greedy() (over []*readings, others int) {
 	now := time.Now()
 	var all uint64
@@ -207,8 +209,8 @@ func (p *Processors) greedy() (over []*readings, others int) {
 	return over, active - len(over)
 }
 
-// letOthersRead waits until hosts that are not held up read no more, or no faster than they did
-// in the time before, or the most time has passed. It reports whether they ever read faster.
+// letOthersRead waits while the hosts that are not delayed read faster than they did in the time
+// before, at most for most. It reports whether they ever did.
 func (p *Processors) letOthersRead(before, most time.Duration) (faster bool) {
 	began := time.Now()
 	n, slow := p.othersRead()
@@ -224,7 +226,8 @@ func (p *Processors) letOthersRead(before, most time.Duration) (faster bool) {
 	return faster
 }
 
-// othersRead returns how often hosts have read that are not held up: ever, and of this count.
+// othersRead returns how often the hosts that are not delayed have read, in total and since the
+// current count began.
 func (p *Processors) othersRead() (ever, counted uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,7 +1,10 @@
-// Package faultlog logs the faults of peers, and what else they do that an operator wants to know.
-// A peer that repeats it, on one connection or on new ones, must not fill the log. Of each host and
-// fault, one a minute is logged at level WARN, with the number left out since; other events are at
-// level INFO, and failures of this host at level ERROR. All others are at level DEBUG.
+// Package faultlog logs the faults of peers, and other events that an operator wants to know,
+// without letting a peer flood the log. For each host and kind of fault, it logs one record a
+// minute at level WARN, with the number of those suppressed since the last. Other events use level
+// INFO, and failures of this host level ERROR. Suppressed records appear at level DEBUG.
+//
+//	faults := faultlog.New(logger)
+//	faults.Fault(conn.RemoteAddr(), "malformed message", nil, "error", err)
 package faultlog
 
 import (
@@ -16,53 +19,55 @@ import (
 )
 
 const (
-	// period is how often one fault of one host is logged aloud.
+	// period is the time between two records of the same fault of the same host, above level DEBUG.
 	period = time.Minute
-	// maxFaults is how many faults, and hosts that have them, are told apart. All further ones
-	// count as one. Those that were aloud more than a period ago make room, and how many like them
-	// there were since is forgotten.
+	// maxFaults is how many combinations of fault and host are counted separately. All further ones
+	// are counted as one. An entry last logged more than a period ago makes room, and its count is
+	// lost.
 	maxFaults = 256
 )
 
-// Log is a log of faults. It may be used by several goroutines at a time.
+// Log is a log of faults. It is safe for concurrent use.
 type Log struct {
 	log *slog.Logger
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	known  map[fault]*account
-	others account // for which known has no room
+	others account // all faults that have no room in known
 }
 
-// fault is what is logged aloud once a period.
+// fault identifies records of which only one is logged in a period.
 type fault struct {
 	host peerhost.Host
 	msg  string
 	kind any
 }
 
-// account is how a fault has been logged.
+// account counts the records of a fault.
 type account struct {
-	aloud time.Time // the last time
-	more  int       // that were not since
+	aloud time.Time // when last logged above level DEBUG
+	more  int       // suppressed since
 }
 
 // New returns a Log that writes to log.
 func New(log *slog.Logger) *Log { return &Log{log: log, known: make(map[fault]*account)} }
 
-// Fault logs a fault of a peer, with its address as the attribute "peer", then args, and "more",
-// how many like it were not aloud. What is told apart is the host of the peer, whatever its port,
-// msg, and kind, which is comparable, has few values, and may be nil. It reports whether this one
-// was at level WARN: there was none like it within the last minute, or only such that were not.
+// Fault logs a fault of a peer at level WARN, with the peer's address as attribute "peer", then
+// args, then "more", the number of suppressed records. Records with the same host (whatever the
+// port), msg and kind count as the same fault. The kind must be comparable and have few values; it
+// may be nil. If the same fault was logged within the last minute, Fault logs at level DEBUG and
+// returns false.
 func (l *Log) Fault(peer net.Addr, msg string, kind any, args ...any) (aloud bool) {
 	return l.say(slog.LevelWarn, peer, msg, kind, args)
 }
 
-// Event is Fault for what is no fault, at level INFO.
+// Event is like Fault at level INFO, for events that are no faults.
 func (l *Log) Event(peer net.Addr, msg string, kind any, args ...any) {
 	l.say(slog.LevelInfo, peer, msg, kind, args)
 }
 
-// Failure is Fault for what fails here, whoever the peer is, at level ERROR.
+// Failure is like Fault at level ERROR, for failures of this host. It takes no peer, and counts
+// records by msg and kind alone.
 func (l *Log) Failure(msg string, kind any, args ...any) {
 	l.tell(slog.LevelError, fault{msg: msg, kind: kind}, args)
 }
@@ -83,8 +88,8 @@ func (l *Log) tell(level slog.Level, f fault, args []any) (aloud bool) {
 	return aloud
 }
 
-// due reports whether a fault is to be logged aloud, and how many like it there were since the last
-// that was.
+// due reports whether a fault is to be logged above level DEBUG, and how many were suppressed since
+// the last.
 func (l *Log) due(f fault, now time.Time) (more int, aloud bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +103,7 @@ func (l *Log) due(f fault, now time.Time) (more int, aloud bool) {
 	return more, true
 }
 
-// account finds what a fault counts for; l.mu is held.
+// account returns the account of a fault. l.mu is held.
 func (l *Log) account(f fault, now time.Time) *account {
 	if a := l.known[f]; a != nil {
 		return a
@@ -118,8 +123,8 @@ func (l *Log) account(f fault, now time.Time) *account {
 	return a
 }
 
-// OneOf returns, as a kind, the first of reasons that err wraps, or nil. Peers can make up errors,
-// but no more reasons.
+// OneOf returns the first of reasons that err wraps, or nil, for use as a kind. Peers can make up
+// endless errors, but they cannot add to reasons.
 func OneOf(err error, reasons ...error) (kind any) {
 	for _, reason := range reasons {
 		if errors.Is(err, reason) {

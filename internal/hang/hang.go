@@ -1,5 +1,5 @@
-// Package hang is for tests that wait: a test that waits in vain says for what, with the stacks of
-// all goroutines, well before the time limit of all tests.
+// Package hang helps tests that wait. A test that waits too long fails with what it waited for, and
+// with the stacks of all goroutines, well before the time limit of go test.
 package hang
 
 import (
@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// Patience is how long a test waits for what must happen, before it fails: a busy machine under the
-// race detector takes thirty times as long.
+// Patience is how long a test waits before it fails. It is generous, because a busy machine under
+// the race detector takes thirty times as long.
 const Patience = 2 * time.Minute
 
-// Receive receives from c, where what is to come. It returns the zero value when c is closed. It is
-// for the goroutine of the test.
+// Receive receives from c, and fails the test if nothing arrives within Patience. The failure
+// message contains what. Receive returns the zero value when c is closed. Call it on the test's
+// goroutine.
 func Receive[T any](tb testing.TB, what string, c <-chan T) (v T) {
 	tb.Helper()
 	timer := time.NewTimer(Patience)
@@ -28,7 +29,7 @@ func Receive[T any](tb testing.TB, what string, c <-chan T) (v T) {
 	return v
 }
 
-// Wait waits for a group, which is to say that what has happened.
+// Wait waits for a group, and fails the test after Patience. The failure message contains what.
 func Wait(tb testing.TB, what string, group interface{ Wait() }) {
 	tb.Helper()
 	done := make(chan struct{})

@@ -1,21 +1,21 @@
-// Package list has a linked list whose elements bring their links along. Unlike that of
-// container/list it allocates nothing.
+// Package list is a linked list that allocates nothing, unlike container/list: each element
+// contains its own links.
 package list
 
-// List is a queue that an element leaves from anywhere. The links are in the elements, each of
-// which has a Place. The zero value is an empty list. Whoever owns it guards it.
+// List is a queue from which any element can be removed. Each element contains a Place with its
+// links. The zero value is an empty list. A List has no lock of its own.
 type List[T any] struct{ first, last *Place[T] }
 
-// Place is where an element of type T stands in a list. The zero value is in none.
+// Place is the position in a list of an element of type T. The zero value is in no list.
 type Place[T any] struct {
-	of         *T // nil: it is in no list
+	of         *T // nil if in no list
 	prev, next *Place[T]
 }
 
 // In reports whether the element is in a list.
 func (p *Place[T]) In() bool { return p.of != nil }
 
-// Next returns the element behind that at p, which is in a list, or nil.
+// Next returns the element after p, or nil. The element at p must be in a list.
 func (p *Place[T]) Next() *T {
 	if p.next == nil {
 		return nil
@@ -23,7 +23,7 @@ func (p *Place[T]) Next() *T {
 	return p.next.of
 }
 
-// First returns the element that came first, or nil.
+// First returns the oldest element, or nil.
 func (l *List[T]) First() *T {
 	if l.first == nil {
 		return nil
@@ -31,7 +31,7 @@ func (l *List[T]) First() *T {
 	return l.first.of
 }
 
-// Push puts v at the end of the list, at its place p, which is in none.
+// Push appends v to the list, at its place p, which must be in no list.
 func (l *List[T]) Push(p *Place[T], v *T) {
 	p.of, p.prev, p.next = v, l.last, nil
 	if l.last != nil {
@@ -42,7 +42,7 @@ func (l *List[T]) Push(p *Place[T], v *T) {
 	l.last = p
 }
 
-// Remove takes the element at p, which is in the list, out of it.
+// Remove removes the element at p, which must be in this list.
 func (l *List[T]) Remove(p *Place[T]) {
 	if p.prev != nil {
 		p.prev.next = p.next

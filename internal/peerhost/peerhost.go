@@ -1,5 +1,5 @@
-// Package peerhost is the one place that takes addresses of peers apart: it finds the host
-// in an address, by which a peer is known again when it comes from another port.
+// Package peerhost finds the host in a peer's address. A peer that comes back from another port is
+// recognized by its host. No other package takes addresses of peers apart.
 package peerhost
 
 import (
@@ -9,24 +9,25 @@ import (
 	"strings"
 )
 
-// Host is the host part of an address: an IP address, or else a name. It is comparable. The
-// zero value is that of an address that there is not.
+// Host is the host part of an address: an IP address, or else a name. It is comparable. The zero
+// value is the host of a nil address.
 type Host struct {
 	ip   netip.Addr
-	name string // where there is no ip
+	name string // if ip is invalid
 }
 
-// Of returns the host of an address. That is, in this order,
+// Of returns the host of an address. It uses the first of these that applies:
 //
-//   - what its method AddrPort() netip.AddrPort says, as addresses of package net have it;
-//   - what its method Host() string says;
-//   - the host of its String, where that is "host:port";
-//   - the whole of its String.
+//   - the result of its method AddrPort() netip.AddrPort, which addresses of package net have;
+//   - the result of its method Host() string;
+//   - the host in its String, if that is "host:port";
+//   - all of its String.
 //
-// The name of a Unix socket is a name, whatever it looks like: the peer has chosen it.
+// The name of a Unix socket is always a name, even if it looks like an IP address, because the peer
+// chose it.
 //
-// An IP address is the same in whatever form it is written. An IPv4 address is one also as
-// an IPv6 address. Of addresses with AddrPort nothing is allocated.
+// All notations of an IP address give the same Host, and so do an IPv4 address and its IPv4-mapped
+// IPv6 form. For addresses with AddrPort, nothing is allocated.
 func Of(a net.Addr) Host {
 	switch a := a.(type) {
 	case nil:
@@ -39,7 +40,7 @@ func Of(a net.Addr) Host {
 		return Host{name: a.String()}
 	}
 	s := a.String()
-	if strings.Contains(s, ":") { // or an error would be made
+	if strings.Contains(s, ":") { // otherwise SplitHostPort allocates an error
 		if host, _, err := net.SplitHostPort(s); err == nil {
 			return named(host)
 		}
@@ -48,7 +49,7 @@ func Of(a net.Addr) Host {
 }
 
 func named(s string) Host {
-	if strings.ContainsAny(s, ".:") { // likewise
+	if strings.ContainsAny(s, ".:") { // likewise for ParseAddr
 		if ip, err := netip.ParseAddr(s); err == nil {
 			return Host{ip: ip.Unmap()}
 		}
@@ -56,7 +57,7 @@ func named(s string) Host {
 	return Host{name: s}
 }
 
-// String returns the IP address, with its zone, or the name, or "".
+// String returns the IP address with its zone, the name, or "".
 func (h Host) String() string {
 	if h.ip.IsValid() {
 		return h.ip.String()
@@ -64,14 +65,14 @@ func (h Host) String() string {
 	return h.name
 }
 
-// WithoutZone returns the host without the zone of its IP address, if it has one.
+// WithoutZone returns the host with the zone removed from its IP address.
 func (h Host) WithoutZone() Host {
 	h.ip = h.ip.WithZone("")
 	return h
 }
 
-// In reports whether the host's IP address is in one of the networks. It is in none if it
-// has no IP address. Zones do not count: networks know none.
+// In reports whether the host's IP address is in one of the networks. It ignores the zone, since
+// networks have none. A host without an IP address is in no network.
 func (h Host) In(networks []netip.Prefix) bool {
 	ip := h.WithoutZone().ip
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(ip) })

@@ -1,11 +1,11 @@
-// Package poison makes it visible that memory is used when it has been given back. It does so where
-// the environment variable RPCRDMADEBUG, words with commas between them, has the word poison:
+// Package poison reveals the use of memory after it was given back. It works only if the
+// environment variable RPCRDMADEBUG, a comma-separated list, contains the word poison:
 //
 //	RPCRDMADEBUG=poison go test ./...
 //
-// Then memory is overwritten when it goes back to a pool, and a server uses no Call twice. Whoever
-// keeps what a handler was lent reads 0xDB bytes, rather than what by luck is still there, or is
-// another call's. It is slow, and for debugging.
+// Pools then overwrite memory that comes back to them, and a server never reuses a Call. A handler
+// that keeps memory too long reads 0xDB bytes, not old data or that of another call. This is slow,
+// and meant for debugging.
 package poison
 
 import (
@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// On reports whether memory is to be poisoned. Only tests set it, before anything else runs.
+// On reports whether memory is poisoned. Only tests set it, before anything else runs.
 var On = slices.Contains(strings.Split(os.Getenv("RPCRDMADEBUG"), ","), "poison")
 
-// Byte is what memory is overwritten with.
+// Byte is the byte that overwrites memory.
 const Byte = 0xDB
 
-// Bytes overwrites p, if memory is to be poisoned.
+// Bytes overwrites p if On is set.
 func Bytes(p []byte) {
 	if !On {
 		return

@@ -1,7 +1,7 @@
-// Package rocerig has connections over RoCE for tests that run on every provider.
+// Package rocerig makes connections over RoCE, for tests that run on every provider.
 //
-// An address of a host has one owner of RoCE's UDP port, and packages are tested in processes that
-// run at a time: so each of them listens at addresses of its own.
+// Only one process can own RoCE's UDP port at an address, and go test runs several packages at
+// once. So each process listens at addresses of its own.
 package rocerig
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// tries is how many addresses are tried before there is taken to be none.
+// tries is how many addresses Addr tries.
 const tries = 64
 
 // drawn is how many addresses this process has tried.
 var drawn atomic.Uint32
 
-// Addr returns an address of the loopback interface at which nobody has RoCE's UDP port, and which
-// no other call in this process returns.
+// Addr returns a loopback address at which RoCE's UDP port is free. No other call in this process
+// returns the same one.
 func Addr(tb testing.TB) netip.Addr {
 	tb.Helper()
 	var errs []error
@@ -39,16 +39,16 @@ func Addr(tb testing.TB) netip.Addr {
 	return netip.Addr{}
 }
 
-// candidate is the nth address of a process, within 127.0.0.0/8 and above 127.1.0.0. Processes with
-// neighbouring numbers have none in common.
+// candidate returns the nth address of a process, between 127.1.0.0 and 127.252.0.0. Processes with
+// neighbouring ids have no address in common.
 func candidate(pid int, n uint32) netip.Addr {
 	const hosts = 251 << 16
 	at := 1<<16 + (uint32(pid)*tries*tries+n)%hosts
 	return netip.AddrFrom4([4]byte{127, byte(at >> 16), byte(at >> 8), byte(at)})
 }
 
-// Listen listens at such an address, at any port of a service, and returns who dials there. The
-// caller closes the listener.
+// Listen listens at an address from Addr, at any service port, and returns a dialer that reaches
+// it. The caller closes the listener.
 func Listen(tb testing.TB, cfg roce.Config) (*roce.Listener, roce.Dialer) {
 	tb.Helper()
 	at := netip.AddrPortFrom(Addr(tb), 0)

@@ -1,4 +1,4 @@
-// Package sctprig has connections of iWARP over SCTP for tests that run on every provider.
+// Package sctprig makes connections of iWARP over SCTP, for tests that run on every provider.
 package sctprig
 
 import (
@@ -12,16 +12,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// Listen listens on 127.0.0.1, at any ports, and returns who dials there. The caller closes the
-// listener.
+// Listen listens on 127.0.0.1 at free ports, and returns a dialer that reaches it. The caller
+// closes the listener.
 func Listen(tb testing.TB, cfg iwarp.Config, low sctp.Config) (*iwarp.Listener, iwarp.Dialer) {
 	tb.Helper()
 	l, at := listen(tb, cfg, low)
 	return l, dialer(tb, cfg, low, at.UDPPort)
 }
 
-// ListenBehind is Listen where datagrams pass through a network with faults, which ends with the
-// test.
+// ListenBehind is Listen through a network with faults. The network is closed when the test ends.
 func ListenBehind(tb testing.TB, cfg iwarp.Config, low sctp.Config, faults faultnet.Config) (
 	*iwarp.Listener, iwarp.Dialer, *faultnet.Datagrams) {
 	tb.Helper()
@@ -50,7 +49,8 @@ func listen(tb testing.TB, cfg iwarp.Config, low sctp.Config) (*iwarp.Listener, 
 	return l, below.Addr().(sctp.Addr)
 }
 
-// dialer returns who dials by a UDP port. Its associations have ended before the test has.
+// dialer returns a dialer that uses a UDP port. When the test ends, it waits for the dialer's
+// associations to end.
 func dialer(tb testing.TB, cfg iwarp.Config, low sctp.Config, port uint16) iwarp.Dialer {
 	tb.Helper()
 	low.UDPPort = int(port)

@@ -1,5 +1,5 @@
-// Package testcert has certificates for tests: of an authority that was made for them, of a server
-// at 127.0.0.1, and of a client.
+// Package testcert makes certificates for tests: for a certificate authority, a server at
+// 127.0.0.1, and a client.
 package testcert
 
 import (
@@ -20,12 +20,12 @@ import (
 // ClientName is the common name of the client's certificate.
 const ClientName = "client.test"
 
-// Certs are an authority's certificates.
+// Certs are the certificates of an authority, a server and a client.
 type Certs struct {
 	CA, ServerCert, ClientCert tls.Certificate
 }
 
-// New makes an authority, and certificates of it.
+// New makes an authority and the certificates that it issues.
 func New() (c *Certs, err error) {
 	c = new(Certs)
 	c.CA, err = issue(&x509.Certificate{
@@ -49,12 +49,12 @@ func New() (c *Certs, err error) {
 	return c, err
 }
 
-// Server returns the configuration of the server, which does not ask for certificates of clients.
+// Server returns a server configuration that does not ask clients for certificates.
 func (c *Certs) Server() *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{c.ServerCert}, ClientCAs: c.pool()}
 }
 
-// Client returns the configuration of a client without a certificate.
+// Client returns a client configuration without a certificate.
 func (c *Certs) Client() *tls.Config { return &tls.Config{RootCAs: c.pool()} }
 
 func (c *Certs) pool() *x509.CertPool {
@@ -63,8 +63,8 @@ func (c *Certs) pool() *x509.CertPool {
 	return pool
 }
 
-// Files writes the certificates to a directory, in PEM: ca.pem, server.pem and client.pem, and to
-// server.key and client.key the keys.
+// Files writes the certificates to a directory, in PEM, as ca.pem, server.pem and client.pem. It
+// writes the keys as ca.key, server.key and client.key.
 func (c *Certs) Files(dir string) error {
 	for name, cert := range map[string]tls.Certificate{
 		"ca": c.CA, "server": c.ServerCert, "client": c.ClientCert,
@@ -85,7 +85,7 @@ func (c *Certs) Files(dir string) error {
 	return nil
 }
 
-// issue returns a certificate with a key of its own, of an authority, nil: itself.
+// issue returns a certificate with a new key, signed by ca, or by itself if ca is nil.
 func issue(template *x509.Certificate, ca *tls.Certificate) (cert tls.Certificate, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// Principal is what a principal is added with. The zero value has random keys of all enctypes, as
-// services have.
+// Principal describes a principal to add. The zero value has random keys of all encryption types,
+// as services do.
 type Principal struct {
-	// Password is what the keys are made from; "" means random keys.
+	// Password is the password that the keys are derived from; "" means random keys.
 	Password string
-	// Enctypes are those of the keys, in MIT's names; nil means all of the realm's. Sessions of a
-	// service take the first of these, unless SessionEnctypes says otherwise.
+	// Enctypes are the encryption types of the keys, by MIT's names; nil means all of the realm's.
+	// Session keys of a service use the first, unless SessionEnctypes says otherwise.
 	Enctypes []string
-	// SessionEnctypes are those that the service takes for its sessions' keys (session_enctypes).
+	// SessionEnctypes are the encryption types that the service accepts for session keys
+	// (session_enctypes).
 	SessionEnctypes []string
-	// MaxLife and MaxRenewLife limit the principal's tickets; 0 means as the realm does.
+	// MaxLife and MaxRenewLife limit the principal's tickets; 0 means the realm's limits.
 	MaxLife, MaxRenewLife time.Duration
 }
 
@@ -50,7 +51,7 @@ func (k *KDC) Add(name string, p Principal) error {
 	return err
 }
 
-// ChangeKeys gives a principal new random keys of its enctypes, which older keytabs do not have.
+// ChangeKeys gives a principal new random keys. Older keytabs do not contain them.
 func (k *KDC) ChangeKeys(name string) error {
 	_, err := k.Kadmin("cpw", "-randkey", name)
 	return err
@@ -62,28 +63,27 @@ func (k *KDC) Delete(name string) error {
 	return err
 }
 
-// Keytab writes the keys of principals to a new keytab, and returns its path. The keys are those
-// that the KDC has.
+// Keytab writes the current keys of principals to a new keytab, and returns its path.
 func (k *KDC) Keytab(names ...string) (string, error) {
 	path := k.File("keytab")
 	return path, k.AddToKeytab(path, names...)
 }
 
-// AddToKeytab adds the keys of principals to a keytab.
+// AddToKeytab adds the current keys of principals to a keytab.
 func (k *KDC) AddToKeytab(path string, names ...string) error {
 	query := []string{"ktadd", "-norandkey", "-k", quoted("FILE:" + path)}
 	_, err := k.Kadmin(append(query, names...)...)
 	return err
 }
 
-// Kadmin has kadmin.local do something. It returns what that has printed. A query is one line: what
-// has spaces in it must be in quotation marks.
+// Kadmin passes a query to kadmin.local and returns its output. The query becomes one line, so an
+// argument that contains spaces must be in quotation marks.
 func (k *KDC) Kadmin(query ...string) (string, error) {
 	out, err := k.Run("kadmin.local", "-r", k.Realm, "-q", strings.Join(query, " "))
 	if err != nil {
 		return out, err
 	}
-	// Its exit code does not tell that a query has failed.
+	// The exit code does not show that a query failed.
 	for line := range strings.Lines(out) {
 		if strings.Contains(line, " while ") || strings.HasPrefix(line, "kadmin.local:") {
 			return out, fmt.Errorf("kadmin.local %s: %s", query[0], out)
@@ -92,7 +92,7 @@ func (k *KDC) Kadmin(query ...string) (string, error) {
 	return out, nil
 }
 
-// File returns the path of a file of the realm that is not there yet.
+// File returns the path of a new file of the realm.
 func (k *KDC) File(name string) string {
 	k.files++
 	return filepath.Join(k.Dir, fmt.Sprintf("%s.%d", name, k.files))
@@ -100,7 +100,7 @@ func (k *KDC) File(name string) string {
 
 func quoted(s string) string { return `"` + s + `"` }
 
-// saltOf appends to enctypes how their keys are salted, as MIT's programs want it.
+// saltOf appends the salt type to each encryption type, as MIT's programs require.
 func saltOf(enctypes []string) string {
 	return strings.Join(enctypes, ":normal ") + ":normal"
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Env is the environment in which MIT's programs know the realm.
+// Env returns the environment variables by which MIT's programs find the realm.
 func (k *KDC) Env() []string {
 	return []string{
 		"KRB5_CONFIG=" + k.Conf(),
@@ -23,35 +23,36 @@ func (k *KDC) Env() []string {
 	}
 }
 
-// Command is a command that knows the realm. It is found in the directories for system
-// administration, too. What is appended to its Env counts more.
+// Command returns a command that finds the realm. It also looks for the program in the directories
+// for system administration. Later entries of its Env override earlier ones.
 func (k *KDC) Command(name string, arg ...string) *exec.Cmd {
 	cmd := exec.Command(find(name), arg...)
 	cmd.Env = append(os.Environ(), k.Env()...)
 	return cmd
 }
 
-// Shifted is a command whose clock goes ahead by some time, or behind. It takes Debian's faketime.
+// Shifted is like Command, with the command's clock ahead by a duration, which may be negative. It
+// needs Debian's faketime.
 func (k *KDC) Shifted(by time.Duration, name string, arg ...string) *exec.Cmd {
 	if by == 0 {
 		return k.Command(name, arg...)
 	}
 	shift := fmt.Sprintf("%+ds", int(by.Seconds()))
 	cmd := k.Command("faketime", append([]string{"-f", shift, find(name)}, arg...)...)
-	// Signals must reach the program itself: faketime replaces itself by it.
+	// Signals reach the program itself, because faketime replaces itself by it.
 	return cmd
 }
 
-// Run runs a command that knows the realm to its end. It returns all that it has printed.
+// Run runs a command that finds the realm, and returns all output.
 func (k *KDC) Run(name string, arg ...string) (string, error) {
 	return Output(k.Command(name, arg...), "")
 }
 
-// Output runs a command to its end, with an input, and returns all that it has printed.
+// Output runs a command with an input, and returns all output.
 func Output(cmd *exec.Cmd, input string) (string, error) {
 	var out bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &out
-	// What it has started may outlive it, with its output open.
+	// Child processes may outlive the command with its output open.
 	cmd.WaitDelay = time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
 	defer cancel()
@@ -65,15 +66,15 @@ func Output(cmd *exec.Cmd, input string) (string, error) {
 	return out.String(), nil
 }
 
-// Kinit gets a ticket-granting ticket for a principal by its password. It returns the path of the
-// credential cache. Further arguments are those of MIT's kinit, such as "-l", "5m".
+// Kinit gets a ticket-granting ticket for a principal with its password, and returns the path of
+// the credential cache. Further arguments go to MIT's kinit, such as "-l", "5m".
 func (k *KDC) Kinit(name, password string, arg ...string) (string, error) {
 	path := k.File("ccache")
 	_, err := Output(k.Command("kinit", append(arg, "-c", "FILE:"+path, name)...), password+"\n")
 	return path, err
 }
 
-// KinitKeytab is Kinit by a keytab.
+// KinitKeytab is Kinit with a keytab in place of a password.
 func (k *KDC) KinitKeytab(name, keytab string, arg ...string) (string, error) {
 	path := k.File("ccache")
 	arg = append(arg, "-c", "FILE:"+path, "-k", "-t", "FILE:"+keytab, name)
@@ -81,7 +82,7 @@ func (k *KDC) KinitKeytab(name, keytab string, arg ...string) (string, error) {
 	return path, err
 }
 
-// find finds a program also in the directories for system administration.
+// find finds a program, also in the directories for system administration.
 func find(name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path

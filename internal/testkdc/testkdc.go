@@ -1,7 +1,6 @@
-// Package testkdc has a Kerberos realm for tests: MIT's KDC (Debian's krb5-kdc, krb5-admin-server
-// and krb5-user) in a directory of its own. It takes no root, and touches no file of the system:
-// MIT's programs, and whatever takes its configuration from the environment, find the realm by
-// [KDC.Env].
+// Package testkdc runs a Kerberos realm for tests: MIT's KDC (Debian's krb5-kdc, krb5-admin-server
+// and krb5-user) in a directory of its own. It needs no root, and changes no file of the system.
+// MIT's programs find the realm through the environment variables of [KDC.Env].
 package testkdc
 
 import (
@@ -20,11 +19,11 @@ import (
 // Realm is the name of the realm, unless Config has another.
 const Realm = "TEST.EXAMPLE"
 
-// Limits of what is waited for.
+// Limits on waiting.
 const (
 	startLimit   = 20 * time.Second // until the KDC serves
 	commandLimit = 30 * time.Second // until a command has ended
-	tries        = 8                // ports that are tried
+	tries        = 8                // ports to try
 )
 
 // Config configures a KDC.
@@ -33,13 +32,13 @@ type Config struct {
 	Realm string
 	// Host is the address that the KDC listens at; "" means 127.0.0.1.
 	Host string
-	// Enctypes are those that the realm knows, in MIT's names; nil means EnctypesOfAES.
+	// Enctypes are the encryption types of the realm, by MIT's names; nil means EnctypesOfAES.
 	Enctypes []string
 	// MaxLife and MaxRenewLife limit tickets; 0 means 10 hours and 7 days.
 	MaxLife, MaxRenewLife time.Duration
-	// ClockShift is how far the KDC's clock goes ahead of the host's. It takes Debian's faketime.
+	// ClockShift is how far the KDC's clock is ahead of the host's. It needs Debian's faketime.
 	ClockShift time.Duration
-	// Libdefaults are further lines for that section of krb5.conf.
+	// Libdefaults are further lines for the section [libdefaults] of krb5.conf.
 	Libdefaults []string
 }
 
@@ -49,10 +48,10 @@ var EnctypesOfAES = []string{
 	"aes256-cts-hmac-sha384-192", "aes128-cts-hmac-sha256-128",
 }
 
-// KDC is a realm, and its KDC while it runs.
+// KDC is a realm and its KDC.
 type KDC struct {
 	Realm string
-	// Dir has all of the realm's files; whoever uses the realm may put more there.
+	// Dir contains all of the realm's files. Tests may add files.
 	Dir string
 	// Addr is where the KDC listens, over UDP and TCP.
 	Addr string
@@ -61,10 +60,10 @@ type KDC struct {
 	cmd   *exec.Cmd
 	out   *os.File
 	ended chan struct{} // closed when cmd has ended
-	files int           // how many keytabs and caches have been named
+	files int           // number of names given out by File
 }
 
-// Start makes a realm in dir, which must be empty, and starts its KDC.
+// Start creates a realm in dir, which must be empty, and starts its KDC.
 func Start(dir string, cfg Config) (*KDC, error) {
 	if cfg.Realm == "" {
 		cfg.Realm = Realm
@@ -89,7 +88,7 @@ func Start(dir string, cfg Config) (*KDC, error) {
 	if err := k.configure(); err != nil {
 		return nil, err
 	}
-	// The password of the database goes to a stash file, beside the database.
+	// The password of the database goes to a stash file beside the database.
 	if _, err := k.Run("kdb5_util", "create", "-s", "-r", k.Realm, "-P", "master"); err != nil {
 		return nil, err
 	}
@@ -110,10 +109,10 @@ func Start(dir string, cfg Config) (*KDC, error) {
 	return k, nil
 }
 
-// errPortTaken: something else has taken the port since it was free.
+// errPortTaken says that another process took the port after freePort had found it free.
 var errPortTaken = errors.New("the port is taken")
 
-// start starts the KDC, and waits until it serves.
+// start starts the KDC and waits until it serves.
 func (k *KDC) start() error {
 	log := filepath.Join(k.Dir, "kdc.log")
 	out, err := os.Create(filepath.Join(k.Dir, "kdc.out"))
@@ -131,7 +130,7 @@ func (k *KDC) start() error {
 	}
 	k.out, k.ended = out, make(chan struct{})
 	go func() {
-		_ = k.cmd.Wait() // what it has to say is in its log
+		_ = k.cmd.Wait() // the KDC's log has its errors
 		close(k.ended)
 	}()
 	patience := time.After(startLimit)
@@ -160,7 +159,7 @@ func (k *KDC) start() error {
 	}
 }
 
-// Stop ends the KDC. The realm's files stay, and Restart serves them again.
+// Stop ends the KDC. The realm's files remain, and Restart serves them again.
 func (k *KDC) Stop() error {
 	select {
 	case <-k.ended:
@@ -179,10 +178,10 @@ func (k *KDC) Stop() error {
 	return k.out.Close()
 }
 
-// Restart serves the realm again at the same address, after Stop.
+// Restart serves the realm again at the same address. Call it after Stop.
 func (k *KDC) Restart() error { return k.start() }
 
-// Log is what the KDC has logged since it was started.
+// Log returns what the KDC has logged since it was started.
 func (k *KDC) Log() string {
 	b, err := os.ReadFile(filepath.Join(k.Dir, "kdc.log"))
 	if err != nil {
@@ -191,7 +190,7 @@ func (k *KDC) Log() string {
 	return string(b)
 }
 
-// freePort returns an address at which nobody listens, neither over UDP nor over TCP.
+// freePort returns an address that is free for both UDP and TCP.
 func freePort(host string) (string, error) {
 	var errs []error
 	for range tries {
@@ -244,10 +243,10 @@ func (k *KDC) configure() error {
 	return os.WriteFile(k.Conf(), []byte(k.ConfFor(k.Addr)), 0o644)
 }
 
-// Conf is the path of the realm's krb5.conf.
+// Conf returns the path of the realm's krb5.conf.
 func (k *KDC) Conf() string { return filepath.Join(k.Dir, "krb5.conf") }
 
-// ConfFor is a krb5.conf for hosts that reach the KDC at another address, HOST:PORT.
+// ConfFor returns a krb5.conf for hosts that reach the KDC at another address, HOST:PORT.
 func (k *KDC) ConfFor(addr string) string {
 	return fmt.Sprintf(`[libdefaults]
     default_realm = %[1]s

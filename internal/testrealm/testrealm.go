@@ -1,6 +1,6 @@
-// Package testrealm is a realm of Kerberos without a key distribution centre. The keys are made up,
-// and a client has its ticket already, so that contexts can be made on any machine. It protects
-// nothing: everybody knows the password of its service. Package testkdc is a real realm.
+// Package testrealm is a Kerberos realm without a KDC. The keys are made up, and the client has its
+// ticket already, so tests can create contexts on any machine. It protects nothing, because the
+// service's password is public. For a real realm, see package testkdc.
 package testrealm
 
 import (
@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// Name is that of the realm.
+	// Name is the name of the realm.
 	Name = "TEST.EXAMPLE"
 	// Client is the principal that has a ticket.
 	Client = "alice@" + Name
-	// Target is the service that the ticket is for, as GSS-API names it.
+	// Target is the service that the ticket is for, in GSS-API notation.
 	Target = "nfs@server.test"
 
 	user    = "alice"
@@ -31,20 +31,20 @@ const (
 
 	enctype  = etypeID.AES256_CTS_HMAC_SHA1_96
 	version  = 1              // of the service's key
-	password = "not a secret" // that the service's key is made of
-	// lifetime is how long a ticket is good.
+	password = "not a secret" // the service's key is derived from it
+	// lifetime is how long a ticket is valid.
 	lifetime = 24 * time.Hour
 )
 
-// Files are what the ends of a context read. The service's key is the same in all of them, so that
-// the ends may be processes which know nothing of each other.
+// Files are the files that the two ends of a context read. The service's key is always the same, so
+// unrelated processes can be the two ends.
 type Files struct {
 	Keytab string // of the service
 	Cache  string // the client's, with its ticket
 	Conf   string // a krb5.conf
 }
 
-// Write writes the files to a directory that is there.
+// Write writes the files to an existing directory.
 func Write(dir string) (*Files, error) {
 	f := &Files{filepath.Join(dir, "keytab"), filepath.Join(dir, "ccache"),
 		filepath.Join(dir, "krb5.conf")}
@@ -83,15 +83,15 @@ func Write(dir string) (*Files, error) {
 	return f, nil
 }
 
-// cache is a credential cache with a ticket for the service. Since a client looks for its
-// ticket-granting ticket first, there is an entry for that, too; no KDC is there to use it with.
+// cache is a credential cache with a ticket for the service. A client looks for its ticket-granting
+// ticket first, so the cache has an entry for that, too, although there is no KDC to use it with.
 type cache struct {
 	key        []byte
 	start, end time.Time
 	ticket     []byte
 }
 
-// encode makes a file of version 4, as MIT's library documents it.
+// encode returns a cache file of version 4, in the format that MIT's library documents.
 func (c *cache) encode() []byte {
 	b := []byte{5, 4, 0, 0} // no tags
 	b = appendPrincipal(b, user)

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Local is the files of a directory of this host.
+// Local is Files in a directory of this host.
 type Local string
 
 var _ Files = Local("")
@@ -49,7 +49,8 @@ func (l Local) Mkdir(name string) error { return os.Mkdir(l.at(name), 0o755) }
 // Remove removes a file or a directory.
 func (l Local) Remove(name string) error { return os.Remove(l.at(name)) }
 
-// Rename is rename(2): os.Rename says that a directory exists where it cannot be replaced.
+// Rename is rename(2). It avoids os.Rename, which returns fs.ErrExist where a directory cannot be
+// replaced.
 func (l Local) Rename(from, to string) error { return syscall.Rename(l.at(from), l.at(to)) }
 
 // Link gives a file another name.
@@ -67,7 +68,7 @@ func (l Local) Chmod(name string, mode fs.FileMode) error { return os.Chmod(l.at
 // ReadDir lists a directory.
 func (l Local) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(l.at(name)) }
 
-// Lstat returns what is known of a file, and how many names it has.
+// Lstat returns a file's metadata and the number of its names.
 func (l Local) Lstat(name string) (fs.FileInfo, int, error) {
 	info, err := os.Lstat(l.at(name))
 	if err != nil {

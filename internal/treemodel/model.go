@@ -1,5 +1,5 @@
-// Package treemodel does random things with files, and knows what must be there then: what a client
-// is held to that has a directory for itself.
+// Package treemodel tests a file system by random operations. A [Model] has a directory to itself,
+// applies each operation to the files and to its own record, and reports every difference.
 package treemodel
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Files are what a model is compared with. Names are relative to the directory of the model.
+// Files are the files that a model is compared with. Names are relative to the model's directory.
 type Files interface {
 	Create(name string, data []byte) error // which must not exist
 	WriteAt(name string, data []byte, off int64) error
@@ -31,20 +31,20 @@ type Files interface {
 	Lstat(name string) (info fs.FileInfo, links int, err error)
 }
 
-// thing is a file, a directory or a link, as the model has it. Names of one file share it.
+// thing is a file, a directory or a link in the model. The names of one file share one thing.
 type thing struct {
 	mode fs.FileMode // type and permissions
 	data []byte
-	to   string // of a link
+	to   string // target of a link
 }
 
-// Model is what is in a directory, by path.
+// Model is the expected content of a directory, by path.
 type Model struct {
 	things map[string]*thing
 	random *rand.Rand
 }
 
-// New returns the model of an empty directory. What it does hangs on the two numbers alone.
+// New returns the model of an empty directory. The two numbers alone determine its operations.
 func New(seed, number uint64) *Model {
 	return &Model{
 		things: map[string]*thing{".": {mode: fs.ModeDir | 0o755}},
@@ -52,7 +52,7 @@ func New(seed, number uint64) *Model {
 	}
 }
 
-// pick returns the path of something for which is holds, or "".
+// pick returns the path of a random thing that satisfies is, or "".
 func (m *Model) pick(is func(*thing) bool) string {
 	var all []string
 	for p, x := range m.things {
@@ -63,7 +63,7 @@ func (m *Model) pick(is func(*thing) bool) string {
 	if len(all) == 0 {
 		return ""
 	}
-	slices.Sort(all) // what a seed says must not hang on the order of a map
+	slices.Sort(all) // the choice must depend on the seed alone, not on the order of a map
 	return all[m.random.IntN(len(all))]
 }
 
@@ -72,7 +72,7 @@ func isDir(x *thing) bool  { return x.mode.IsDir() }
 func isLink(x *thing) bool { return x.mode.Type() == fs.ModeSymlink }
 func isAny(*thing) bool    { return true }
 
-// fresh returns a path in some directory, which may be taken.
+// fresh returns a random path, which may be taken already.
 func (m *Model) fresh() string {
 	dir := "."
 	if d := m.pick(isDir); d != "" && m.random.IntN(3) > 0 && strings.Count(d, "/") < 3 {
@@ -91,7 +91,7 @@ func (m *Model) names(x *thing) (n int) {
 	return n
 }
 
-// below returns what lies in a directory, and below it.
+// below returns all paths below a directory.
 func (m *Model) below(dir string) (all []string) {
 	for p := range m.things {
 		if strings.HasPrefix(p, dir+"/") {
@@ -109,7 +109,8 @@ func (m *Model) bytes(n int) []byte {
 	return p
 }
 
-// Step does one thing, in the model and with the files, and says what differs.
+// Step applies one random operation to the model and the files, and returns an error if they
+// differ.
 func (m *Model) Step(f Files) error {
 	p := m.fresh()
 	x := m.things[p]
@@ -213,7 +214,7 @@ func (m *Model) Step(f Files) error {
 	}
 }
 
-// rename gives a thing another name, which something may have.
+// rename renames a thing. The new name may be taken already.
 func (m *Model) rename(f Files, from, to string) error {
 	if from == "" || from == to || strings.HasPrefix(to, from+"/") {
 		return nil
@@ -270,7 +271,7 @@ func (m *Model) compareDir(f Files, dir string) error {
 	return nil
 }
 
-// Compare says in what the files differ from the model.
+// Compare returns an error that lists how the files differ from the model.
 func (m *Model) Compare(f Files) error {
 	var all error
 	for _, p := range slices.Sorted(maps.Keys(m.things)) {

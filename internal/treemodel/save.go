@@ -6,10 +6,10 @@ import (
 	"io/fs"
 )
 
-// saved is a model as a file.
+// saved is the form of a model in a file.
 type saved struct {
 	Things []savedThing
-	Names  map[string]int // in Things, by path
+	Names  map[string]int // from path to index in Things
 }
 
 type savedThing struct {
@@ -18,7 +18,7 @@ type savedThing struct {
 	To   string
 }
 
-// Save writes what must be there, for a process that compares it later.
+// Save writes the model, so that another process can compare the files with it later.
 func (m *Model) Save(w io.Writer) error {
 	s := saved{Names: make(map[string]int)}
 	numbers := make(map[*thing]int)
@@ -34,7 +34,7 @@ func (m *Model) Save(w io.Writer) error {
 	return json.NewEncoder(w).Encode(s)
 }
 
-// Load reads what Save has written.
+// Load reads a model that Save wrote.
 func Load(r io.Reader) (*Model, error) {
 	var s saved
 	if err := json.NewDecoder(r).Decode(&s); err != nil {
