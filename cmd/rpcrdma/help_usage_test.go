@@ -62,7 +62,7 @@ func TestHelpSays(t *testing.T) {
 		{"demo", "padding, which are not in inline sent"},
 		{"demo", "the lines up and down do not"},
 		{"serve", "a power of two, from 64 to half of --inline"},
-		{"bench", "It is for --inline of serve, gateway and the commands on files, and in Go for InlineSend, " +
+		{"bench", "The advice is for --inline of serve, gateway and the commands on files, and in Go for InlineSend, " +
 			"InlineRecv and MinChunk of rpcrdma.Config"},
 		{"serve", "raise the largest reply in one Send to 64KiB: off, any, sys, gss; sys is"},
 	} {

@@ -53,40 +53,50 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "rpcrdma",
 		Short: "ONC RPC over RDMA, in user space",
-		Long: `Rpcrdma serves files by NFS version 3 over RDMA, by iWARP or RoCE in software, and over
-TCP, and reaches files on such servers, Linux's included, without mounting them.
+		Long: `Rpcrdma serves files by NFS version 3, over RDMA and over TCP. It also reads and writes files on
+such servers without mounting them, Linux's servers included. RDMA is iWARP or RoCE in software,
+and needs no RDMA hardware.
 
 Files are named by URLs:
 
-  rdma://HOST[:PORT]/PATH[?mountport=PORT]
-  tcp://HOST[:PORT]/PATH[?mountport=PORT][&tls], with TLS if that is said
-  rdma://HOST/PATH?rpcbind[=PORT], and tcp
-  nfs://HOST/PATH, the same as tcp://HOST/PATH?rpcbind, and with a port as tcp
-  rdma+roce://HOST[:PORT]/PATH, over RoCE
-  rdma+sctp://HOST[:PORT]/PATH[?udp=PORT], over SCTP in that UDP port, 9899 unless named
+  rdma://HOST[:PORT]/PATH[?mountport=PORT]        over RDMA, by iWARP
+  rdma+roce://HOST[:PORT]/PATH                    over RDMA, by RoCE
+  rdma+sctp://HOST[:PORT]/PATH[?udp=PORT]         over RDMA, by iWARP on SCTP in UDP
+  tcp://HOST[:PORT]/PATH[?mountport=PORT][&tls]   over TCP, with &tls encrypted
+  rdma://HOST/PATH?rpcbind[=PORT]                 at the port that HOST's rpcbind names; tcp, too
+  nfs://HOST/PATH                                 the same as tcp://HOST/PATH?rpcbind
+  nfs://HOST:PORT/PATH                            the same as tcp://HOST:PORT/PATH
 
-PATH begins with the path of an export: ls rdma://HOST/ lists the exports. The port is 20049 for
-rdma and 20048, that of serve, for tcp; Linux's server has 2049 for tcp. With ?rpcbind it is the
-one that HOST names when it is asked, at port 111 or that PORT, over TCP and over RDMA; RFC 2224
-would have nfs:// take 2049 and the public file handle: write nfs://HOST:2049 for the port. A
-mountport is needed only for a server whose MOUNT is not found by itself; & joins the two.
+PATH begins with the path of an export; rpcrdma ls rdma://HOST/ lists the exports. Options begin
+with ? and are joined with &.
 
-?sec=sys, krb5, krb5i or krb5p, in any of these, is how calls say who calls: by his number, or with
-Kerberos, by which he proves it, with checksums of all data, or encrypted. Without it, it is the
-first that the server lists for the export and that there are credentials for. Kerberos takes a
-ticket, which kinit gets, in a file (FILE: and no other kind of cache), and the host's name in place
-of its address.
+The default port is 20049 for rdma, and for tcp 20048, that of rpcrdma serve; Linux's server has
+port 2049 for tcp. SCTP is in UDP port 9899 by default. With ?rpcbind, rpcrdma asks HOST for the
+port, at port 111 or at the PORT that the option names, over TCP and over RDMA. RFC 2224 gives
+nfs:// port 2049 and the public file handle; here, write nfs://HOST:2049 for that port. A
+mountport is needed only if rpcrdma cannot find the server's MOUNT by itself.
 
-In names %, ? and # are written %25, %3F and %23. All other bytes may be as they are, or as % and
-two hexadecimal digits; quote what the shell takes for something else.
+The option sec chooses how the server learns who calls:
 
-*, [...] and [!...] in the path of what is read, changed, moved or removed stand for names, as in
-shells, unless there is a file of that very name; %2A and %5B stand for themselves. ? does not: it
-begins the options. That nothing matches is an error.
+  ?sec=sys     calls name a user by number, without proof
+  ?sec=krb5    Kerberos proves who calls
+  ?sec=krb5i   the same, with checksums of all data
+  ?sec=krb5p   the same, with all data encrypted
 
-The exit code is 0 if all is done, 1 if something failed, 2 if the command line is wrong, and
-after a signal 128 and its number: 130 after an interrupt, 143 after SIGTERM (except of ping, see
-there, and of servers, which end in order).`,
+Without it, rpcrdma takes the first of these that the server lists for the export and that it
+has credentials for. Kerberos needs a ticket from kinit, in a file (a FILE: cache, no other
+kind), and a URL with the host's name, not its address.
+
+In names, write %25 for %, %3F for ? and %23 for #. All other bytes may be written as they are,
+or as % and two hexadecimal digits. Quote what your shell would interpret.
+
+*, [...] and [!...] in a path match names, as in a shell, where files are read, changed, moved
+or removed. A file of exactly that name is taken first. Write %2A and %5B for * and [
+themselves. ? is no pattern: it begins the options. It is an error if no name matches.
+
+The exit code is 0 if everything was done, 1 if something failed, and 2 if the command line is
+wrong. After a signal it is 128 plus the signal's number: 130 after an interrupt, 143 after
+SIGTERM. Servers stop in order after a signal, and exit with 0; for ping, see there.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),

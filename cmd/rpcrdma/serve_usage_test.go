@@ -146,7 +146,7 @@ func TestServeHelp(t *testing.T) {
 		"--export NAME=DIR ", "--memory NAME ", "--memory-size SIZE ", "(default 4GiB)", "--state DIR ", "--allow CIDR ", "(default root)",
 		"--anonuid ID ", "(default 65534)", "--listen ADDRESS ", `(default ":20049")`, "--mount ADDRESS ", `(default ":20048")`, "--provider LIST ",
 		"--crc WORD ", "(default auto)", "--inline SIZE ", "(default 4KiB)", "--credits NUMBER ", "(default 64)", "--dialect WORD ", "--conf WORD ", "(default any)", "--align SIZE ",
-		"  rpcrdma serve --export /data=/srv/data ", "mode 1777", "look-ups of rpcbind", "What is mounted below DIR is not entered", "one NFS server in rpcbind", "more than a second after", "group 0 of anybody",
+		"  rpcrdma serve --export /data=/srv/data ", "mode 1777", "look-ups of rpcbind", "does not enter what is mounted below DIR", "one NFS server in rpcbind", "more than a second after", "group 0 of any user",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)

@@ -26,31 +26,38 @@ func NewCommand() *cobra.Command {
 	cfg := NewConfig()
 	cmd := &cobra.Command{
 		Use:   "bench [flags]",
-		Short: "Measure inline against chunked transfer, and against RPC over TCP",
-		Long: `Bench finds out how fast calls are whose payload travels inline, in one Send, or by chunk, moved
-by RDMA on its own; from which size on chunks are faster; and which settings suit this path.
-Beside them it measures RPC over TCP, raw TCP, and copies in memory.
+		Short: "Compare inline with chunked transfer, and with RPC over TCP",
+		Long: `Bench measures how fast calls are when their payload travels inline, in one Send, and when it
+travels by chunk, moved by RDMA on its own. It finds the size from which chunks are faster, and
+the settings that suit this path. It also measures RPC over TCP, raw TCP, and copies in memory,
+to compare.
 
-It starts a server in another process, pinned to CPUs of its own, and reaches it over
-127.0.0.1; only over the provider loopback are both ends in one process. To measure a network,
-run rpcrdma bench serve on another host, and name that with --server. RoCE is measured with
---paths roce, and at another host if its server has been told so (--roce).
+Bench starts a server in another process, on CPUs of its own, and reaches it over 127.0.0.1;
+only with the provider loopback are both ends in one process. To measure a network, run rpcrdma
+bench serve on another host, and name that host with --server. RoCE is measured only with
+--paths roce; on another host, the server needs --roce.
 
-Unless told otherwise it measures the grid quick: about 40 points in 40 seconds. The grid full
-has some 2,000, all combinations, and takes 10 minutes; with less --time, or on a slow machine,
-points are left out such that the others still cover the grid. In 10 minutes only what is over
-iwarp has rounds enough to tell; for the other paths name them, or give it half an hour. --paths,
---ways, --sizes, --in-flight and --conns make a grid of one's own; those that are not given stand
-for path iwarp, all ways, all sizes of the grid full, 8 calls in flight, 1 connection. What is left
-out is said, and so is why.
+By default bench measures the quick grid: about 40 points in 40 seconds. The full grid has some
+2,000 points, all combinations, and takes 10 minutes. With less --time, or on a slow machine,
+bench leaves out points, such that the others still cover the grid, and says which and why. In
+10 minutes, only the path iwarp gets enough rounds for advice: name another path with --paths,
+or give bench half an hour.
 
-Points are measured in rounds, in random order; those that tell where chunks become faster have the
-most. A round is disturbed if others used 15 % of the CPUs, or if raw TCP was twice as fast or slow
-as it mostly was. Disturbed rounds are marked, taken again while there is time, and do not
-count. What is advised comes with the interval in which it lies with a certainty of 95 %. Where that
-is wider than one step from a size to the next, or undisturbed rounds are too few, nothing is
-advised. It is for --inline of serve, gateway and the commands on files, and in Go for InlineSend,
-InlineRecv and MinChunk of rpcrdma.Config.
+--paths, --ways, --sizes, --in-flight and --conns make another grid. Those that are not given
+default to the path iwarp, all ways, all sizes of the full grid, 8 calls in flight, and 1
+connection.
+
+Bench measures points in rounds, in random order, and gives the most rounds to those that tell
+where chunks become faster. A round is disturbed if other processes used 15 % of the CPUs, or if
+raw TCP was twice as fast or slow as usual. Disturbed rounds are marked and do not count; bench
+repeats them while there is time.
+
+Each advice comes with its confidence interval of 95 %. There is no advice if the interval is
+wider than one step between sizes, or if too few rounds were undisturbed. The advice is for
+--inline of serve, gateway and the commands on files, and in Go for InlineSend, InlineRecv and
+MinChunk of rpcrdma.Config.
+
+The ways are:
 
   inline-call         client to server, in the Send of the call
   padded-call         the same, aligned at the server (RDMA_MSGP, of the draft's dialect)
@@ -60,14 +67,14 @@ InlineRecv and MinChunk of rpcrdma.Config.
   write-chunk         server to client, written to the client's memory
   reply-chunk         server to client, the whole reply written to the client's memory
 
-MB and GB are 10^6 and 10^9 bytes, KiB and MiB 2^10 and 2^20. The ratio to raw is the throughput
-to that of raw TCP, which writes as much at a time and waits for no answer, measured right before;
-over loopback to that of copies in memory. Single calls of less than 64 KiB have none: compare
-their latency with that of raw TCP there and back. What differs by less than 10 % is taken for noise.
+MB and GB are 10^6 and 10^9 bytes, KiB and MiB 2^10 and 2^20. The ratio to raw divides the
+throughput by that of raw TCP, measured right before, which writes as much at a time and waits
+for no answer; over loopback, by that of copies in memory. Single calls of less than 64 KiB have
+no ratio: compare their latency with a round trip of raw TCP. Differences of less than 10 %
+count as noise.
 
-With --out it writes the figures as CSV and JSON, and charts as PNG and as one page of HTML.
-An interrupt ends the measuring, and what has been measured by then is shown; the exit code is
-130 then.`,
+With --out, bench writes the figures as CSV and JSON, and charts as PNG and as one page of HTML.
+An interrupt ends the measurement: bench shows what it has measured so far, and exits with 130.`,
 		Example: `  rpcrdma bench
   rpcrdma bench --full --out /tmp/bench
   rpcrdma bench --ways read-chunk,inline-call --sizes 1KiB,4KiB,16KiB --in-flight 1,64

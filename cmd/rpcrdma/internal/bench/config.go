@@ -60,20 +60,22 @@ const systemCongestion = "system"
 // AddFlags gives a command the flags of bench.
 func (c *Config) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&c.quick, "quick", false, "the grid quick, which is measured unless told otherwise")
-	f.BoolVar(&c.full, "full", false, "the grid full")
-	f.Var(c.paths, "paths", "`LIST` with commas of: loopback, iwarp, iwarp+crc, iwarp+markers, tcp; or all of these; and roce")
-	f.Var(c.ways, "ways", "`LIST` of ways, see above; or all")
-	f.Var(c.sizes, "sizes", "`LIST` of sizes of the payload, up to 4MiB, or all")
-	f.Var(c.inFlight, "in-flight", "`LIST` of calls in flight on each connection, or all: 1, 8 and 64")
-	f.Var(c.conns, "conns", "`LIST` of connections, or all: 1, 4 and 64")
-	f.Var(&c.time, "time", "how long to measure, such as 30s or 5m; by default 36s for quick, 10m for full, and else a second a point, 10m at most")
+	f.BoolVar(&c.quick, "quick", false, "measure the quick grid, as by default")
+	f.BoolVar(&c.full, "full", false, "measure the full grid")
+	f.Var(c.paths, "paths", "comma-separated `LIST` of loopback, iwarp, iwarp+crc, iwarp+markers, tcp, roce; all is all but roce")
+	f.Var(c.ways, "ways", "comma-separated `LIST` of ways, see above, or all")
+	f.Var(c.sizes, "sizes", "comma-separated `LIST` of payload sizes up to 4MiB, such as 1KiB,64KiB, or all")
+	f.Var(c.inFlight, "in-flight", "comma-separated `LIST` of numbers of calls in flight on each connection; all is 1,8,64")
+	f.Var(c.conns, "conns", "comma-separated `LIST` of numbers of connections; all is 1,4,64")
+	f.Var(&c.time, "time", "how long to measure, such as 30s or 5m; default 36s with --quick, 10m with --full, and else one second per point, "+
+		"but at most 10m")
 	f.Lookup("time").DefValue = ""
-	f.StringVar(&c.out, "out", "", "`DIR` to write CSV, JSON, HTML and PNG to; it is made if it is not there")
-	f.StringVar(&c.server, "server", "", "`HOST[:PORT]` of a server that runs already; the port is 20051 unless told otherwise")
-	f.Var(&c.cpus, "cpus", "CPUs of the server and of the client, such as 0:1 or 0,1:2,3, or none; by default a half of them each; with --server :CPUS of the client alone")
-	f.StringVar(&c.congestion, "congestion", c.congestion, "TCP congestion control, by `NAME`, at both ends if the server is started here; system: as it is")
-	f.Var(&c.memory, "memory", "most memory for the payloads of all calls in flight, at both ends")
+	f.StringVar(&c.out, "out", "", "`DIR` to write CSV, JSON, HTML and PNG to; created if missing")
+	f.StringVar(&c.server, "server", "", "`HOST[:PORT]` of a rpcrdma bench serve that runs already; default port 20051")
+	f.Var(&c.cpus, "cpus", "CPUs of the server and of the client, such as 0:1 or 0,1:2,3, or none to leave both unpinned; default half of the "+
+		"CPUs each; with --server, :CPUS of the client alone")
+	f.StringVar(&c.congestion, "congestion", c.congestion, "`NAME` of the TCP congestion control, at both ends if bench starts the server; system leaves it as it is")
+	f.Var(&c.memory, "memory", "most memory for the payloads of all calls in flight, at both ends together")
 	c.paths.all, c.ways.all = bench.FullAxes().Paths, bench.Ways()
 	c.sizes.all, c.inFlight.all, c.conns.all = bench.FullAxes().Sizes, bench.FullAxes().InFlight, bench.FullAxes().Conns
 }

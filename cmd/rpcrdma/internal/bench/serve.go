@@ -20,14 +20,14 @@ func newServe() *cobra.Command {
 	listen, memory, congestion, child := fmt.Sprintf(":%d", benchPort), cli.Size(1<<30), systemCongestion, false
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
-		Short: "Be what bench measures, for another host",
-		Long: `Serve answers rpcrdma bench on other hosts, until it is interrupted. It takes five TCP ports in
-a row: for RPC over TCP, for iWARP with inline sizes as they are by default and with large ones, for
-iWARP in the draft's dialect, and for raw TCP. With --roce it takes UDP port 4791, too, for RoCE at
-the three ports of iWARP.
+		Short: "Run the server that bench on another host measures",
+		Long: `Serve is the server that rpcrdma bench on another host measures. It runs until it is
+interrupted. It takes five TCP ports in a row: for RPC over TCP, for iWARP with the default
+inline sizes and with large ones, for iWARP in the draft's dialect, and for raw TCP. With --roce
+it also takes UDP port 4791, for RoCE at the three ports of iWARP.
 
 It does not ask who its callers are: whoever reaches it can use CPU, network, and memory up to
---memory. So run it on networks that you trust, and no longer than you measure.`,
+--memory. Run it only on networks that you trust, and only while you measure.`,
 		Example: `  rpcrdma bench serve
   rpcrdma bench serve --listen 192.0.2.1:20051`,
 		Args: noArguments,
@@ -56,10 +56,10 @@ It does not ask who its callers are: whoever reaches it can use CPU, network, an
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&listen, "listen", listen, "`HOST[:PORT]` or :PORT, the first of five ports; with port 0 any")
-	f.StringVar(&congestion, "congestion", congestion, "TCP congestion control, by `NAME`; system: as it is")
-	f.Var(&memory, "memory", "most memory that calls take")
-	f.BoolVar(&o.RoCE, "roce", false, "answer over RoCE, too: bench --paths roce")
+	f.StringVar(&listen, "listen", listen, "`HOST[:PORT]` or :PORT of the first of five ports; port 0 picks free ones")
+	f.StringVar(&congestion, "congestion", congestion, "`NAME` of the TCP congestion control; system leaves it as it is")
+	f.Var(&memory, "memory", "most memory for calls")
+	f.BoolVar(&o.RoCE, "roce", false, "answer over RoCE, too, for bench --paths roce")
 	f.BoolVar(&child, "child", false, "tell the address, and end with the standard input")
 	_ = f.MarkHidden("child") // the flag exists
 	return cmd

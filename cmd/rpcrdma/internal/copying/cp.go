@@ -20,11 +20,11 @@ func NewCp() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cp URL... URL",
 		Short: "Copy files from servers to a server",
-		Long: `Cp copies files of NFS servers to an NFS server, the same one or another. The data passes through
-this host. The last URL is a new name, a file to replace, or a directory to copy into. With several
-files it must be a directory. To copy to or from this host, use get and put.
+		Long: `Cp copies files from NFS servers to an NFS server, the same one or another. The data passes
+through this host. The last URL is a new name, a file to replace, or a directory to copy into;
+with several files it must be a directory. To copy to or from this host, use get and put.
 ` + long + `
---sparse makes holes of blocks of 4 KiB of zeros: NFSv3 does not tell where a file has holes.
+--sparse turns blocks of 4 KiB of zeros into holes: NFSv3 does not tell where a file has holes.
 ` + exits,
 		Example: `  rpcrdma cp rdma://one/export/notes.txt rdma://two/export/
   rpcrdma cp -rp rdma://one/export/photos rdma+roce://two/backup`,

@@ -23,19 +23,19 @@ func NewGet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get URL... [LOCAL]",
 		Short: "Copy files from a server",
-		Long: `Get copies files of an NFS server to this host. LOCAL is a new name, a file to replace, or a
-directory to copy into; without LOCAL that is the current one. With several URLs it must be there,
-and a directory. The data goes to standard output if LOCAL is -, and into it if LOCAL is a device or a
-FIFO.
+		Long: `Get copies files from an NFS server to this host. LOCAL is a new name, a file to replace, or a
+directory to copy into; by default it is the current directory. With several URLs it must be a
+directory that exists. If LOCAL is -, the data goes to standard output; if it is a device or a
+FIFO, the data is written into it.
 
-If LOCAL is a link to a file, that file is replaced, and the link stays; put replaces the link.
+If LOCAL is a link to a file, get replaces that file and keeps the link; put replaces the link.
 Neither writes through a link that leads nowhere.
 
-What a server calls its files and where its links lead cannot make get write outside of the
-directory it copies into.
+Whatever a server calls its files, and wherever its links lead, get never writes outside of the
+directory that it copies into.
 ` + long + `
---sparse makes holes of blocks of 4 KiB of zeros: NFSv3 does not tell where a file has holes.
-Files are not synced to disk in the end, just as cp does not.
+--sparse turns blocks of 4 KiB of zeros into holes: NFSv3 does not tell where a file has holes.
+Get does not sync files to disk at the end, and neither does cp(1).
 ` + exits,
 		Example: `  rpcrdma get rdma://server/export/notes.txt
   rpcrdma get -rp rdma://server/export/photos /backup

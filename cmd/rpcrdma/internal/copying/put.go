@@ -22,19 +22,19 @@ func NewPut() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "put LOCAL... URL",
 		Short: "Copy files to a server",
-		Long: `Put copies files of this host to an NFS server. The URL is a new name, a file to replace, or a
-directory to copy into. With several files it must be a directory. LOCAL - is standard input.
-Without -r the data of a device or a FIFO is copied.
+		Long: `Put copies files from this host to an NFS server. The URL is a new name, a file to replace, or a
+directory to copy into; with several files it must be a directory. LOCAL - is standard input.
+Without -r, put copies the data of devices and FIFOs.
 
-If there is a link to a file where the URL says, the link is replaced, and the file that it leads
-to stays; get replaces that file. Neither writes through a link that leads nowhere.
+If the URL names a link to a file, put replaces the link and keeps the file; get replaces the
+file. Neither writes through a link that leads nowhere.
 ` + long + `
---sparse leaves out holes, where the system tells them, and blocks of 4 KiB of zeros. Of a file
-that grows meanwhile it copies what was there.
+--sparse leaves out holes, where the system tells where they are, and blocks of 4 KiB of zeros.
+If a file grows meanwhile, put --sparse copies what was there at the start.
 
-The server has stored a file, as COMMIT of NFS has it, before that gets its name. Many small files,
-of which 64 are copied at the same time, take as long as that takes the server: if it exports a
-directory, some fsyncs for each.
+A file gets its name only when the server has stored it (COMMIT of NFS). Put copies 64 small
+files at a time; they take as long as the server takes to store them. A server that exports a
+directory needs some fsyncs for each file.
 ` + exits,
 		Example: `  rpcrdma put notes.txt rdma://server/export/
   rpcrdma put -rp photos rdma://server/export/backup

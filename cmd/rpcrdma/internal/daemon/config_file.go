@@ -19,8 +19,8 @@ const configFlag = "config"
 // Configured gives commands the flag --config. A file that it names has values for all other flags.
 func Configured(commands ...*cobra.Command) []*cobra.Command {
 	for _, c := range commands {
-		path := c.Flags().String(configFlag, "", "`FILE` in TOML with values for flags, by their names; "+
-			"flags of the command line win")
+		path := c.Flags().String(configFlag, "", "`FILE` in TOML that sets flags by their names; "+
+			"flags on the command line win")
 		run := c.RunE
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed(configFlag) {

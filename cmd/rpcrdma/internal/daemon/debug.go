@@ -16,7 +16,7 @@ const debugAddress = "127.0.0.1:6060"
 
 // AddDebugFlag defines --debug.
 func AddDebugFlag(f *pflag.FlagSet, addr *string) {
-	f.StringVar(addr, "debug", "", "answer profilers by HTTP at `ADDRESS`, such as go tool pprof; port 0: any")
+	f.StringVar(addr, "debug", "", "serve profiles by HTTP at `ADDRESS`, for go tool pprof; port 0 picks a free one")
 	f.Lookup("debug").NoOptDefVal = debugAddress
 }
 

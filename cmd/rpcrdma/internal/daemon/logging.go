@@ -48,8 +48,8 @@ func jsonLog(w io.Writer, o *slog.HandlerOptions) slog.Handler {
 
 // AddFlags adds the flags that change that.
 func (l *Logging) AddFlags(f *pflag.FlagSet) {
-	f.Var(l.level, "log-level", "least severe messages on standard error: "+l.level.Names()+levelHint)
-	f.Var(l.format, "log-format", "form of these: "+l.format.Names())
+	f.Var(l.level, "log-level", "least severe messages of the log, which is on standard error: "+l.level.Names()+levelHint)
+	f.Var(l.format, "log-format", "format of the log: "+l.format.Names())
 }
 
 // Start returns the log, which goes to w, and what ends it.

@@ -10,7 +10,7 @@ import (
 )
 
 // levelHint is what --log-level says of changes at run time.
-const levelHint = "; signal USR1 has all of them, and then these again"
+const levelHint = "; signal USR1 switches to debug, and back"
 
 // watch has SIGUSR1 change the level of the log, until end is called.
 func (l *Logging) watch(log *slog.Logger) (end func()) {

@@ -27,8 +27,8 @@ type Monitoring struct {
 
 // AddMetricsFlag defines --metrics.
 func AddMetricsFlag(f *pflag.FlagSet, addr *string) {
-	f.StringVar(addr, "metrics", "", "answer Prometheus by HTTP at `ADDRESS`, such as :9049, at "+
-		"/metrics; /healthz and /readyz tell whether it is well; port 0: any")
+	f.StringVar(addr, "metrics", "", "serve metrics for Prometheus by HTTP at `ADDRESS`, such as :9049, "+
+		"under /metrics, and health checks under /healthz and /readyz; port 0 picks a free one")
 }
 
 // CheckMetrics finds what is wrong with --metrics.

@@ -24,32 +24,39 @@ func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo [FILE...]",
 		Short: "Copy files through an NFS server and client in one process",
-		Long: `Demo starts an NFSv3 server with a file system in memory and a client, both in this
-process, and connects them by RPC-over-RDMA: over iWARP on 127.0.0.1, over iWARP on SCTP or over
-RoCE on an address like that, or without a network with --provider loopback. It copies the files up, lists them,
-copies them down again and compares their SHA-256. Then it tells which way the bytes of
-each procedure travelled. Without FILE it copies this program itself.
+		Long: `Demo starts an NFSv3 server with a file system in memory and a client, both in this process, and
+connects them by RPC-over-RDMA. It copies the files to the server, lists them, copies them back
+and compares their SHA-256. Then it prints how the bytes of each procedure travelled. Without
+FILE it copies this program itself.
 
-FILE is a regular file, or a link to one. All of them are held in memory, together. Where
+The connection is iWARP on 127.0.0.1. With --provider it is iWARP on SCTP, or RoCE, on an
+address of the loopback interface, or, with loopback, no network at all.
+
+FILE is a regular file, or a link to one. Demo holds all files in memory at the same time. If
 two have the same name, the second becomes name.2 on the server.
 
-The table counts bytes of RPC messages: inline in a Send each way, and by chunk. Under
-credits it has the most calls that were under way at a time. The times include
-reading the files from disk, and SHA-256, both ways.
+The table counts the bytes of RPC messages in each direction: inline, in a Send, and by chunk.
+Under credits it has the most calls that were under way at a time. The times include reading the
+files from disk, and SHA-256, both ways.
 
-With --dialect draft both ends speak the protocol of draft-ietf-nfsv4-rpcrdma-08. The
-client agrees with the server on sizes by CONF_RDMA. 16 small files, made up, go up in
-RDMA_MSGP, padded so that their data lands aligned. The first comes down in a write chunk,
-which shows round-up, and a list of all of them in a reply chunk. The client then asks for
-the address of NFS by its program number (GETADDR), and goes there with a second connection,
-which offers no chunks for replies: it gets the list and the data as read chunks, and answers
-each with RDMA_DONE. In the end it asks for 17 MiB at once and is slow to read them, so that
-the server, which has 16 MiB for it, withholds a reply until there is an RDMA_DONE.
+With --dialect draft, both ends speak the protocol of draft-ietf-nfsv4-rpcrdma-08, and demo
+shows all that it has beyond RFC 8166:
 
-The first table counts these files, too; the lines up and down do not. It has three columns
-more: the bytes of padding, which are not in inline sent; the bytes of replies that came as
-read chunks; and the number of these replies, each of which has its RDMA_DONE. The second
-table has what the two ends have counted of the draft's mechanisms, each for itself.`,
+  1. The client agrees with the server on sizes, by CONF_RDMA.
+  2. It sends 16 small files, made up for this, in RDMA_MSGP, padded so that their data lands
+     aligned.
+  3. It gets the first one in a write chunk, which shows round-up, and a list of all of them in a
+     reply chunk.
+  4. It asks for the address of NFS by its program number (GETADDR), and makes a second connection,
+     which offers no chunks for replies: the list and the data come as read chunks, and the client
+     answers each with RDMA_DONE.
+  5. It asks for 17 MiB at once and reads them slowly. The server has 16 MiB for them, so it
+     withholds a reply until it gets an RDMA_DONE.
+
+The first table counts these files, too; the lines up and down do not. It has three more
+columns: the bytes of padding, which are not in inline sent; the bytes of replies that came as
+read chunks; and the number of these replies, each of which has its RDMA_DONE. The second table
+shows what each of the two ends counted of the draft's mechanisms.`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			provider, err := reach.FindProvider(providerName)
 			if err != nil {
@@ -66,7 +73,7 @@ table has what the two ends have counted of the draft's mechanisms, each for its
 			return Run(cmd.Context(), provider, dialect, files, cmd.OutOrStdout(), cli.NewBar(cmd.ErrOrStderr()))
 		},
 	}
-	cmd.Flags().StringVar(&dialectName, "dialect", rpcrdma.RFC8166.String(), "whose rules both ends keep to: rfc8166 or draft")
+	cmd.Flags().StringVar(&dialectName, "dialect", rpcrdma.RFC8166.String(), "dialect that both ends speak: rfc8166, draft")
 	_ = cmd.RegisterFlagCompletionFunc("dialect",
 		// the flag exists
 		cobra.FixedCompletions([]string{rpcrdma.RFC8166.String(), rpcrdma.Draft.String()}, cobra.ShellCompDirectiveNoFileComp))

@@ -13,8 +13,8 @@ func NewCat() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cat URL...",
 		Short: "Print files",
-		Long: `Cat prints files, one behind the other. Several READs are under way at a time; where a file
-is to be kept, get is the command.`,
+		Long: `Cat prints files, one after the other. It has several READs under way at a time. To keep a file,
+use get.`,
 		Example: `  rpcrdma cat rdma://host/export/file
   rpcrdma cat rdma://host/export/backup.tar | tar -t`,
 		Args: cli.SomeURLs,

@@ -25,14 +25,18 @@ func NewChmod() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chmod MODE URL...",
 		Short: "Change the modes of files",
-		Long: `Chmod changes modes. MODE is a number in octal, or what to change: u, g, o or a for the user, the
-group, others or all; +, - or = to add, to take away or to set; r, w, x, X, s and t, or one of
-u, g and o to copy. X is x for directories, and for files that somebody may execute already.
-Several are separated by commas. Where nobody is named, the change is for all, less the umask
-of this process.
+		Long: `Chmod changes the modes of files. MODE is an octal number, or a list of changes, separated by
+commas. A change is made of
 
-A directory keeps set-user-ID and set-group-ID unless they are named, be it by a number of five
-digits. Links are followed, except those that -R comes across: these are left alone.`,
+  u, g, o, a             for the user, the group, others, or all; several may be given
+  +, -, =                to add, to remove, or to set
+  r, w, x, X, s, t       permissions, or one of u, g and o to copy from
+
+X means x for directories, and for files that somebody may already execute. A change that names
+nobody is for all, less the umask of this process.
+
+A directory keeps its set-user-ID and set-group-ID, unless MODE names them or is a number of
+five digits. Chmod follows links, except those that -R comes across, which it leaves alone.`,
 		Example: `  rpcrdma chmod 640 rdma://host/export/file
   rpcrdma chmod -R u=rwX,go=rX rdma://host/export/tree`,
 		Args: func(cmd *cobra.Command, args []string) (err error) {
@@ -55,7 +59,7 @@ digits. Links are followed, except those that -R comes across: these are left al
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&recursive, "recursive", "R", false, "directories with all that is in them")
+	f.BoolVarP(&recursive, "recursive", "R", false, "change directories with all that is in them")
 	// chmod -w URL: a mode that looks like a flag
 	for _, letter := range []string{"r", "w", "x", "X", "s", "t"} {
 		f.VarPF((*minusFlag)(&minus), "minus-"+letter, letter, "").NoOptDefVal = letter

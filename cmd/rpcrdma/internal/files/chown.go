@@ -19,10 +19,10 @@ func NewChown() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chown USER[:GROUP] URL...",
 		Short: "Change the owners of files",
-		Long: `Chown changes the user of files, and the group behind a colon; :GROUP changes the group alone. Both
-are numbers, or names of this host: the server is told the numbers, and may have other names for
-them. Links are followed, unless -h is given; with -R they are not.
-Servers let root change owners, and only if they do not squash it.`,
+		Long: `Chown changes the user of files, and with a colon also the group; :GROUP changes the group
+alone. USER and GROUP are numbers, or names of this host. The server gets the numbers, and may
+have other names for them. Chown follows links, unless -h or -R is given. Servers let only root
+change owners, and only if they do not squash root.`,
 		Example: `  rpcrdma chown alice:staff rdma://host/export/file
   rpcrdma chown 1000:1000 rdma://host/export/file
   rpcrdma chown -R :100 rdma://host/export/tree`,
@@ -61,8 +61,8 @@ Servers let root change owners, and only if they do not squash it.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&recursive, "recursive", "R", false, "directories with all that is in them")
-	f.BoolVarP(&links, "no-dereference", "h", false, "links themselves, not what they lead to")
+	f.BoolVarP(&recursive, "recursive", "R", false, "change directories with all that is in them")
+	f.BoolVarP(&links, "no-dereference", "h", false, "change links themselves, not what they lead to")
 	r.AddFlags(cmd)
 	f.Bool("help", false, "help for chown") // -h is taken
 	return cmd

@@ -20,10 +20,10 @@ func NewDF() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "df URL...",
 		Short: "Show how full file systems are",
-		Long: `Df shows the size of the file systems that the URLs name a file in, and how much of it is used and
-free: in units of 1024 bytes, rounded up, or of what fits with --human-readable. Available is
-what the user may use, who may be kept from the last of what is free. Where the server does not
-export the directory of a URL, but some below it, df shows these.`,
+		Long: `Df shows the size of the file systems that hold the files of the URLs, and how much of it is
+used and free. The unit is 1024 bytes, rounded up, or with --human-readable one that fits.
+Available is what the user may use: file systems may reserve the last of the free space. If the
+server does not export the directory of a URL but some below it, df shows those exports.`,
 		Example: `  rpcrdma df -h rdma://host/data rdma://host/scratch
   rpcrdma df rdma://host/`,
 		Args: cli.SomeURLs,
@@ -47,8 +47,8 @@ export the directory of a URL, but some below it, df shows these.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVarP(&flags.human, "human-readable", "h", false, "sizes such as 23M and 1.5T")
-	f.BoolVarP(&flags.inodes, "inodes", "i", false, "numbers of files instead of sizes")
+	f.BoolVarP(&flags.human, "human-readable", "h", false, "print sizes such as 23M and 1.5T, in powers of 1024")
+	f.BoolVarP(&flags.inodes, "inodes", "i", false, "print numbers of files instead of sizes")
 	cli.AddJSONFlag(f, &flags.json, "an object for each file system, in bytes and in files")
 	f.Bool("help", false, "help for df") // without -h, which is taken
 	r.AddFlags(cmd)

@@ -30,9 +30,9 @@ func NewLn() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ln {URL... | -s TARGET...} URL",
 		Short: "Make links",
-		Long: `Ln gives files the further name of the last URL or, if that is a directory, names in it. With -s it
-makes symbolic links: TARGET is the text of the link, a path on the server, relative to the
-directory of the link or absolute. Nobody checks where it leads.`,
+		Long: `Ln gives files the last URL as a further name or, if that is a directory, names in it. With -s
+it makes symbolic links. TARGET is then the text of the link: a path on the server, absolute or
+relative to the directory of the link. Ln does not check where it leads.`,
 		Example: `  rpcrdma ln rdma://host/export/file rdma://host/export/other-name
   rpcrdma ln -s ../file rdma://host/export/dir/link`,
 		Args: remote.SourcesAndTarget,

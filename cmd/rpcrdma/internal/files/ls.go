@@ -31,17 +31,17 @@ func NewLs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls URL...",
 		Short: "List directories",
-		Long: `Ls lists files, and what is in directories: names sorted by their bytes, one a line. Where
-the server does not export the directory of a URL, but some below it, ls lists these.
+		Long: `Ls lists files, and the contents of directories, one name per line, sorted by bytes. If the
+server does not export the directory of a URL but some below it, ls lists those exports.
 
-With -l a line has type and permissions, number of links, user and group, bytes (of devices
-major and minor number), time of the last change of the data in local time, and name; of a
-link, where it leads. NFS version 3 tells the numbers of users and groups: those that this host has
-a name for are shown by that, which may be another one on the server; -n shows numbers. In front
-are the KiB that all take on the server.
+With -l, a line has type and permissions, the number of links, user and group, the size in bytes
+(for devices, the major and minor number), the time of the last change of the data in local
+time, the name, and for a link where it leads. NFS version 3 sends users and groups as numbers.
+Ls shows the names that these have on this host, which may not be those of the server; -n shows
+numbers. The line before says how many KiB all of them take on the server.
 
-Names are printed as they are; on a terminal, those with other than printable characters are
-quoted. A link is shown as such, unless the URL ends with a slash, or leads to a directory and
+Names are printed as they are; on a terminal, names with unprintable characters are quoted. A
+link is listed as a link, unless the URL ends with a slash, or the link leads to a directory and
 neither -l nor -d is given.`,
 		Example: `  rpcrdma ls -l rdma://host/export
   rpcrdma ls 'tcp://host/export/a dir?mountport=635'
@@ -57,18 +57,18 @@ neither -l nor -d is given.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVarP(&flags.long, "long", "l", false, "more about each file than its name")
-	f.BoolVarP(&flags.all, "all", "a", false, "names that begin with a dot, too (but neither . nor ..)")
+	f.BoolVarP(&flags.long, "long", "l", false, "print more about each file than its name")
+	f.BoolVarP(&flags.all, "all", "a", false, "list names that begin with a dot, too, but not . and ..")
 	f.BoolVarP(&flags.all, "almost-all", "A", false, "the same as -a")
-	f.BoolP("one-per-line", "1", false, "one name a line, as without it")
-	f.BoolVarP(&flags.directory, "directory", "d", false, "a directory itself, not what is in it")
-	f.BoolVarP(&flags.recursive, "recursive", "R", false, "directories in directories, too")
-	f.BoolVarP(&flags.numeric, "numeric-uid-gid", "n", false, "as -l, with the numbers of users and groups")
-	f.BoolVarP(&flags.human, "human-readable", "h", false, "with -l: sizes such as 1.5K or 234M, in powers of 1024")
-	f.BoolVarP(&flags.byTime, "by-time", "t", false, "the last changed first")
-	f.BoolVarP(&flags.bySize, "by-size", "S", false, "the largest first")
-	f.BoolVarP(&flags.unsorted, "unsorted", "U", false, "in the server's order")
-	f.BoolVarP(&flags.reverse, "reverse", "r", false, "in the reverse order")
+	f.BoolP("one-per-line", "1", false, "list one name per line, as by default")
+	f.BoolVarP(&flags.directory, "directory", "d", false, "list directories themselves, not what is in them")
+	f.BoolVarP(&flags.recursive, "recursive", "R", false, "list directories below directories, too")
+	f.BoolVarP(&flags.numeric, "numeric-uid-gid", "n", false, "like -l, with the numbers of users and groups")
+	f.BoolVarP(&flags.human, "human-readable", "h", false, "with -l, print sizes such as 1.5K or 234M, in powers of 1024")
+	f.BoolVarP(&flags.byTime, "by-time", "t", false, "list the last changed first")
+	f.BoolVarP(&flags.bySize, "by-size", "S", false, "list the largest first")
+	f.BoolVarP(&flags.unsorted, "unsorted", "U", false, "list in the server's order")
+	f.BoolVarP(&flags.reverse, "reverse", "r", false, "reverse the order")
 	cli.AddJSONFlag(f, &flags.json, "an object for each file, with all attributes")
 	r.AddFlags(cmd)
 	f.Bool("help", false, "help for ls") // -h is taken

@@ -28,8 +28,8 @@ func NewMkdir() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mkdir URL...",
 		Short: "Make directories",
-		Long: `Mkdir makes directories, with mode 777 less the umask of this process. With -p those above are
-made, too, where they are missing, and one that exists is fine.`,
+		Long: `Mkdir makes directories, with mode 777 less the umask of this process. With -p it also makes
+missing directories above them, and accepts a directory that exists.`,
 		Example: `  rpcrdma mkdir rdma://host/export/dir
   rpcrdma mkdir -p -m 2775 rdma://host/export/projects/a/b`,
 		Args: cli.SomeURLs,
@@ -43,8 +43,8 @@ made, too, where they are missing, and one that exists is fine.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&flags.Parents, "parents", "p", false, "make missing directories above; existing ones are fine")
-	f.StringVarP(&flags.mode, "mode", "m", "", "`MODE` of the directories, as chmod takes it: 750, or relative to 777")
+	f.BoolVarP(&flags.Parents, "parents", "p", false, "make missing directories above, too; accept existing ones")
+	f.StringVarP(&flags.mode, "mode", "m", "", "`MODE` of the directories, as for chmod: a number, or changes to 777; default 777 less the umask")
 	r.AddFlags(cmd)
 	return cmd
 }

@@ -25,9 +25,9 @@ func NewMv() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mv URL... URL",
 		Short: "Rename files, or move them to another directory",
-		Long: `Mv gives a file the name of the last URL or, if that is a directory, moves all files into it. Both
-are in one export of one server: between others, files are copied with get and put. What has
-the new name already is replaced.`,
+		Long: `Mv gives a file the name of the last URL or, if that is a directory, moves all files into it.
+All URLs must be in one export of one server; to move files elsewhere, copy them with cp, or get
+and put. A file that has the new name already is replaced.`,
 		Example: `  rpcrdma mv rdma://host/export/old rdma://host/export/new
   rpcrdma mv rdma://host/export/a rdma://host/export/b rdma://host/export/dir`,
 		Args: remote.SourcesAndTarget,
@@ -38,7 +38,7 @@ the new name already is replaced.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&flags.keep, "no-clobber", "n", false, "leave what has the new name already, and the file where it is")
+	f.BoolVarP(&flags.keep, "no-clobber", "n", false, "do not replace what has the new name already; the file stays where it is")
 	f.BoolVarP(&flags.asFile, "no-target-directory", "T", false, "the last URL is the new name, not a directory to move into")
 	r.AddFlags(cmd)
 	return cmd

@@ -19,8 +19,8 @@ func NewReadlink() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "readlink URL...",
 		Short: "Print where symbolic links lead",
-		Long: `Readlink prints what is in symbolic links, each in a line: a path on the server, relative to the
-directory of the link, or absolute.`,
+		Long: `Readlink prints the targets of symbolic links, one per line. A target is a path on the server,
+absolute or relative to the directory of the link.`,
 		Example: `  rpcrdma readlink rdma://host/export/link`,
 		Args:    cli.SomeURLs,
 		RunE: func(cmd *cobra.Command, urls []string) error {

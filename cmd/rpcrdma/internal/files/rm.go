@@ -30,13 +30,13 @@ func NewRm() *cobra.Command {
 		Use:   "rm URL...",
 		Short: "Remove files",
 		Long: `Rm removes files, and with -r directories and all that is in them. It does not ask, whatever the
-files' modes are. A link is removed, not what it leads to. The root of an export stays, and so
-does what a URL that ends with . or .. names.
+modes of the files are. It removes a link, not what the link leads to. It does not remove the
+root of an export, nor what a URL that ends with . or .. names.
 
-With --partials the URLs are directories, which stay. What is removed are temporary files in them,
-.rpcrdma- and ten characters, which get, put, cp and ln -f leave when they are killed; with -r also
-those in directories below. Copies that are under way to there fail. ls -a shows the files, and -v
-has rm name those that it removes.`,
+With --partials, the URLs are directories, which stay. Rm removes the temporary files in them:
+those that get, put, cp and ln -f leave when they are killed, named .rpcrdma- and ten
+characters. With -r it also removes those in directories below. Copies to there that are under
+way fail. ls -a shows the files; -v prints the names of those that rm removes.`,
 		Example: `  rpcrdma rm rdma://host/export/file
   rpcrdma rm -rf rdma://host/export/tree`,
 		SuggestFor: []string{"del", "unlink"},
@@ -62,12 +62,12 @@ has rm name those that it removes.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&flags.Recursive, "recursive", "r", false, "directories, too, with all that is in them; so does -R")
+	f.BoolVarP(&flags.Recursive, "recursive", "r", false, "remove directories, too, with all that is in them; the same as -R")
 	f.BoolVarP(&flags.Recursive, "recursive-too", "R", false, "")
 	_ = f.MarkHidden("recursive-too") // it exists
-	f.BoolVarP(&flags.Empty, "dir", "d", false, "directories, too, if they are empty")
-	f.BoolVarP(&flags.force, "force", "f", false, "what does not exist is fine; a pattern that no file matches is not")
-	f.BoolVar(&flags.partials, "partials", false, "temporary files that copies have left in the directories")
+	f.BoolVarP(&flags.Empty, "dir", "d", false, "remove empty directories, too")
+	f.BoolVarP(&flags.force, "force", "f", false, "ignore files that do not exist; a pattern that matches nothing is still an error")
+	f.BoolVar(&flags.partials, "partials", false, "remove temporary files that copies have left in the directories")
 	r.AddFlags(cmd)
 	return cmd
 }

@@ -16,7 +16,7 @@ func NewRmdir() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rmdir URL...",
 		Short: "Remove empty directories",
-		Long: `Rmdir removes directories that are empty, and nothing else. The root of an export stays, and so does
+		Long: `Rmdir removes empty directories, and nothing else. It does not remove the root of an export, nor
 what a URL that ends with . or .. names.`,
 		Example: `  rpcrdma rmdir rdma://host/export/dir`,
 		Args:    cli.SomeURLs,

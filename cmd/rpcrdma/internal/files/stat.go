@@ -19,10 +19,10 @@ func NewStat() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stat URL...",
 		Short: "Print all attributes of files",
-		Long: `Stat prints the attributes that NFS version 3 has for files. Sizes are bytes: of the data, and
-what it takes on the server. Behind the numbers of user and group are the names that they have on
-this host. Device is the number of the file system there. Of a link, stat
-tells about the link itself.`,
+		Long: `Stat prints the attributes of files that NFS version 3 has. Sizes are in bytes: of the data, and
+of the space it takes on the server. The numbers of user and group are followed by the names
+that they have on this host. Device is the number of the file system on the server. For a link,
+stat prints the attributes of the link itself.`,
 		Example: `  rpcrdma stat rdma://host/export/file`,
 		Args:    cli.SomeURLs,
 		RunE: func(cmd *cobra.Command, urls []string) error {
@@ -35,7 +35,7 @@ tells about the link itself.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "dereference", "L", false, "where a link leads to, not the link")
+	cmd.Flags().BoolVarP(&follow, "dereference", "L", false, "print what a link leads to, not the link")
 	cli.AddJSONFlag(cmd.Flags(), &asJSON, "an object for each file")
 	r.AddFlags(cmd)
 	return cmd

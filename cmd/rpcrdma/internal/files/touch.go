@@ -30,14 +30,19 @@ func NewTouch() *cobra.Command {
 	var r remote.Session
 	cmd := &cobra.Command{
 		Use:   "touch URL...",
-		Short: "Set the times of files, or make empty ones",
-		Long: `Touch sets the times of last access and change to the server's present, or to what -d or -r say.
-A file that does not exist is made, with mode 666 less the umask of this process.
+		Short: "Set the times of files, or create empty ones",
+		Long: `Touch sets the times of last access and last change of files, to the server's current time or to
+what -d or -r says. It creates a file that does not exist, with mode 666 less the umask of this
+process.
 
-TIME is 2006-01-02T15:04:05Z, with digits behind the seconds or another zone such as +01:00 or
-+0100; or what stat prints; or, in the zone of this host, 2006-01-02T15:04:05,
-2006-01-02 15:04[:05] or 2006-01-02; or @ and seconds since 1970. NFS version 3 has the times
-from 1970 to 2106.`,
+TIME has one of these forms:
+
+  2006-01-02T15:04:05Z    or with a fraction of a second, or a zone such as +01:00 or +0100
+  2006-01-02T15:04:05     in the zone of this host; also 2006-01-02 15:04[:05], or 2006-01-02
+  @1136214245             seconds since 1970
+  what stat prints
+
+NFS version 3 has the times from 1970 to 2106.`,
 		Example: `  rpcrdma touch rdma://host/export/file
   rpcrdma touch -m -d 2006-01-02T15:04:05Z rdma://host/export/file`,
 		Args: cli.SomeURLs,
@@ -53,10 +58,10 @@ from 1970 to 2106.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&flags.access, "access", "a", false, "set the time of last access alone")
-	f.BoolVarP(&flags.modified, "modified", "m", false, "set the time of last change alone")
-	f.BoolVarP(&flags.noCreate, "no-create", "c", false, "do not make files")
-	f.StringVarP(&flags.date, "date", "d", "", "set this `TIME`")
+	f.BoolVarP(&flags.access, "access", "a", false, "set only the time of last access")
+	f.BoolVarP(&flags.modified, "modified", "m", false, "set only the time of last change")
+	f.BoolVarP(&flags.noCreate, "no-create", "c", false, "do not create files")
+	f.StringVarP(&flags.date, "date", "d", "", "set this `TIME`, see above; default now")
 	f.StringVarP(&flags.like, "reference", "r", "", "set the times of the file at this `URL`")
 	r.AddFlags(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("reference", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {

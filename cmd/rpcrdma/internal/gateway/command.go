@@ -18,38 +18,45 @@ func CommandFor(cfg *Config) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gateway --to rdma://HOST[:PORT | ?rpcbind[=PORT]]",
 		Short: "Let clients without RDMA reach a server over RDMA",
-		Long: `Gateway takes RPC over TCP and passes it on to a server over RDMA, by iWARP in software, so that
-ordinary NFS clients reach a server that has RDMA only: Linux over TCP, libnfs, and all others.
-Linux mounts through it with the command that it prints when it is ready.
+		Long: `Gateway lets ordinary NFS clients reach a server that speaks RDMA only: Linux over TCP, libnfs,
+and all others. It takes RPC over TCP and passes it on to the server over RDMA, by iWARP in
+software. When it is ready, it prints the command with which Linux mounts through it.
 
-Each connection of a client has a connection to the server of its own. When one of the two
-ends the other does, and the client connects again, as it does with any server. What a client
-says of its user is passed on as it is: the server sees the gateway's address, and trusts the gateway with
-all of it. So it listens on 127.0.0.1 unless --listen says otherwise, and then --allow names
-networks that you trust. On 127.0.0.1 it takes calls of all users of this host, as whoever they say they are.
-Calls with Kerberos (RPCSEC_GSS) pass whole and as they are: client and server prove who they are to
-each other, and the gateway can neither read what krb5p encrypts nor change what krb5i protects.
-Such clients name the server as its keytab does, with a name that leads to the gateway.
+Each connection of a client has its own connection to the server. When one of the two ends, so
+does the other; the client then connects again, as with any server.
 
-The data of NFS version 3 goes by RDMA straight from and to the memory from which it is sent over TCP. For
-replies of other programs, whose size is not known beforehand, there is memory for --max-reply, which also
-is the most that one READ returns.
+The gateway passes on what a client says about its user. The server sees the gateway's address,
+and trusts the gateway with all of it. So the gateway listens on 127.0.0.1 by default, where it
+takes calls from all users of this host, whoever they say they are. With another --listen, name
+the networks that you trust with --allow.
 
-MOUNT goes to the server, too, or where --mount-to says. A server that has no MOUNT over RDMA,
-such as Linux's, is asked by rpcbind for the port over TCP; without rpcbind, it is port 20048.
+Calls with Kerberos (RPCSEC_GSS) pass unchanged. Client and server prove to each other who they
+are; the gateway can neither read what krb5p encrypts nor change what krb5i protects. Such
+clients must call the server by a name that its keytab has, and this name must lead to the
+gateway.
 
-With --rpcbind, clients need to know no port, and showmount -e and rpcinfo work. A host can have
-one NFS server in rpcbind: one that answers stays, and gateway fails; one that does not is
-replaced. The port answers the look-ups of rpcbind in any case.
+Data of NFS version 3 is not copied between RDMA and TCP. Other programs do not tell the size of
+a reply beforehand: for each of their calls the gateway has memory for --max-reply. That is also
+the most that one READ returns.
 
-With --config, a file has values for these flags under their names, such as to = "rdma://server".
-A flag that may be repeated takes a list: allow = ["192.0.2.0/24", "2001:db8::/32"]. What the
-command line has of a flag replaces what the file has. The file is read once, at the start.
+The gateway passes MOUNT to the server, or to where --mount-to says. If a server has no MOUNT
+over RDMA, as Linux's does not, the gateway asks its rpcbind for the port over TCP; without
+rpcbind, it takes port 20048.
 
-SIGTERM, SIGINT and SIGHUP end the gateway in order: it takes no more calls, waits for the
-replies to those under way, for up to 10 seconds, and exits with 0. It exits with 1 if something fails,
-such as a port that is taken, and with 2 if the command line is wrong. A server that cannot be
-reached is no failure: a message says so at once, and clients' calls wait until it can.`,
+With --rpcbind, the gateway registers with this host's rpcbind. Clients then need to know no
+port, and showmount -e and rpcinfo work. A host can have one NFS server in rpcbind: if another
+one is there and answers, gateway fails; if it does not answer, gateway replaces it. The
+gateway's port answers the look-ups of rpcbind in any case.
+
+With --config, a file sets these flags by their names, such as to = "rdma://server". A flag that
+may be repeated takes a list: allow = ["192.0.2.0/24", "2001:db8::/32"]. A flag on the command
+line replaces what the file has for it. Gateway reads the file once, at the start.
+
+SIGTERM, SIGINT and SIGHUP stop the gateway in order: it takes no new calls, waits up to 10
+seconds for the replies to those under way, and exits with 0. It exits with 1 if something
+fails, such as a port that is taken, and with 2 if the command line is wrong. It does not fail
+if the server cannot be reached: a message says so at once, and clients' calls wait until it
+can.`,
 		Example: `  # A server of the same network, for this host
   rpcrdma gateway --to rdma://server
 

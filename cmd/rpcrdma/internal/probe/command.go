@@ -32,28 +32,38 @@ func NewCommand() *cobra.Command {
 	flags := NewFlags()
 	cmd := &cobra.Command{
 		Use:   "probe URL | HOST[:PORT]",
-		Short: "Find out what is at a server, and why it cannot be mounted",
-		Long: `Probe looks at a server step by step, and says of each step what it found and what to do.
-It is for a mount that waits in silence. A step that fails ends those that depend on it.
+		Short: "Examine a server, and find out why it cannot be mounted",
+		Long: `Probe examines a server step by step. It prints for each step what it found, and what to do
+about it. Use it when a mount waits in silence. If a step fails, probe skips those that depend
+on it.
 
-The steps: the name; what rpcbind says; whether RoCE may be there; who listens at the port of the
-URL and at those that NFS has as a rule; the setup of iWARP (revision, markers, CRC, RDMA Reads,
-private data), where the URL is one of iWARP; a first call, with credits and inline sizes;
-CONF_RDMA; programs and versions, and whether the server takes Kerberos; the exports, and whether
-this host may mount each; what the caller may do in the root directory of the export, and with
-AUTH_SYS whether user 0 is taken for nobody; a read of some bytes, of the file that the URL names
-or of the first that is found; and the MTU of the path.
+The steps are:
 
-Where an export wants Kerberos, calls have it, by the tickets of kinit or --keytab, as ?sec= in
-the URL says or else as the server does. What is missing is named: no-ticket, ticket-expired, or
-host-by-address, for which the URL is to have the host's full name.
+  the name of the host
+  what rpcbind says
+  whether RoCE may be there
+  who listens at the port of the URL, and at the usual ports of NFS
+  the iWARP setup: revision, markers, CRC, RDMA Reads, private data (for URLs of iWARP)
+  a first call, with credits and inline sizes
+  CONF_RDMA
+  programs and versions, and whether the server takes Kerberos
+  the exports, and whether this host may mount each of them
+  what the caller may do in the root directory of the export
+  with AUTH_SYS, whether the server squashes user 0
+  a read of some bytes, of the file that the URL names or else of the first one found
+  the MTU of the path
 
-Nothing is written to the server's files. Each step has --timeout; all of them together take
-less than a minute by default. The exit code is 0 if no step fails, else 1.
+If an export wants Kerberos, probe calls with the tickets of kinit or with --keytab, and with
+the flavour of ?sec= in the URL, or else with the one that the server asks for. It names what is
+missing: no-ticket, ticket-expired, or host-by-address, for which the URL needs the host's full
+name.
 
-With --json one document is printed at the end. Of its findings each has a step, a status (ok,
-note, warn, fail or skipped), what was found, what to do, and where there is a known one a cause,
-such as ports-swapped, which stays the same from version to version.`,
+Probe writes nothing to the server's files. Each step takes at most --timeout; by default all of
+them together take less than a minute. The exit code is 0 if no step fails, else 1.
+
+With --json, probe prints one document at the end. Each of its findings has a step, a status
+(ok, note, warn, fail or skipped), what was found, and what to do. If probe knows the cause, the
+finding names it, such as ports-swapped; these names stay the same from version to version.`,
 		Example: `  rpcrdma probe rdma://host/export
   rpcrdma probe --json tcp://host:2049
   rpcrdma probe --uid 1000 --timeout 2s 'rdma://host/export?mountport=892'`,
@@ -90,16 +100,16 @@ such as ports-swapped, which stays the same from version to version.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.BoolVar(&flags.JSON, "json", false, "print one JSON document at the end")
-	f.Var(&flags.Timeout, "timeout", "how long to wait in each step")
+	f.Var(&flags.Timeout, "timeout", "how long each step may take, such as 500ms or 5s")
 	c := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.SortFlags = false
 	flags.Connections.Identity.AddFlags(c)
-	c.Var(&flags.Connections.Inline, "inline", "largest message in one Send, each way, over RDMA")
+	c.Var(&flags.Connections.Inline, "inline", "largest message in one Send over RDMA, in each direction")
 	reach.AddCRCFlag(c, flags.Connections.CRC)
 	reach.AddDialectFlag(c, flags.Connections.Dialect)
 	flags.Connections.TLS.AddFlags(c,
-		"`FILE` with a certificate to show to a server that is reached with ?tls",
-		"`FILE` with the authorities of servers' certificates; without it those of this host")
+		"`FILE` with a certificate to show to a server with ?tls in the URL, in PEM",
+		"`FILE` with the authorities of servers' certificates, in PEM; default those of this host")
 	cli.AddConnectionFlags(cmd, c)
 	return cmd
 }

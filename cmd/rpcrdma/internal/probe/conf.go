@@ -43,19 +43,20 @@ func NewConf() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conf rdma://HOST[:PORT | ?rpcbind[=PORT]]",
 		Short: "Show what a server answers to CONF_RDMA",
-		Long: `Conf connects to a server over RDMA, calls CONF_RDMA, by which the two agree on what their
-connection can do, and shows in bytes: the largest messages in one Send, how many RDMA Reads
-there may be under way at either end, and to what a client aligns data in calls.
+		Long: `Conf calls CONF_RDMA, by which a client and a server agree on what their connection over RDMA
+can do, and shows the result: the largest messages in one Send and the alignment of data in
+calls, in bytes, and how many RDMA Reads may be under way at either end.
 
-For each it shows what the setup of the connection made of it, with the private data of
-RFC 8797 or without, what conf asks for, what the server answers, and what is in force then.
-A dash is for what there is no place for in a message. The connection is one of its own;
-those of others are not affected. Conf speaks the draft's dialect, --dialect draft
-of other commands, in which alignment is in force, too; the server may speak either.
+For each of these it shows what the setup of the connection gave, with or without the private
+data of RFC 8797; what conf asked for; what the server answered; and what is now in force. A
+dash means that the message has no such field. The connection is conf's own: those of others do
+not change. Conf speaks the draft's dialect (--dialect draft of other commands), in which the
+alignment is in force, too. The server may speak either dialect.
 
-CONF_RDMA is of an Internet-Draft that came before RFC 8166, which does not have it, and neither
-has Linux. That a server does not have it is what conf prints then: that is no failure. A server may
-have it for those alone who prove who they are: ?sec=krb5 in the URL does, with Kerberos.`,
+CONF_RDMA is from an Internet-Draft that came before RFC 8166. RFC 8166 does not have it, and
+neither does Linux. If the server does not have it, conf prints that; this is no failure. A
+server may offer it only to callers that prove who they are: write ?sec=krb5 in the URL, for
+Kerberos.`,
 		Example: `  rpcrdma conf rdma://host
   rpcrdma conf --call 8KiB --reply 8KiB rdma://host:20050`,
 		Args: oneServer,
@@ -71,9 +72,9 @@ have it for those alone who prove who they are: ?sec=krb5 in the URL does, with 
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Var(flags.programs, "program", "program number: "+flags.programs.Names()+"; draft is 100400, rfc5666 is 100417, both is the first of them that answers")
-	f.Var(&flags.call, "call", "largest call to ask for")
-	f.Var(&flags.reply, "reply", "largest reply to ask for")
+	f.Var(flags.programs, "program", "program number: "+flags.programs.Names()+"; draft is 100400, rfc5666 is 100417, both tries draft, then rfc5666, and takes the first of them that answers")
+	f.Var(&flags.call, "call", "largest call in one Send to ask for")
+	f.Var(&flags.reply, "reply", "largest reply in one Send to ask for")
 	cli.AddJSONFlag(f, &flags.json, "one object")
 	c := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.SortFlags = false

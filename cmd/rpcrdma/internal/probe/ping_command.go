@@ -41,13 +41,13 @@ func NewPing() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ping URL | HOST[:PORT]",
 		Short: "Call a server's NULL procedure, and show how long that takes",
-		Long: `Ping connects to a server and calls NULL, the procedure that every RPC program has, and that does
-nothing, once a second: of NFS, unless told otherwise. It prints how long each call took, from
-before it was made until its answer was here, and in the end how long they took together.
+		Long: `Ping connects to a server and calls NULL, the procedure of every RPC program that does nothing,
+once a second. It calls the NULL of NFS by default. It prints how long each call took, and at
+the end a summary of all of them.
 
-HOST without a scheme is one to be reached over RDMA. A connection that ends is made again with
-the next call, which fails if that takes longer than --timeout. An interrupt ends ping, as --count
-does. The exit code is 0 if any call was answered, else 1, after an interrupt, too.`,
+A HOST without a scheme is reached over RDMA. If the connection ends, the next call makes it
+again, and fails if that takes longer than --timeout. Ping ends after --count calls or on an
+interrupt. The exit code is 0 if any call was answered, else 1, after an interrupt as well.`,
 		Example: `  rpcrdma ping rdma://host
   rpcrdma ping --count 1000 --interval 0 tcp://host:2049
   rpcrdma ping --program 100005 --version 3 host:20050`,
@@ -76,12 +76,12 @@ does. The exit code is 0 if any call was answered, else 1, after an interrupt, t
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Var(&flags.count, "count", "`NUMBER` of calls, without which there is no end")
+	f.Var(&flags.count, "count", "`NUMBER` of calls; default no end")
 	f.Lookup("count").DefValue = "" // shows none
-	f.Var(&flags.interval, "interval", "from one call to the next, such as 200ms; 0: each as soon as the one before has ended")
-	f.Var(&flags.timeout, "timeout", "how long to wait for an answer, and for a connection")
-	f.Var(&flags.program, "program", "`NUMBER` of the program")
-	f.Var(&flags.version, "version", "`NUMBER` of its version")
+	f.Var(&flags.interval, "interval", "time from one call to the next, such as 200ms; 0 makes each call as soon as the last one has ended")
+	f.Var(&flags.timeout, "timeout", "how long to wait for an answer, and for a connection, such as 500ms")
+	f.Var(&flags.program, "program", "`NUMBER` of the program to call; 100003 is NFS")
+	f.Var(&flags.version, "version", "`NUMBER` of the version of the program")
 	cli.AddJSONFlag(f, &flags.json, "one object at the end")
 	c := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.SortFlags = false

@@ -20,7 +20,7 @@ func NewDialect() *cli.Choice[rpcrdma.Dialect] {
 
 // AddDialectFlag defines the flag of a client that chooses the dialect.
 func AddDialectFlag(f *pflag.FlagSet, dialect *cli.Choice[rpcrdma.Dialect]) {
-	f.Var(dialect, "dialect", "rules of RPC-over-RDMA, the server's: "+dialect.Names()+"; in draft, connections begin with a call of CONF_RDMA")
+	f.Var(dialect, "dialect", "dialect of RPC-over-RDMA, that of the server: "+dialect.Names()+"; with draft, connections begin with a call of CONF_RDMA")
 }
 
 // RecvDepth is how many receives there must be room for, so that rpcrdma can use that many credits:

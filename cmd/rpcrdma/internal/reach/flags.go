@@ -14,7 +14,7 @@ func NewCRC() *cli.Choice[iwarp.CRC] {
 
 // AddCRCFlag defines the flag of a client that chooses CRC32C.
 func AddCRCFlag(f *pflag.FlagSet, crc *cli.Choice[iwarp.CRC]) {
-	f.Var(crc, "crc", "CRC32C in iWARP: "+crc.Names()+"; auto is on except to loopback addresses; what a server wants on is on")
+	f.Var(crc, "crc", "CRC32C in iWARP: "+crc.Names()+"; auto is on, except to loopback addresses; a server can turn it on")
 }
 
 // InlineFlag is the size of messages in a Send.

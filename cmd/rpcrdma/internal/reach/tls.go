@@ -19,7 +19,7 @@ type TLSFiles struct {
 // AddFlags adds the flags that name the files.
 func (t *TLSFiles) AddFlags(f *pflag.FlagSet, cert, ca string) {
 	f.StringVar(&t.Cert, "tls-cert", "", cert)
-	f.StringVar(&t.Key, "tls-key", "", "`FILE` with the key of --tls-cert")
+	f.StringVar(&t.Key, "tls-key", "", "`FILE` with the key of --tls-cert, in PEM")
 	f.StringVar(&t.Ca, "tls-ca", "", ca)
 }
 

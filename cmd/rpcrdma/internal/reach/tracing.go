@@ -23,8 +23,8 @@ var TraceMost int64 = trace.DefaultMax
 func Traced(commands ...*cobra.Command) []*cobra.Command {
 	for _, c := range commands {
 		f := pflag.NewFlagSet("", pflag.ContinueOnError)
-		path := f.String("trace", "", fmt.Sprintf("`FILE` for what is sent and received, as pcap for "+
-			"Wireshark, %d MiB at most; the environment may name it: %s", trace.DefaultMax>>20, TraceEnv))
+		path := f.String("trace", "", fmt.Sprintf("`FILE` to write all that is sent and received to, as "+
+			"pcap for Wireshark, %d MiB at most; default the FILE that %s in the environment names", trace.DefaultMax>>20, TraceEnv))
 		if cli.HasConnectionFlags(c) {
 			cli.AddConnectionFlags(c, f)
 		} else {

@@ -77,29 +77,29 @@ func (r *Session) AddFlags(cmd *cobra.Command) {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.SortFlags = false
 	r.Flags.Identity.AddFlags(f)
-	f.Var(&r.Flags.Wait, "wait", "how long to wait for an answer when there is none at all, also from a server that goes away in the middle, "+
-		"such as 30s or 1h. Slow answers are waited for. The first connection is tried once, for up to 10 s unless this flag is given. "+
-		"0: not at all for a server that goes away, a minute for one that is there and silent")
+	f.Var(&r.Flags.Wait, "wait", "how long to wait for a server that goes away or does not answer at all, such as 30s or 1h. A server that "+
+		"answers slowly has all the time it needs. The first connection is tried once, for up to 10s, or for as long as this "+
+		"flag says. 0: do not wait for a server that goes away, and wait a minute for one that is there and silent")
 	if f := cmd.Flags(); f.Lookup("verbose") == nil {
 		f.BoolVarP(&r.Verbose, "verbose", "v", false, "say when a server takes more than a second to answer")
 	}
 	f.Var(&r.Flags.Connections, "connections", "`NUMBER` of connections to each server")
 	f.Var(&r.Flags.Size, "size", "most data in one READ or WRITE")
-	f.Var(&r.Flags.Parallel, "parallel", "`NUMBER` of READs or WRITEs of a file under way")
-	f.Var(&r.Flags.Credits, "credits", "`NUMBER` of calls under way on a connection, at most")
-	f.Var(&r.Flags.Inline, "inline", "largest message in one Send, each way, over RDMA")
+	f.Var(&r.Flags.Parallel, "parallel", "`NUMBER` of READs or WRITEs under way for one file")
+	f.Var(&r.Flags.Credits, "credits", "largest `NUMBER` of calls under way on one connection")
+	f.Var(&r.Flags.Inline, "inline", "largest message in one Send over RDMA, in each direction")
 	reach.AddCRCFlag(f, r.Flags.CRC)
 	reach.AddDialectFlag(f, r.Flags.Dialect)
-	r.Flags.TLS.AddFlags(f, "`FILE` with a certificate to show to servers that are reached with ?tls",
-		"`FILE` with the authorities of servers' certificates; without it those of this host")
+	r.Flags.TLS.AddFlags(f, "`FILE` with a certificate to show to servers with ?tls in the URL, in PEM",
+		"`FILE` with the authorities of servers' certificates, in PEM; default those of this host")
 	cli.AddConnectionFlags(cmd, f)
 }
 
 // AddFlags defines the flags that say who calls.
 func (id *Identity) AddFlags(f *pflag.FlagSet) {
-	f.Var(&id.UID, "uid", "user to call as, by number or by name on this host, with the groups that he has here; the server is told numbers")
+	f.Var(&id.UID, "uid", "user to call as, by number or by name on this host, with the user's groups here; the server gets numbers")
 	f.Var(&id.gid, "gid", "group to call as, by number or by name on this host")
-	f.Var(&id.Gids, "groups", "further groups to call as, with commas between them")
+	f.Var(&id.Gids, "groups", "further groups to call as, separated by commas")
 	id.Kerberos.AddFlags(f)
 }
 

@@ -26,8 +26,8 @@ type Kerberos struct {
 
 // AddFlags defines the flags that say where tickets come from.
 func (k *Kerberos) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&k.keytab, "keytab", "", "`FILE` with a key to call by with Kerberos, in place of the tickets that kinit gets")
-	f.StringVar(&k.principal, "principal", "", "`NAME` to call as with Kerberos; without it the first in the keytab, or whoever has got the tickets")
+	f.StringVar(&k.keytab, "keytab", "", "`FILE` with a key to call with by Kerberos, in place of the tickets that kinit gets")
+	f.StringVar(&k.principal, "principal", "", "`NAME` to call as with Kerberos; default the first in the keytab, or the owner of the tickets")
 }
 
 // clientKeytab names the keytab by which MIT's programs get tickets where there are none.

@@ -16,79 +16,84 @@ func NewCommand(dial RPCBindDialer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve {--export NAME=DIR | --memory NAME | --exports FILE}...",
 		Short: "Export directories by NFS, over RDMA and TCP",
-		Long: `Serve exports directories of this host, and file systems in memory, by NFS version 3: over
-RDMA, by iWARP or RoCE in software, which need no RDMA hardware here, and over TCP. Linux mounts
-them with the commands that serve prints when it is ready.
+		Long: `Serve exports directories of this host, and file systems in memory, by NFS version 3. Clients
+reach them over TCP and over RDMA. RDMA is iWARP or RoCE in software, and needs no RDMA hardware
+on this host. When it is ready, serve prints the commands with which Linux mounts the exports.
 
-With --provider iwarp,roce clients reach the same port by either. For RoCE all packets go to UDP
-port 4791, which one process of a host can have at an address, or the kernel's rdma_rxe. It needs
-Linux, and that there is no NAT on the way. Without a host in --listen it is there at all addresses
-that this host has at the start.
+NAME is the absolute path by which clients mount an export: HOST:NAME. A directory DIR keeps
+what is written. Serve does not enter what is mounted below DIR, be it another file system or a
+subvolume of btrfs: export that by itself. A file system in memory is empty at first, and lost
+at the end. Its root directory has mode 1777, like /tmp, so that everybody can make files in it.
 
-NAME is the absolute path by which clients mount an export: HOST:NAME. A directory keeps what
-is written. What is mounted below DIR is not entered, be it another file system or a
-subvolume of btrfs: export it by itself. A file system in memory is empty at first and gone
-in the end; its root directory has mode 1777, like /tmp, so that everybody can make files
-in it.
+Serve takes callers for the users that they name, except for those that --squash names. By
+default these are user 0, and group 0 of any user: root on a client becomes the anonymous user.
+Backups and installations need --squash none. If serve runs as root, files that clients make in
+directories belong to the clients' users. Otherwise they belong to the user that runs serve, who
+needs permission for all that clients do.
 
-Callers are taken for the users that they say they are, except those that --squash names.
-With root these are user 0, and group 0 of anybody: root of a client is nobody here. Backups
-and installations need --squash none. Nothing is encrypted but with --sec krb5p and --tls-cert:
-serve to networks that you trust, and name them with --allow. Run by root, files that clients
-make in directories are theirs; else they belong to the user that runs serve, who must be
-allowed what they do.
+Nothing is encrypted without --sec krb5p or --tls-cert. Serve to networks that you trust, and
+name them with --allow.
 
-Of the flags, --read-only, --squash, --anonuid and --anongid are for all exports of the command
-line, and for none of a file. Where there is only a file they are an error. The flag --sec is
-for those of a file, too, unless a line has sec=; --allow is for all that there is.
+--read-only, --squash, --anonuid and --anongid are for the exports of the command line, not for
+those of --exports; with --exports alone they are an error. --sec is also for the lines of that
+file that have no sec=. --allow is for all exports.
 
-With --sec krb5, krb5i, krb5p or several of them, callers prove by Kerberos who they are: with krb5
-that alone, with krb5i and a checksum of all data, with krb5p and encrypted. It takes a keytab with
-the keys of nfs/HOST, of which clients use HOST to mount (--keytab). Principals of the keytab's realm
-are the users of this host with their names, alice@REALM alice; --realm names other realms, and
---map-users FILE has lines such as 'nfs/build.example.org@REALM build' or 'bob@OTHER 1002:100' for
-others. With --exports, SIGHUP has that file read again, too. Who is no user is taken for the
-anonymous one; the log says so. The server needs no krb5.conf.
+With --exports, FILE lists what is exported and to whom, in the format of exports(5): each path
+with its clients, and their options. The option memory makes a file system in memory. On SIGHUP,
+serve reads the file again, and looks up the names of hosts again: exports come, go and change
+under clients that have mounted them. If the file has an error, nothing changes, and the log
+says why. --check tries a file out. A directory that is removed and made again is exported
+again; with the option mp, a path is exported when something is mounted there.
 
-Contexts are made over RDMA and over TCP. With Kerberos, NFS over TCP is at port 2049, too: Linux
-makes its contexts for NFS over RDMA there, whatever its option port= says. A firewall has to let it
-through, --mount must name no port but 20048 or 2049, and an nfsd or a gateway of this host must not
-have it.
+As with Linux, the option insecure is needed for calls from ports above 1023. Over TCP, either
+mount without noresvport, or set insecure. Over RDMA, set insecure: there, Linux's client calls
+from any port, with noresvport or without.
 
-With --exports, FILE says what is exported and to whom, in the format of exports(5): each path
-with its clients, and their options. SIGHUP has it read again: exports come, go and change under
-clients that have mounted them. A file with an error changes nothing, and the log says why;
---check tries one out. Names of hosts are looked up then, too. A directory that is removed and
-made again is served again, and one of which the file says mp when something is mounted there.
-The option memory is for a file system in memory. As with Linux, only ports below 1024 may call
-unless the file says insecure: mount without noresvport.
+With krb5, krb5i or krb5p in --sec, callers prove with Kerberos who they are. Krb5i adds
+checksums of all data; krb5p encrypts it. This needs a keytab (--keytab) with the keys of
+nfs/HOST, where HOST is the name that clients mount from. Principals of the keytab's realm are
+the users of this host with the same name: alice@REALM is alice. --realm names other realms.
+--map-users FILE maps other principals, with lines such as 'nfs/build.example.org@REALM build'
+or 'bob@OTHER 1002:100'; with --exports, SIGHUP reads this file again, too. A principal without
+a user becomes the anonymous user, and the log says so. Serve needs no krb5.conf.
 
-With --rpcbind, clients need to know fewer ports: no mountport, over TCP none at all, and
-showmount -e and rpcinfo work. Over RDMA, Linux has to be told the port in any case. A host
-can have one NFS server in rpcbind: one that answers stays, and serve fails; one that does
-not is replaced.
+With Kerberos, serve also answers NFS over TCP at port 2049: Linux makes its Kerberos contexts
+for NFS over RDMA there, whatever its option port= says. A firewall has to let that port
+through, --mount must name port 20048 or 2049, and no nfsd or gateway of this host may have port
+2049.
 
-Clients that know one port find the other, and the programs there, by asking it: both ports
-answer the look-ups of rpcbind, whether --rpcbind is given or not. With --rdma-rpcbind so does
-a further one, over RDMA, that knows nothing else: that of rpcbind is 111, which takes
-privileges, and which iWARP can have where no rpcbind listens on it for TCP.
+With --provider iwarp,roce, clients reach the port of --listen by either. RoCE needs Linux, and
+no NAT on the way. Its packets go to UDP port 4791, which only one process can have at an
+address; the kernel's rdma_rxe takes it, too. Without a host in --listen, RoCE is at all
+addresses that this host has when serve starts.
 
-With --dialect draft, connections over RDMA keep to draft-ietf-nfsv4-rpcrdma-08, which came
-before RFC 8166: for commands and gateways with --dialect draft. Linux mounts over TCP then.
-In either dialect a client may ask by CONF_RDMA for other sizes of messages (rpcrdma conf).
+With --rpcbind, serve registers with this host's rpcbind. Clients then need no mountport, and
+over TCP no port at all; showmount -e and rpcinfo work. Over RDMA, Linux needs the port in any
+case. A host can have one NFS server in rpcbind: if another one is there and answers, serve
+fails; if it does not answer, serve replaces it.
 
-With --config, a file has values for these flags under their names, such as listen = ":20049".
-A flag that may be repeated takes a list: export = ["/a=/srv/a", "/b=/srv/b"]. What the command
-line has of a flag replaces what the file has. The file is read once, at the start.
+Both ports of serve answer the look-ups of rpcbind, with or without --rpcbind: a client that
+knows one port asks there for the other. --rdma-rpcbind opens one more port over RDMA, for
+look-ups alone. The port of rpcbind is 111. It needs privileges, and iWARP can have it only
+where no rpcbind listens on it for TCP.
 
-After a restart with the same --state, clients that have mounted a directory go on as if
-nothing had happened. Without, they have to mount it again.
+With --dialect draft, connections over RDMA follow draft-ietf-nfsv4-rpcrdma-08, which came
+before RFC 8166. Clients are then rpcrdma's commands and gateways with --dialect draft; Linux
+mounts over TCP. In either dialect, a client may ask for other sizes of messages by CONF_RDMA
+(see rpcrdma conf).
 
-SIGTERM, SIGINT and, without --exports, SIGHUP end the server in order: it
-takes no more calls, answers those under way, for up to 10 seconds, and exits with 0. Another
-signal ends it at once if it comes more than a second after the first. Under nohup, SIGHUP does
-nothing. It exits with 1 if something fails, such as a port that is taken, and with 2 if the
-command line is wrong.`,
+With --config, a file sets these flags by their names, such as listen = ":20049". A flag that
+may be repeated takes a list: export = ["/a=/srv/a", "/b=/srv/b"]. A flag on the command line
+replaces what the file has for it. Serve reads the file once, at the start.
+
+After a restart with the same --state, clients that have mounted a directory go on as if nothing
+had happened. Without --state, they have to mount it again.
+
+SIGTERM, SIGINT and, without --exports, SIGHUP stop the server in order: it takes no new calls,
+answers those under way for up to 10 seconds, and exits with 0. Another signal stops it at once,
+if it comes more than a second after the first. Under nohup, SIGHUP does nothing. Serve exits
+with 1 if something fails, such as a port that is taken, and with 2 if the command line is
+wrong.`,
 		Example: `  # A directory, for the hosts of one network; files survive, and so do mounts
   rpcrdma serve --export /data=/srv/data --allow 192.168.1.0/24 --state /var/lib/rpcrdma
 

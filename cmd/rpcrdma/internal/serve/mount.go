@@ -55,6 +55,11 @@ func (s *server) tellRDMA(b *strings.Builder, over rdmaPort) {
 	for _, e := range s.exports.said {
 		from := ",noresvport"
 		if slices.ContainsFunc(e.Rules, func(r nfsserver.Rule) bool { return r.Privileged }) {
+			if !slices.ContainsFunc(e.Rules, func(r nfsserver.Rule) bool { return !r.Privileged }) {
+				fmt.Fprintf(b, "    not %s: Linux calls from a port above 1023 over RDMA, which takes the option insecure\n",
+					cli.Printable(e.Name))
+				continue
+			}
 			from = ""
 		}
 		sec, ok := secOption(e, s.ports.notNFS == nil)
