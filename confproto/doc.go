@@ -1,78 +1,82 @@
-// Package confproto is the Connection Configuration Protocol, CONF_RDMA: program 100400 version 1
-// (draft-ietf-nfsv4-rpcrdma-08 section 6), as a program for a server and as what a client calls. By
-// it the two ends of an RPC-over-RDMA connection agree, in band, on how long the messages may be
-// that they send inline, on how many RDMA Reads there may be under way, and on the alignment of the
-// server's receives.
+// Package confproto is CONF_RDMA, the Connection Configuration Protocol: the two ends of an
+// RPC-over-RDMA connection agree on larger inline messages, on the number of RDMA Reads, and on the
+// alignment of the server's receives (program 100400 version 1, draft-ietf-nfsv4-rpcrdma-08
+// section 6).
 //
-//	srv.Handle(confproto.New(confproto.Config{}))                             // the server
+// A server serves the program:
 //
-//	conn, err := rpcrdma.Dial(ctx, dialer, addr, cfg)                         // the client
+//	srv.Handle(confproto.New(confproto.Config{}))
+//
+// A client calls it before anything else on the connection:
+//
+//	conn, err := rpcrdma.Dial(ctx, dialer, addr, cfg)
 //	...
 //	_, err = confproto.Configure(ctx, conn, confproto.Options{})
 //	if err != nil && !errors.Is(err, confproto.ErrUnavailable) {
 //		...
 //	}
 //
-// RFC 5666 gave the program the number 100417, and RFC 8166 dropped it. It can be served and called
-// under both numbers, and on connections of either rpcrdma.Dialect; the alignment means something
-// to the Draft alone.
+// The package example shows both ends. RFC 5666 numbered the program 100417, and RFC 8166 dropped
+// it. It works under both numbers and in either rpcrdma.Dialect; the alignment matters in the Draft
+// alone.
 //
 // # What is agreed on
 //
-// Sizes count the whole Send, the header of RPC-over-RDMA included, as the receiver posts buffers
-// for it (section 5). The sizes of what travels as chunks are not limited.
+// Sizes are in bytes and count the whole Send, header included (section 5). Chunks may be of any
+// size.
 //
-//   - maxcall_sendsize: the client asks, the server answers with the size of the receives that it
-//     can post from now on. The client sends inline what is no longer than that, even if he has
-//     asked for less. What is in force on the connection already is never taken back.
-//   - maxreply_sendsize: what the client has receives for, posted before he asks. The server sends
-//     inline what is no longer than that. It has no say in it: there is no place for one in the
-//     answer, and a client need not offer chunks for what is short enough.
-//   - maxrdmaread: of the client, how many Reads the server has under way for the arguments of
-//     calls; 0: none are possible, so calls with read chunks are refused. Of the server, how many
-//     the client has under way for read lists in replies (Draft); 0: none are read. Either end
-//     sends what its endpoint has been set up with, and nobody exceeds his own.
-//   - align: what the client pads opaque data to in calls (RDMA_MSGP; Draft).
+//   - maxcall_sendsize: the client asks for a size. The server answers with the size of receive
+//     that it can post from now on, and the client sends calls up to that size inline, even if it
+//     asked for less. The server does not go below what is in force already.
+//   - maxreply_sendsize: the client names the size of receive that it has posted. The server sends
+//     replies up to that size inline. The answer has no field for it, so the server cannot object.
+//   - maxrdmaread: the client names how many RDMA Reads the server may have under way to fetch
+//     arguments; 0 means none, and calls with read chunks are then refused. The server names how
+//     many the client may have under way for read lists in replies (Draft). Each end names what its
+//     endpoint was set up with.
+//   - align: the client pads opaque data in calls to this alignment (RDMA_MSGP; Draft).
 //
-// Calls of the server's, where it makes any, have sizes of their own: it can configure them in the
-// same way, with its end as the client and the program served at the other. Both may happen at
-// once.
+// Each end posts longer receives before it names their size. Posted receives cannot be recalled, so
+// a connection with short ones posted agrees to less than was asked for.
 //
-// Receives cannot be recalled once they are posted. That is why both ends post the longer ones
-// before they name the size, and why less than asked for is agreed to on a connection that has
-// short ones posted.
+// A server that makes calls may configure them the same way, as the client of a program that the
+// other end serves. Both may happen at once.
 //
-// Values that make no sense do no harm. A size below 1024 is taken for 1024, which every connection
-// can do (section 6.1), one above rpcrdma.MaxInline for that. Numbers of Reads are bounded by what
-// the endpoint has. An alignment that is no power of two, no more than XDR's four bytes, or so
-// large that no message could keep to it, means none.
+// Values out of range do no harm. Sizes are clamped to [MinSize] and [MaxSize], and numbers of
+// Reads to what the endpoint has. An alignment counts as none if it is not a power of two, is 4 or
+// less, or is longer than any message.
 //
 // # RFC 8797
 //
-// Private data in the setup of a connection says the same about sizes one round trip earlier, and
-// both may be used. What it said is what is in force at the beginning. Without it that is the
-// draft's initial state (section 6.1): one call, and 1024 bytes each way (with
-// rpcrdma.Config.NoPrivateData, or a peer who sends none). A client has one credit until the first
-// reply in any case, so when Configure is the first call nothing else travels before the answer.
-// The answer to CONF_RDMA then replaces what the private data said, which is bounded to 256 KiB in
-// steps of 1 KiB, has no Reads, and no alignment; whether remote invalidation is possible is known
-// from private data alone.
+// Private data at connection setup (RFC 8797) says the same about sizes one round trip earlier.
+// Both may be used: private data says what is in force at first, and the answer to CONF_RDMA
+// replaces it. Without private data, a connection begins with 1024 bytes each way (section 6.1).
+// Private data goes up to 256 KiB in steps of 1 KiB, and has neither Reads nor an alignment. It
+// alone says whether Send with Invalidate is possible.
+//
+// A client has one credit until the first reply. So if Configure is the first call, nothing else
+// travels before the answer.
 //
 // # Security
 //
-// Section 11 says that this protocol, when used, MUST be protected by an appropriate security
-// flavour. Config.Service demands RPCSEC_GSS (RFC 2203) of callers, and Options.Flavor may have it.
-// It is for whoever runs a server to demand it: the zero Config does not. Config.Flavors, which can
-// demand AUTH_SYS, and Config.Clients, a list of addresses, prove nothing of who calls.
+// Section 11 says that this protocol MUST be protected by an appropriate security flavour. The zero
+// Config demands none. To demand RPCSEC_GSS (RFC 2203), set Config.Service at the server and
+// Options.Flavor at the client. Config.Flavors with AUTH_SYS, and Config.Clients, a list of
+// addresses, prove nothing about the caller.
 //
-// An unprotected call configures the connection that it came on, and no other: who can make one is
-// the peer of that connection, who can break it in simpler ways, or somebody who can alter what
-// travels on it, who can do the same to every call. By it he can make the server post receives of
-// up to Config.MaxCall bytes each in place of shorter ones, as many as it grants credits, until the
-// connection ends; have replies sent that are too long for the client's receives, which ends the
-// connection; and forbid Reads or have calls padded, which makes transfers fail or slower. He
-// cannot have memory exposed, see data of others, or bring either end to send or expect more than
-// its own limits. A gateway that passes calls of others on must not pass on these: they would
-// configure its connection. Serve the program there, too: where the calls do not come over RDMA, it
-// is unavailable.
+// An unprotected call configures only its own connection. Its sender is the peer, which can break
+// the connection in simpler ways, or someone who can alter what travels on it, who can do so to any
+// call. Such a call can:
+//
+//   - make the server post receives of up to Config.MaxCall bytes, as many as it grants credits,
+//     until the connection ends;
+//   - have the server send replies that are too long for the client's receives, which ends the
+//     connection;
+//   - forbid RDMA Reads or have calls padded, so that transfers fail or are slower.
+//
+// It cannot expose memory, see other clients' data, or make either end exceed its own limits.
+//
+// A gateway must not forward CONF_RDMA calls: they would configure the gateway's own connection.
+// Serve the program in the gateway instead. It answers PROG_UNAVAIL to calls that do not come over
+// RDMA.
 package confproto

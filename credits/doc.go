@@ -16,10 +16,10 @@
 //	granter.CallReceived()
 //	...                                // execute the call
 //	grant, post := granter.Reply(credits.ReplyTerms{Requested: call.Credits, Allow: 64})
-//	...                                // post that many receives, then send the reply with the grant
+//	...                                // post that many receives, then send the reply
 //
 // Receives stay few: at most the server's maximum, and in the draft twice that plus 2.
 //
-// docs/credits.md shows why every message finds a receive and every client gets a credit again, also
-// with the draft's RDMA_DONEs, and what happens when a peer breaks the rules.
+// docs/credits.md shows why every message finds a receive and every client gets a credit again,
+// also with the draft's RDMA_DONEs, and what happens when a peer breaks the rules.
 package credits

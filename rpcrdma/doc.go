@@ -21,8 +21,8 @@
 //
 //   - A short call or reply is one Send: inline.
 //   - Bulk arguments of a longer call go as read chunks, which the server fetches by RDMA Read.
-//   - Bulk results go as write chunks: the server writes them by RDMA Write into the buffers that the
-//     caller named.
+//   - Bulk results go as write chunks: the server writes them by RDMA Write into the buffers that
+//     the caller named.
 //   - What is still too long goes as a chunk of its own: a read chunk at position 0 for a call, the
 //     reply chunk for a reply.
 //
@@ -30,30 +30,30 @@
 //
 // # Memory and flow control
 //
-// Three limits of [Config] bound what peers can make this side hold: ServerMemory and ConnMemory for
-// chunks, and ReceiveMemory for messages. A call that does not fit waits, and peers are granted
+// Three limits of [Config] bound what peers can make this side hold: ServerMemory and ConnMemory
+// for chunks, and ReceiveMemory for messages. A call that does not fit waits, and peers are granted
 // fewer credits meanwhile. Peer hosts share the limits fairly. An idle connection holds no memory
 // for messages where the provider can hold messages back ([transport.SharedReceiver]). Other
-// providers, such as those of RoCE and SCTP, need memory for each posted receive; a connection whose
-// first receives do not fit is closed ([ErrReceiveMemory]).
+// providers, such as those of RoCE and SCTP, need memory for each posted receive; a connection
+// whose first receives do not fit is closed ([ErrReceiveMemory]).
 //
 // A peer that does nothing for a call within Config.PeerTimeout loses its connection
 // ([ErrStalled]). docs/memory.md has the arithmetic, and shows why no call waits for ever.
 //
 // # Cancellation
 //
-// A call returns as soon as its context ends. Its memory is cut loose first ([transport.Abandoner]):
-// the peer may still write to a sink, or read from a copy. Other calls do not notice. With a
-// provider that cannot do that, the call waits up to Config.CancelGrace for its reply; then the
-// connection ends.
+// A call returns as soon as its context ends. Its memory is cut loose first
+// ([transport.Abandoner]): the peer may still write to a sink, or read from a copy. Other calls do
+// not notice. With a provider that cannot do that, the call waits up to Config.CancelGrace for its
+// reply; then the connection ends.
 //
 // # Dialects
 //
 // Both dialects have version number 1 on the wire. [RFC8166] is the default, and what Linux speaks.
 // [Draft] adds what RFC 8166 dropped from the draft:
 //
-//   - Padding (draft section 3.9). Inline data is aligned as the receiver wants it, in an RDMA_MSGP.
-//     With Config.Align, receives have a second, aligned buffer for such data.
+//   - Padding (draft section 3.9). Inline data is aligned as the receiver wants it, in an
+//     RDMA_MSGP. With Config.Align, receives have a second, aligned buffer for such data.
 //   - Read chunks in replies (sections 3.8 and 5.1). The client reads what fits neither inline nor
 //     in the chunks that it offered, and confirms with an RDMA_DONE.
 //   - Write chunks returned with lengths that include the XDR round-up (section 3.7).
@@ -64,13 +64,13 @@
 // In the Draft, a reply that the client reads pins memory until its RDMA_DONE, at most for
 // Config.PeerTimeout. A client that reads later loses its connection.
 //
-// In either dialect, both ends may change their sizes while the connection is up: package confproto,
-// [Conn.UpdateSettings].
+// In either dialect, both ends may change their sizes while the connection is up: package
+// confproto, [Conn.UpdateSettings].
 //
 // # Errors
 //
-// Dial and Serve return a *oncrpc.ConfigError for an invalid Config. Errors of connections and calls
-// are [*OpError]s, which name the operation and the peer. They may wrap:
+// Dial and Serve return a *oncrpc.ConfigError for an invalid Config. Errors of connections and
+// calls are [*OpError]s, which name the operation and the peer. They may wrap:
 //
 //   - net.ErrClosed: the connection has ended. [Conn.Err] has the reason.
 //   - the error of the call's context.

@@ -7,8 +7,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// flow accounts for what a connection may have under way: memory for chunks (the share of a budget),
-// receives (supply), credits for the peer (granter), and the time that the peer may take (stalls).
+// flow accounts for what a connection may have under way: memory for chunks (the share of a
+// budget), receives (supply), credits for the peer (granter), and the time that the peer may take
+// (stalls).
 //
 // A call of the peer passes callArrived, admit, waits and goesOn for its RDMA Reads, grant or
 // dropped, callEnded and release. A call of this side passes expectReply, arrived and put.

@@ -1,18 +1,18 @@
 package transport
 
-// As finds the first endpoint along the chain that begins with ep whose type is T, or
-// which implements it if T is an interface: an ability such as [Poller], or a type of
-// a provider. The chain goes from a wrapper, by its method
+// As finds an ability of an endpoint, such as [Poller], or a provider's own type. It returns the
+// first endpoint of type T along the chain that begins with ep; if T is an interface, the first
+// that implements T. Like errors.As, it follows the chain from a wrapper to the endpoint below by
+// the wrapper's method
 //
 //	Unwrap() Endpoint
 //
-// to the endpoint that it wraps, as errors.As goes from error to error.
+// It does not look at what a wrapper embeds.
 //
-// An ability that is found below a wrapper goes past the wrapper. A wrapper that has
-// to see what goes that way, as one that counts requests has to see PostPolled,
-// implements the ability itself, if As finds it below: its constructor returns one of two
-// types. One that is to hide an ability has no Unwrap. What a wrapper embeds is not on the
-// chain, other than by Unwrap.
+// An ability found below a wrapper bypasses the wrapper. A wrapper that must see those calls, such
+// as PostPolled if it counts requests, implements the ability itself, but only if As finds it
+// below. So its constructor returns one of two types. A wrapper that hides abilities has no method
+// Unwrap.
 func As[T any](ep Endpoint) (T, bool) {
 	for ep != nil {
 		if t, ok := ep.(T); ok {

@@ -1,8 +1,8 @@
 package transport
 
-// CheckPost returns the error with which Post refuses wrs on a connection with these limits:
-// ErrWorkRequest, ErrNoReads, or nil. It is for providers, which wrap it in an *OpError.
-// Whether the queue has room is up to them.
+// CheckPost checks requests against the limits of a connection, for the Post of a provider. It
+// returns ErrWorkRequest, ErrNoReads or nil; the provider wraps that in an *OpError. It does not
+// check whether the queue has room.
 func (i *Info) CheckPost(wrs []*WorkRequest) error {
 	for _, wr := range wrs {
 		if wr == nil || wr.Done == nil {
@@ -29,7 +29,7 @@ func (i *Info) CheckPost(wrs []*WorkRequest) error {
 	return nil
 }
 
-// CheckPostRecv is CheckPost for PostRecv: ErrWorkRequest or nil.
+// CheckPostRecv is CheckPost for PostRecv. It returns ErrWorkRequest or nil.
 func (i *Info) CheckPostRecv(rs []*RecvRequest) error {
 	for _, r := range rs {
 		if r == nil || i.MaxRecvSGE > 0 && len(r.Local) > i.MaxRecvSGE {

@@ -7,16 +7,18 @@ import (
 
 // Dialer connects to listeners. Its methods may be called concurrently.
 //
-// A Dialer that has state beyond its configuration (an association, a socket that
-// its connections share) is an io.Closer, too. Whoever made it closes it, when its
-// connections have ended.
+// A Dialer that has state beyond its configuration, such as a socket that its connections share, is
+// an io.Closer, too. Its creator closes it when its connections have ended.
 type Dialer interface {
-	// Dial connects to addr, handing private to the peer. It fails with an error that
-	// wraps a *RejectError when the peer refuses, ErrPrivateData when private is
-	// longer than MaxPrivateData, and the error of ctx when that ends first.
+	// Dial connects to addr and sends the private data to the peer. It fails with an error that
+	// wraps
+	//
+	//   - a *RejectError if the peer refuses;
+	//   - ErrPrivateData if private is longer than MaxPrivateData;
+	//   - the error of ctx if that ends first.
 	Dial(ctx context.Context, addr string, private []byte) (Endpoint, error)
 
-	// MaxPrivateData is how many bytes of private data Dial can hand to the peer.
+	// MaxPrivateData returns how many bytes of private data Dial can send.
 	MaxPrivateData() int
 }
 
@@ -26,28 +28,27 @@ type Listener interface {
 	// that wraps net.ErrClosed after Close.
 	Accept(ctx context.Context) (Request, error)
 
-	// MaxPrivateReply is how many bytes of private data can be handed to any peer by
-	// Accept and by Reject of a Request. To some peers more may go.
+	// MaxPrivateReply returns how many bytes of private data Request.Accept and Request.Reject can
+	// send to any peer. Some peers can take more.
 	MaxPrivateReply() (accept, reject int)
 
-	// Addr is where the listener can be reached.
+	// Addr returns the address to dial.
 	Addr() net.Addr
 
-	// Close ends listening; connections stay.
+	// Close ends listening. Connections stay.
 	Close() error
 }
 
-// Request is a peer that asks for a connection. One of Accept and Reject ends it. One that wraps
-// another has a method Unwrap() Request, by which a provider finds its own.
+// Request is a peer's request for a connection. Answer it with either Accept or Reject. A Request
+// that wraps another one has a method Unwrap() Request, by which a provider finds its own.
 type Request interface {
-	// Info describes the connection as far as it is known: addresses and the
-	// peer's private data.
+	// Info describes what is known so far: the addresses and the peer's private data.
 	Info() Info
 
-	// Accept makes the connection, handing private to the peer. After an error that
-	// wraps ErrPrivateData the request still waits for an answer; so it is with Reject.
+	// Accept makes the connection and sends the private data to the peer. After an error that wraps
+	// ErrPrivateData the request is still unanswered; the same holds for Reject.
 	Accept(ctx context.Context, private []byte) (Endpoint, error)
 
-	// Reject refuses it, handing private to the peer.
+	// Reject refuses the connection and sends the private data to the peer.
 	Reject(private []byte) error
 }

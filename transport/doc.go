@@ -1,76 +1,91 @@
-// Package transport is the contract between an upper layer that speaks in RDMA
-// operations and a provider that carries them out: verbs vocabulary, Go manners.
+// Package transport is the contract between an upper layer that uses RDMA, such as package rpcrdma,
+// and a provider that carries it out, such as package iwarp.
 //
-// A provider connects two [Endpoint]s (queue pairs). Each end posts work
-// requests (Send, Send with Invalidate, RDMA Write, RDMA Read, local
-// invalidation) and receives, and exposes windows of its memory under steering
-// tags for the other end's Writes and Reads. The abstract model is that of RFC
-// 5040 section 1.1 and of section 2 of draft-ietf-nfsv4-rpcrdma-08:
+// A provider connects two [Endpoint]s (queue pairs of the verbs). Its package has a [Listener] and
+// a [Dialer]. An upper layer uses an endpoint like this:
+//
+//	ep, err := dialer.Dial(ctx, "server:20049", nil) // the peer: listener.Accept, request.Accept
+//	buf, err := ep.Domain().Alloc(4096, transport.LocalWrite)
+//	err = ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{buf}})
+//	ep.Start(handler) // messages come to handler.Received
+//
+//	regions, err := ep.Expose(nil, memory, transport.RemoteWrite) // now the peer can write there
+//	err = ep.Post(&transport.WorkRequest{
+//		Op: transport.OpSend, Flags: transport.Signaled, Local: message, Done: completer,
+//	})
+//	... // completer.Complete is called when it has been sent
+//	err = ep.Revoke(regions...)
+//	ep.Close()
+//	<-ep.Done() // only then is no memory in use any more
+//
+// Example (Provider) is a whole provider, and [WrapDialer] has an example of a wrapper.
+// docs/provider.md is a guide to writing one.
+//
+// # The model
+//
+// The model is that of RFC 5040 section 1.1 and draft-ietf-nfsv4-rpcrdma-08 section 2:
 //
 //   - Sends complete at the receiver in the order in which they were posted.
-//   - An RDMA Write completes at the sender alone. Every Write posted before a
-//     Send has been placed when that Send is delivered.
-//   - An RDMA Read completes at the requester. Later operations are not fenced
-//     behind it unless they ask ([Fence]).
-//   - A Send that finds no posted receive, or one too small, is fatal to the
-//     connection, as on hardware. Credits in the layer above prevent this.
-//     Receives may be promised instead, and take their memory from a pool shared by
-//     many endpoints when a message comes ([SharedReceiver]).
-//   - A tagged operation of length above zero is checked against its steering
-//     tag: the tag must be alive, permit the access and cover the bytes. A failed
-//     check places nothing and is fatal to the connection. Both ends learn that it
-//     was a remote access error ([ErrRemoteAccess]). Operations of length zero are
-//     not checked. A provider that cuts operations into segments checks each on
-//     its own: those ahead of the one that fails have been placed.
+//   - An RDMA Write completes at the sender alone. Every Write posted before a Send has been placed
+//     when that Send is delivered.
+//   - An RDMA Read completes at the requester. Later operations do not wait for it unless they have
+//     the flag [Fence].
+//   - A Send that finds no posted receive, or one that is too small, ends the connection. The upper
+//     layer prevents that with credits. Instead of posting receives with memory, it may promise
+//     them: a promised receive takes memory from a shared pool when a message comes
+//     ([SharedReceiver]).
+//   - A Write or Read of more than zero bytes must name a live steering tag that permits the access
+//     and covers the bytes. One that does not places nothing and ends the connection, and both ends
+//     learn that it was an [ErrRemoteAccess]. Zero bytes are not checked. A provider that cuts
+//     operations into segments checks each segment, so earlier segments may have been placed.
 //
 // # Memory
 //
-// Every byte a provider touches lies in a [Slice]: memory allocated by a [Domain],
-// or memory of the caller's named to the provider by an [Importer]. Either is told
-// which [Access] the memory is for. Nothing above this package assumes that
-// registration is free.
+// Providers touch only memory in a [Slice]. It comes from [Domain].Alloc, or belongs to the caller
+// and was named to the provider by an [Importer]. Both are told the [Access] that the memory is
+// for. Upper layers must not assume that registering memory is free.
 //
-// A window over memory is one [Region], or several where the provider cannot make
-// one of scattered memory. It ends by [OpInvalidate], a work request, or by
-// [Endpoint.Revoke], which may block. Until it has ended, or was abandoned, the memory
-// must not be used for anything else.
+// A window over memory is one [Region]; scattered memory may take several. A window ends by the
+// work request [OpInvalidate], or by [Endpoint.Revoke], which may block. Until then its memory must
+// not be used for anything else, unless the window was abandoned.
 //
 // # Limits
 //
-// [Info] says what one connection can carry. A work request or a receive beyond its
-// limits is refused; [Info.CheckPost] is how a provider finds out. A window longer than
-// MaxRegion becomes several Regions. The limits of private data are known before dialling
-// ([Dialer], [Listener]).
+// [Info] has the limits of a connection. Requests beyond them are refused with [ErrWorkRequest].
+// Dialer and Listener have the limits of private data.
 //
 // # Cancellation
 //
-// A peer's late Write to a dead steering tag ends the connection, so the memory
-// of a cancelled operation cannot simply be revoked: that would kill its
-// neighbours. A provider that can cut the tag loose from the memory implements
-// [Abandoner].
+// The windows of a cancelled operation cannot simply be revoked: a late Write of the peer would
+// then end the connection, and all other operations with it. An [Abandoner] can detach the memory
+// while the steering tag stays valid.
 //
 // # Abilities
 //
-// Abilities beyond [Endpoint] are separate small interfaces: [Abandoner], [Poller],
-// [SharedReceiver], [ProgressReporter], and [Importer] of a Domain. The layer above works
-// without them. [As] finds those of an endpoint, also below a wrapper; of a Domain, a type
-// assertion does.
+// What not every provider can do is in separate interfaces: [Abandoner], [Poller],
+// [SharedReceiver], [ProgressReporter], and for a Domain, [Importer]. Upper layers work without
+// them. [As] finds those of an endpoint, also below wrappers. For a Domain, use a type assertion.
 //
 // # Providers
 //
-// A software provider is made of packages stag, the table of steering tags, and ring, its queues.
-// [Endpoint] has an example that is a whole one. It passes package transporttest, which is the
-// contract as tests.
+// Packages stag (steering tags) and ring (queues) are the kit of a software provider, and package
+// transporttest is the contract as tests. Every provider must pass it.
 //
 // # Wrappers
 //
-// An endpoint may wrap another one, to count, delay or fail what passes: [WrapListener] and
-// [WrapDialer] have a provider's endpoints wrapped as they are made. What a wrapper does with
-// a request, it does before it posts it: afterwards the request is the endpoint's. A request
-// that completes with an error has ended the connection. So, to fail one, a wrapper
+// An endpoint may wrap another one, to count, delay or fail what passes. [WrapListener] and
+// [WrapDialer] wrap a provider's endpoints as they are made. A wrapper must handle a request before
+// it posts it: afterwards the request belongs to the endpoint below.
 //
-//  1. posts those ahead of it and no more, and waits for them to complete;
+// A request that completes with an error has ended the connection. So a wrapper that fails one
+//
+//  1. posts only the requests ahead of it, and waits until they are complete;
 //  2. closes the endpoint below and waits for its Done;
-//  3. completes the failed one, flushes the rest, and closes a Done of its own, all from a
-//     goroutine of its own. Its Err says why.
+//  3. on a goroutine of its own, completes the failed request, flushes the rest, and closes its own
+//     Done channel. Its Err says why.
+//
+// # Errors
+//
+// Providers return [*OpError]s, which name the operation, the provider and the peer, and wrap one
+// of the Err variables where one applies. Errors after the end of a connection wrap net.ErrClosed.
 package transport

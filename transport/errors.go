@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// What a caller may want to branch on. Providers wrap these in an *OpError.
+// Errors that callers may check with errors.Is. Providers wrap them in an *OpError.
 var (
 	// ErrQueueFull: the queue has no room for the requests.
 	ErrQueueFull = errors.New("queue full")
@@ -15,36 +15,37 @@ var (
 	ErrClosedByPeer error = closedByPeer{}
 	// ErrNoReceive: a Send arrived and no receive was posted.
 	ErrNoReceive = errors.New("no posted receive")
-	// ErrTerminated: the peer ended the connection because of an operation of this
-	// end. What was wrong with it is wrapped beside it, where the provider knows; the
-	// peer has that alone.
+	// ErrTerminated: the peer ended the connection because of an operation of this end. An error
+	// with it also wraps what was wrong, if the provider knows. The peer's own error wraps only the
+	// latter.
 	ErrTerminated = errors.New("terminated by peer")
 	// ErrTooLong: a Send arrived that is longer than the posted receive.
 	ErrTooLong = errors.New("message longer than the posted receive")
-	// ErrRemoteAccess: an operation named a steering tag that does not permit it. Every
-	// provider tells that. One that knows more wraps ErrSTag, ErrBounds or ErrAccess,
-	// and each of those is an ErrRemoteAccess to errors.Is.
+	// ErrRemoteAccess: an operation named a steering tag that does not permit it. A provider that
+	// knows more wraps ErrSTag, ErrBounds or ErrAccess, each of which is an ErrRemoteAccess to
+	// errors.Is.
 	ErrRemoteAccess = errors.New("remote access error")
-	// ErrSTag: a steering tag that is dead, unknown, or of another endpoint.
+	// ErrSTag: the steering tag is dead, unknown, or of another endpoint.
 	ErrSTag error = accessError("invalid steering tag")
-	// ErrBounds: bytes outside the window of a steering tag.
+	// ErrBounds: the bytes lie outside the window of the steering tag.
 	ErrBounds error = accessError("outside the bounds of the steering tag")
-	// ErrAccess: an access that the window does not permit.
+	// ErrAccess: the window does not permit this access.
 	ErrAccess error = accessError("access not permitted by the steering tag")
-	// ErrNoReads: an RDMA Read on a connection whose ORD is zero.
+	// ErrNoReads: an RDMA Read was posted on a connection whose ORD is 0.
 	ErrNoReads = errors.New("RDMA Reads not possible: ORD is 0")
 	// ErrTooManyReads: more RDMA Reads arrived than the IRD allows.
 	ErrTooManyReads = errors.New("more RDMA Reads under way than the IRD allows")
 	// ErrNoMemory: the provider has no more memory or steering tags.
 	ErrNoMemory = errors.New("out of provider memory")
-	// ErrPrivateData: private data longer than the provider can carry.
+	// ErrPrivateData: the private data is longer than the provider can carry.
 	ErrPrivateData = errors.New("private data too long")
-	// ErrWorkRequest: a work request or receive that makes no sense (unknown operation,
-	// no Completer), or is beyond the limits of Info.
+	// ErrWorkRequest: a work request or receive is malformed (unknown operation, no Completer), or
+	// exceeds the limits of Info.
 	ErrWorkRequest = errors.New("malformed work request")
 )
 
-// closedByPeer is a net.ErrClosed that does not read as if this side were at fault.
+// closedByPeer is a net.ErrClosed whose text names the peer. "Use of closed network connection"
+// would read as if this side were at fault.
 type closedByPeer struct{}
 
 func (closedByPeer) Error() string        { return "closed by peer" }
@@ -56,8 +57,7 @@ type accessError string
 func (e accessError) Error() string      { return string(e) }
 func (accessError) Is(target error) bool { return target == ErrRemoteAccess }
 
-// OpError says what was being done, by which provider and with whom, when Err
-// happened.
+// OpError says which operation of which provider failed, and with which peer.
 type OpError struct {
 	Op       string // "dial", "accept", "post", "send", "write", "read", "expose", ...
 	Provider string
@@ -84,7 +84,7 @@ func (e *OpError) Timeout() bool {
 
 // RejectError is a peer's refusal of a connection.
 type RejectError struct {
-	// PrivateData is what the peer sent with it, perhaps padded with zeros.
+	// PrivateData is what the peer sent with the refusal, perhaps padded with zeros.
 	PrivateData []byte
 }
 

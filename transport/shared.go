@@ -1,46 +1,44 @@
 package transport
 
-// SharedReceiver is the ability of an Endpoint to receive into memory that many
-// endpoints share, as a shared receive queue does: receives are promised to the peer,
-// and take their memory when a message arrives. So an idle connection holds none,
-// however much its peer may send.
+// SharedReceiver is an Endpoint that can receive into memory shared with other endpoints, like a
+// shared receive queue. Receives are promised to the peer, and get memory only when a message
+// arrives. So an idle connection holds none, however much its peer may send.
 //
-// A promise counts in Info().RecvDepth as a receive does. Receives of PostRecv are
-// used up first; a Send that finds neither is fatal.
+// A promise counts in Info().RecvDepth like a receive. Receives of PostRecv are used up first. A
+// Send that finds neither ends the connection.
 type SharedReceiver interface {
-	// ShareRecv names where memory for promises comes from. It is called once, before
-	// Start and PromiseRecv.
+	// ShareRecv sets the source of memory for promises. The caller calls it once, before Start and
+	// PromiseRecv.
 	ShareRecv(src RecvSource)
 
-	// PromiseRecv queues n promises, all of them or none, with the errors of PostRecv.
+	// PromiseRecv queues n promises, all of them or none. It fails like PostRecv.
 	PromiseRecv(n int) error
 
-	// ResumeRecv has an endpoint that got no memory ask for it again. It never blocks
-	// and calls nobody. It may come at any time, also before the source has returned
-	// from the call that it is about. Where nothing is held back it does nothing.
+	// ResumeRecv makes an endpoint that got no memory ask the source again. It does nothing if
+	// nothing is held back. It never blocks and calls nobody. It may be called at any time, even
+	// while the source's Receive has not returned yet.
 	ResumeRecv()
 }
 
-// RecvSource supplies memory for promised receives. The endpoint calls it where it
-// calls its MessageHandler, and not beside that: it must not block.
+// RecvSource supplies memory for promised receives. The endpoint never calls it at the same time as
+// its MessageHandler. It must not block.
 type RecvSource interface {
-	// Receive returns memory for a message that begins to arrive. It belongs to the
-	// endpoint, as with PostRecv.
+	// Receive returns memory for a message that begins to arrive. It belongs to the endpoint, as
+	// with PostRecv.
 	//
-	// If there is none it returns nil, provided that Info().CanHold is set. Then the
-	// endpoint takes nothing more from its peer that comes after that message, until
-	// ResumeRecv, and other endpoints are not held up. That includes the responses to
-	// its own RDMA Reads, where these come in one stream with messages: who returns nil
-	// must not wait for any, nor hold what others wait for meanwhile. That the peer ends the
-	// connection is noticed all the same, so that those who have gone do not wait in front of
-	// others.
+	// If Info().CanHold is set, it may return nil when there is no memory. Then the endpoint takes
+	// nothing from its peer that comes after the beginning of that message, until ResumeRecv. Other
+	// endpoints are not held up. Held back are also responses to this end's own RDMA Reads, if they
+	// come in one stream with messages. So a source that returns nil must not wait for such a Read,
+	// or hold what others wait for meanwhile. The endpoint still notices when the peer ends the
+	// connection, so dead peers do not wait ahead of others.
 	//
-	// Without CanHold there must be memory for each promise from the time it is made:
-	// nil ends the connection.
+	// Without CanHold, every promise needs memory from the time it is made: nil ends the
+	// connection.
 	Receive() *RecvRequest
 
-	// Ready reports whether Receive is certain to return memory for every promise. If
-	// it is not, the endpoint takes little from the network ahead of the message. It is
-	// called often. Without CanHold it is always true.
+	// Ready reports whether Receive is certain to return memory for every promise. If not, the
+	// endpoint reads little from the network ahead of the message. It is called often. Without
+	// CanHold it must always return true.
 	Ready() bool
 }

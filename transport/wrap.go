@@ -5,23 +5,23 @@ import (
 	"io"
 )
 
-// WrapListener returns l with each endpoint that it makes replaced by what wrap returns for it:
-// one that counts, limits or logs what passes, say. What an endpoint that wraps another one must
-// see to is said under Wrappers in the documentation of the package.
+// WrapListener returns a Listener like l that replaces each new endpoint by what wrap returns for
+// it, for example one that counts, limits or logs what passes. The package documentation says under
+// Wrappers what such an endpoint must do.
 //
-// The function wrap is called by Request.Accept, on the goroutine of its caller, when the
-// connection is there. It gets an endpoint that has not been started, and takes it over. It may
-// be called concurrently, must not block, and must not return nil.
+// Request.Accept calls wrap on its own goroutine when the connection has been made. The endpoint
+// has not been started, and belongs to wrap. Calls of wrap may be concurrent; wrap must not block,
+// and must not return nil.
 //
-// The Listener is l in all else. Its Requests have Unwrap, so that a provider finds its own below.
+// The Requests of the Listener have a method Unwrap, by which a provider finds its own.
 func WrapListener(l Listener, wrap func(Endpoint) Endpoint) Listener {
 	return &wrappedListener{l, wrap}
 }
 
-// WrapDialer returns d with each endpoint that it makes replaced by what wrap returns for it, as
-// WrapListener does for a Listener. The function wrap is called by Dial.
+// WrapDialer returns a Dialer like d that replaces each new endpoint by what wrap returns for it.
+// Dial calls wrap, under the conditions of WrapListener.
 //
-// The Dialer that is returned is an io.Closer: its Close closes d if d is one, and otherwise does
+// The returned Dialer is an io.Closer. Its Close closes d if d is an io.Closer, and otherwise does
 // nothing.
 func WrapDialer(d Dialer, wrap func(Endpoint) Endpoint) Dialer {
 	return &wrappedDialer{d, wrap}

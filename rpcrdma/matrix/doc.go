@@ -1,9 +1,18 @@
-// Package matrix is a table of RPC calls, each a cell of what RPC-over-RDMA can do with a message:
-// inline, padded, by read chunk, write chunk or reply chunk, at position zero, several of these at
-// once, and with lengths around every limit. A cell says what is called, how the two ends are
-// configured, and what must be on the wire, in each [rpcrdma.Dialect].
+// Package matrix is a table of RPC calls that covers every way in which RPC-over-RDMA can carry a
+// message: inline, padded, by read chunk, write chunk or reply chunk, at position zero,
+// combinations of these, and lengths around every limit.
 //
-// The tests of the package run the cells over every provider, and take each message apart with a
-// decoder that was written from the specifications alone: it shares nothing with packages rpcrdma,
-// chunks and xdr. Tests elsewhere can run them over other providers, or where others look on.
+// Each [Cell] says what is called, how the two ends are configured, and what must be on the wire in
+// each [rpcrdma.Dialect]:
+//
+//	for _, cell := range matrix.Cells() {
+//		outcome, err := cell.Run(ctx, rpcrdma.RFC8166, listener, dialer)
+//		want := cell.Dialect(rpcrdma.RFC8166)
+//		... // compare what was on the wire, and outcome.Err, with want
+//	}
+//
+// The tests of this package run the cells over every provider. They take each message apart with a
+// decoder that was written from the specifications alone and shares nothing with packages rpcrdma,
+// chunks and xdr. Other packages can run the cells over their own providers, or while others look
+// on.
 package matrix

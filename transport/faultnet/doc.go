@@ -1,46 +1,58 @@
-// Package faultnet is a network with faults, to test with: what runs over it meets slow links,
-// stalls, cut connections, lost packets and refused memory, as often as the test says.
+// Package faultnet simulates bad networks for tests: slow links, stalls, cut connections, lost
+// packets and refused memory.
 //
-// # What there is
+// A test puts such a network between its client and its server:
 //
-// Streams, each connection of which is a [Link]:
+//	relay, err := faultnet.NewRelay(serverAddr, faultnet.Config{
+//		Seed: seed,
+//		Down: faultnet.Way{Bandwidth: 125_000, Delay: 150 * time.Millisecond},
+//	})
+//	defer relay.Close()
+//	... // dial relay.Addr() instead of the server
+//	relay.Links()[0].Cut(faultnet.RST)
 //
-//   - [Relay] passes real TCP connections on to a server. Clients dial [Relay.Addr] in place of it.
-//   - [Memory] is a network of hosts in memory. Servers take its listeners, and clients its
-//     [Memory.Dialer]. It works in the virtual time of testing/synctest, where an hour of network
-//     takes a moment, and times are exact.
+// The package example is a whole one.
+//
+// # Networks
+//
+// Streams; each connection is a [Link]:
+//
+//   - [Relay] forwards real TCP connections to a server.
+//   - [Memory] is a network of hosts in memory. It works in the virtual time of testing/synctest,
+//     where an hour passes in a moment and times are exact.
 //   - [Pipe] is one connection in memory, likewise.
 //
 // Packets:
 //
-//   - [Datagrams] passes real UDP datagrams on to a server.
-//   - [Frames] joins two Ethernet devices. On Linux these can be Taps of two Namespaces: hosts of
-//     their own, whose kernels speak any protocol to each other, with their own addresses and
-//     checksums.
+//   - [Datagrams] forwards real UDP datagrams to a server.
+//   - [Frames] joins two Ethernet devices. On Linux these can be Taps of two Namespaces, which are
+//     hosts of their own: their kernels speak any protocol with each other.
 //
-// And [Provider] wraps any provider of package transport: requests are delayed, completions held
-// back, connections ended before a request, memory refused.
+// RDMA:
+//
+//   - [Provider] wraps a provider of package transport. It delays requests and completions, ends
+//     connections before a request, and refuses memory.
 //
 // # Faults
 //
-// A [Way] is what a direction is like: bandwidth, delay, jitter, how much it holds, how streams are
-// cut into segments, flipped bits, and for packets loss, duplication and reordering. Each direction
-// has a Way of its own, and it can change at any time (SetWay). These are common ones:
+// A [Way] describes one direction: bandwidth, delay, jitter, buffer, how streams are cut into
+// segments, flipped bits, and for packets loss, duplication and reordering. Each direction has its
+// own, and SetWay changes it at any time. Common ones:
 //
 //	faultnet.Way{Bandwidth: 125_000, Delay: 150 * time.Millisecond} // 1 Mbit/s by satellite
 //	faultnet.Way{Bandwidth: 10_000, Buffer: 1}                      // a slow reader
 //	faultnet.Way{Bandwidth: 10, MaxSegment: 1}                      // ten bytes a second
 //	faultnet.Way{Loss: 1}                                           // packets: the cable is out
 //
-// What happens to one connection at some moment is up to its Link, which [Config.OnLink] and the
-// Links method of the network give:
+// A Link changes one connection at a certain moment. [Config.OnLink] and the Links method of the
+// network return Links:
 //
 //   - [Link.Freeze] holds everything back until [Link.Thaw], also the end of the connection. So
-//     what was sent on a connection that has been replaced can arrive late, after what was sent on
-//     the new one: freeze Up, let the client give up and dial again, and thaw.
-//   - [Link.Cut] ends it by FIN or RST, and [Link.CutAt] at a byte.
-//   - [Link.Vanish] leaves it half open: one end is gone, and the other is not told.
+//     data of a replaced connection can arrive after that of its successor: freeze Up, let the
+//     client give up and dial again, then thaw.
+//   - [Link.Cut] ends the connection by FIN or RST, and [Link.CutAt] does so at a certain byte.
+//   - [Link.Vanish] leaves it half open: one end is gone and the other does not learn it.
 //
-// Random numbers come from [Config.Seed]: print it when a test fails. [Counters] tell which faults
-// a test has met.
+// All random numbers come from [Config.Seed]: print it when a test fails. [Counters] count the
+// faults that have happened. Values that make no sense, such as a probability of 2, panic.
 package faultnet

@@ -1,16 +1,24 @@
-// Package loopback is a provider that connects endpoints within one process. It
-// honours the whole contract of package transport: steering tags are checked, posted
-// receives consumed, bytes placed by exactly one copy between the memory of the two
-// ends. It is for tests, for programs that hold both ends, and the yardstick of what
-// the layers above cost.
+// Package loopback is a provider that connects endpoints within one process. It is for tests, for
+// programs that hold both ends, and to measure the cost of the layers above.
+//
+//	fabric := loopback.New()
+//	listener, err := fabric.Listen("server", loopback.Config{})
+//	dialer := fabric.Dialer(loopback.Config{})
+//	ep, err := dialer.Dial(ctx, "server", nil) // the other end: listener.Accept
+//
+// The example of package rpcrdma uses it.
+//
+// It follows the whole contract of package transport: it checks steering tags, uses up posted
+// receives, and copies each byte exactly once, between the memory of the two ends.
 //
 // One goroutine serves a connection. It executes the work requests of both ends and calls their
-// Completers and MessageHandlers, so that a call and its reply take two switches between
-// goroutines; or none, when the caller polls ([transport.Poller]). RDMA Reads run to their end when
-// their turn comes: at most one is ever outstanding, whatever IRD and ORD allow, and
-// [transport.Fence] holds nothing back.
+// Completers and MessageHandlers. A call and its reply take two switches between goroutines, or
+// none if the caller polls ([transport.Poller]).
 //
-// Each [Dialer] is a host of its own, and each of its connections has a port of that host, as
-// in "dialer#1:2". What goes by the host of a peer, such as the reply cache of package oncrpc,
-// takes the connections of one Dialer for those of one client.
+// RDMA Reads are executed at once, so one at most is outstanding, whatever IRD and ORD allow, and
+// [transport.Fence] has no effect.
+//
+// Each [Dialer] counts as a host of its own. Its connections have ports of that host, such as
+// "dialer#1:2". Layers above that tell clients apart by host, such as the reply cache of package
+// oncrpc, see one client for each Dialer.
 package loopback

@@ -1,10 +1,21 @@
-// Package ring has the queue of bounded length that a software provider of package
-// transport keeps work requests, receives and RDMA Reads in.
+// Package ring is a queue of bounded length, in which a software provider of package transport
+// keeps work requests, receives and RDMA Reads.
+//
+//	sends := ring.New[*transport.WorkRequest](info.SendDepth)
+//	if !sends.Room(len(wrs)) {
+//		return transport.ErrQueueFull
+//	}
+//	for _, wr := range wrs {
+//		sends.Push(wr)
+//	}
+//	wr, ok := sends.Pop() // the oldest
+//
+// The caller checks Room before Push. A [Ring] takes no locks and, once it has grown, allocates
+// nothing.
 package ring
 
-// Ring is a queue of bounded length. Its storage grows with what is in it, up to the
-// bound, and is kept, so that a queue in use allocates nothing. The zero value has a bound
-// of 0. Its methods must not be called concurrently.
+// Ring is a queue of bounded length. Its storage grows as needed, up to the bound, and never
+// shrinks. The zero value has a bound of 0. Methods must not be called concurrently.
 type Ring[T any] struct {
 	n     int
 	bound int
@@ -15,10 +26,10 @@ type Ring[T any] struct {
 // New returns an empty ring for at most bound elements.
 func New[T any](bound int) Ring[T] { return Ring[T]{bound: bound} }
 
-// Room reports whether k more fit.
+// Room reports whether k more elements fit.
 func (r *Ring[T]) Room(k int) bool { return k <= r.bound-r.n }
 
-// Len reports how many there are.
+// Len returns the number of elements.
 func (r *Ring[T]) Len() int { return r.n }
 
 // Push appends v, for which there must be room.
@@ -30,8 +41,8 @@ func (r *Ring[T]) Push(v T) {
 	r.n++
 }
 
-// PushFront puts back v, which was popped and is older than all that are there. Others may
-// have been pushed meanwhile: then there is one more than the bound for a while.
+// PushFront puts back v, which was popped before, as the oldest element. If others have been pushed
+// meanwhile, the ring may exceed its bound by one.
 func (r *Ring[T]) PushFront(v T) {
 	if r.n == len(r.buf) {
 		r.grow()
@@ -41,8 +52,8 @@ func (r *Ring[T]) PushFront(v T) {
 	r.n++
 }
 
-// At returns the element behind i older ones, which must be there. The pointer is valid
-// until the next Push or the Pop of that element.
+// At returns element i, counted from the oldest, which is 0. It panics if there is none. The
+// pointer is valid until the next Push or until that element is popped.
 func (r *Ring[T]) At(i int) *T {
 	if uint(i) >= uint(r.n) {
 		panic("ring: index out of range")
@@ -50,7 +61,7 @@ func (r *Ring[T]) At(i int) *T {
 	return &r.buf[(r.head+i)&(len(r.buf)-1)]
 }
 
-// Pop removes the oldest, if any, and returns it.
+// Pop removes and returns the oldest element, if there is one.
 func (r *Ring[T]) Pop() (v T, ok bool) {
 	if r.n == 0 {
 		return v, false

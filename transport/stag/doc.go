@@ -1,16 +1,29 @@
-// Package stag is the table of steering tags of one endpoint: which windows of local
-// memory the peer can reach, and the copies between those windows and other memory (RFC
-// 5041 section 5.2; RFC 5042 on why tags and offsets are unpredictable).
+// Package stag is the table of steering tags of a software provider: the windows of local memory
+// that a peer can reach, and the checks and copies for what the peer does with them (RFC 5041
+// section 5.2).
 //
-// A software provider implements the memory half of package transport's contract with it. Each
-// endpoint has a [Table]. Expose, Revoke and Abandon of the endpoint call those of the Table;
-// transport.OpInvalidate is [Table.End]. What the peer asks for is checked by the same call that
-// carries it out: [Table.Write] or [Table.Place] for an RDMA Write, [Table.Read] for an RDMA Read,
-// [Table.Invalidate] for a Send with Invalidate. Each fails with a bare sentinel of package
-// transport, ErrSTag, ErrAccess or ErrBounds, which the provider wraps.
+// Each endpoint of the provider has a [Table]:
 //
-// Whoever ends a window waits for copies under way, and only for those. A provider that
-// refers to the memory of a window for longer, because its network takes it later, holds
-// a [Pin] meanwhile, and lets go when the table says so (New). One that lets its network
-// fill the memory has it on [Loan].
+//	table := stag.New(1024, nil)
+//	region, err := table.Expose(list, access)           // Endpoint.Expose
+//	table.Revoke(region)                                // Endpoint.Revoke
+//	table.Abandon(region)                               // Abandoner.Abandon
+//	table.End(wr.Invalidate)                            // OpInvalidate
+//
+//	err = table.Write(remote.STag, remote.Offset, data) // the peer's RDMA Write
+//	err = table.Read(dst, remote.STag, remote.Offset)   // the peer's RDMA Read
+//	err = table.Invalidate(tag)                         // the peer's Send with Invalidate
+//
+// The example in package transport is a whole provider with such a table.
+//
+// What the peer asks for is checked and carried out in one call. It fails with transport.ErrSTag,
+// ErrAccess or ErrBounds, which the provider wraps in its own error. Tags and offsets are
+// unpredictable (RFC 5042).
+//
+// Ending a window waits for copies under way in that window, and for nothing else. A provider whose
+// network refers to the memory of a window for longer holds a [Pin], and gives it back when the
+// table asks for it (see [New]). A provider whose network writes into the memory directly takes it
+// on [Loan].
+//
+// A table has at most [MaxTags] tags.
 package stag

@@ -1,34 +1,41 @@
 // Package trace writes what connections send and receive to a pcap file, for Wireshark and tshark.
 //
-// A [Writer] has the bytes of
+//	f, err := os.OpenFile("rpc.pcap", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+//	...
+//	w, err := trace.New(f, trace.Config{})
+//	...
+//	l = w.Listener(l) // each connection that l accepts is traced
 //
-//   - each net.Conn that it wraps ([Writer.Listener], [Writer.DialContext], [Writer.Dialed]), as
-//     TCP segments: RPC over TCP, and iWARP by iwarp.NewListener and iwarp.Dialer.DialContext;
-//   - iWARP over SCTP, as the UDP datagrams that there are: [Writer.Datagram] is what sctp.Config
-//     has as Trace;
-//   - package loopback, as iWARP over TCP: [Writer.Loopback].
+// A [Writer] traces
+//
+//   - TCP connections: [Writer.Listener], [Writer.DialContext], [Writer.Dialed]. That includes RPC
+//     over TCP, and iWARP by iwarp.NewListener and iwarp.Dialer.DialContext;
+//   - iWARP over SCTP: set sctp.Config.Trace to [Writer.Datagram];
+//   - package loopback, shown as iWARP over TCP: [Writer.Loopback].
+//
+// The package example traces connections of every kind. The file contains data, credentials and
+// file names, so only its owner should be able to read it.
 //
 // # What is made up
 //
-// The packets are not those of the network: they show what this end has sent and received, and
-// when. Each begins with an IP header (LINKTYPE_RAW), with its checksums right. Of a connection,
-// the addresses and ports are its own if it has such. Its handshake, sequence numbers,
-// acknowledgements and the lengths of segments are made up. Nothing is lost or comes twice. FIN is
-// where this end has closed, or has learned that the peer has. An address that is not one of IP is
-// shown as 127.0.0.1, with a made-up port; the listening end has port 20049.
+// The packets show what this end has sent and received, and when. They are not the packets of the
+// network. Data, times, and addresses with their ports are real. IP headers (LINKTYPE_RAW), TCP
+// handshakes, sequence numbers, acknowledgements and segment boundaries are made up, with correct
+// checksums. No packet is lost or repeated. A FIN stands where this end closed, or learned that
+// the peer did. An address that is not an IP address appears as 127.0.0.1 with a made-up port, or
+// 20049 for the listening end.
 //
-// Of package loopback all below RDMA is made up: MPA's startup, and how messages are cut into DDP
-// segments. What is read has a steering tag of the reader's that nobody has given out.
+// For package loopback everything below RDMA is made up: the startup of MPA, the DDP segments, and
+// the steering tags that RDMA Reads read into.
 //
-// A connection that has TLS above the one that is wrapped shows as the encrypted bytes on the wire.
-// Wrap the connection of package crypto/tls, or what it is below, to see what is in it.
+// TLS shows as encrypted bytes if the connection below it is traced. To see the plain text, trace
+// the connection of package crypto/tls.
 //
-// # How much
+// # Limits
 //
-// A file has a bound ([Config.Max]). What does not fit any more, and all that follows, is left out;
-// connections go on. So it is when the file cannot be written. Tracing takes time, one connection
-// at a time. It changes nothing else, but that package recordmark, which hands memory of several
-// places to TCP at once, has each of them sent by itself.
+// A file has at most [Config.Max] bytes. When it is full, or cannot be written, tracing ends
+// ([Config.Ended], [Writer.Err]); connections go on.
 //
-// The file has data, credentials and names of files in it. So it should be for its owner alone.
+// Tracing takes time, for one connection at a time. It has one other effect: package recordmark
+// sends pieces of scattered memory one by one instead of all at once.
 package trace

@@ -1,6 +1,7 @@
-// Package transporttest is a conformance suite for providers of package transport.
+// Package transporttest is the conformance suite for providers of package transport. Every provider
+// must pass it.
 //
-// A provider passes it by a test of a few lines:
+// A provider runs it in a test of a few lines:
 //
 //	func TestConformance(t *testing.T) {
 //		transporttest.Run(t, transporttest.Factory{
@@ -18,25 +19,26 @@
 //		})
 //	}
 //
-// The suite asserts what the contract promises and no more, in terms that hold in
-// process as over a network:
+// Run it with -race, too: it uses memory in ways that let the race detector see mistakes.
 //
-//   - A Send or Write that completes without error has been sent. That the peer
-//     refused it may show only in the end of the connection, at both ends, for the
-//     reason that the contract names. That is ErrRemoteAccess for whatever is wrong with
-//     a tagged operation, unless Factory.ReportsCauses says that the provider tells more.
-//   - What was refused is not placed. Operations that must not be placed in part are
-//     small enough for one segment of any network.
-//   - Nothing is asserted about time. The suite waits for events, and gives up when
-//     one has not come for half a minute.
+// # What it asserts
 //
-// It respects the limits of transport.Info, which may be as small as 4096 bytes for a
-// message and for a Region, one element for a list, and 32 Regions. What is optional, the
-// abilities among it, it tests where it is there.
+// It asserts what the contract promises, and no more:
 //
-// Every subtest that uses a connection runs twice, with the dialing and with the
-// listening end as the active one. Throughout, each request must complete once and in
-// order, messages must fill the receives in the order in which these were posted,
-// and the provider must leave no goroutine behind. Run it with -race: much of what it
-// does to memory is there for the race detector to see.
+//   - A Send or Write that completes without error has been sent. If the peer refuses it, both ends
+//     may learn that only from the end of the connection and its reason. For a bad tagged operation
+//     the reason is ErrRemoteAccess, or a more exact error with Factory.ReportsCauses.
+//   - What was refused is not placed. Operations that must not be placed in part fit in one segment
+//     of any network.
+//   - Nothing about time. The suite waits for events, and gives up after half a minute.
+//   - Each request completes once and in order. Messages fill receives in the order in which these
+//     were posted. No goroutine of the provider is left at the end.
+//
+// Every subtest with a connection runs twice: once the dialing end is the active one, once the
+// listening end.
+//
+// # Limits
+//
+// The suite stays within transport.Info. It needs messages and Regions of 4096 bytes, lists of one
+// element, and 32 Regions. Abilities are tested if the provider has them.
 package transporttest
