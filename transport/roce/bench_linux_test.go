@@ -22,7 +22,7 @@ import (
 )
 
 // The addresses of the two processes.
-var benchServer, benchClient = netip.MustParseAddr("127.71.0.2"), netip.MustParseAddr("127.71.0.3")
+var benchServer, benchClient = netip.MustParseAddr("127.253.71.102"), netip.MustParseAddr("127.253.71.103")
 
 // udpStream is a Throughput scenario: the client sends 1 MiB at a time in UDP datagrams as large as
 // RoCE's packets, fifteen with each system call, and has 512 KiB in flight; the server reads them

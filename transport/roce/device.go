@@ -91,9 +91,9 @@ func (d *device) close() {
 	d.sendMu.Lock() // not as flush: who is sending must be through
 	for d.send(flushTurns, false) && !d.full.Load() {
 	}
-	d.sendMu.Unlock()
 	close(d.over)
-	d.sock.close()
+	d.sock.close() // with nobody sending: a system call under way would keep the port
+	d.sendMu.Unlock()
 	d.group.Wait()
 }
 

@@ -60,7 +60,7 @@ func TestConfigErrors(t *testing.T) {
 
 // TestPortTaken has another socket own the port at an address.
 func TestPortTaken(t *testing.T) {
-	const taken = "127.71.0.3"
+	const taken = "127.253.71.103"
 	ip := netip.MustParseAddr(taken)
 	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, roce.UDPPort)))
 	if err != nil {
@@ -98,7 +98,7 @@ func TestInUse(t *testing.T) {
 // TestSystemPortClosed has the system tell of a port that nobody has.
 func TestSystemPortClosed(t *testing.T) {
 	cfg := roce.Config{Local: netip.MustParseAddr(another), Logger: quiet}
-	if _, err := (roce.Dialer{Config: cfg}).Dial(t.Context(), "127.71.0.9:1", nil); !errors.Is(err,
+	if _, err := (roce.Dialer{Config: cfg}).Dial(t.Context(), "127.253.71.109:1", nil); !errors.Is(err,
 		roce.ErrNoRoCE) {
 		t.Error(err)
 	}

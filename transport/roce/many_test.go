@@ -17,7 +17,7 @@ import (
 var manyShare = 1
 
 // another is a loopback address of these tests' own, which nothing else of the package has.
-const another = "127.71.0.2"
+const another = "127.253.71.102"
 
 // TestManyConnections makes and ends a thousand connections, by either end or by both at once,
 // which leave nothing.
