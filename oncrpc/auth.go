@@ -7,7 +7,7 @@ import (
 // AuthFlavor is the number of an authentication flavour (RFC 5531 section 8.2).
 type AuthFlavor uint32
 
-// Flavours that have names here. Calls may carry others as opaque bytes.
+// Flavours with names. Calls may carry others as opaque bytes.
 const (
 	FlavorNone AuthFlavor = 0 // AUTH_NONE
 	FlavorSys  AuthFlavor = 1 // AUTH_SYS, RFC 5531 appendix A
@@ -15,8 +15,8 @@ const (
 	FlavorTLS  AuthFlavor = 7 // AUTH_TLS, RFC 9289
 )
 
-// MaxAuthBody is the largest body of a credential or verifier in bytes
-// (RFC 5531 section 8.2).
+// MaxAuthBody is the maximum length in bytes of the body of a credential or verifier (RFC 5531
+// section 8.2).
 const MaxAuthBody = 400
 
 // Auth is a credential or a verifier: opaque_auth of RFC 5531 section 8.2.
@@ -41,8 +41,8 @@ const (
 	MaxGIDs        = 16
 )
 
-// SysCred is the body of an AUTH_SYS credential (RFC 5531 appendix A). It is what
-// the caller claims; nothing proves it.
+// SysCred is the body of an AUTH_SYS credential (RFC 5531 appendix A). It is a claim of the caller
+// that nothing proves.
 type SysCred struct {
 	Stamp   uint32
 	Machine string // at most MaxMachineName bytes
@@ -51,8 +51,7 @@ type SysCred struct {
 	GIDs    []uint32 // supplementary groups, at most MaxGIDs
 }
 
-// Auth encodes the credential. A field over its limit is an error that wraps
-// xdr.ErrLimit.
+// Auth encodes the credential. If a field is over its limit, the error wraps xdr.ErrLimit.
 func (c *SysCred) Auth() (Auth, error) {
 	var e xdr.Encoder
 	e.Uint32(c.Stamp)
@@ -72,8 +71,8 @@ func (c *SysCred) Auth() (Auth, error) {
 	return Auth{Flavor: FlavorSys, Body: e.Message().Inline}, nil
 }
 
-// Decode fills c from the body of a credential, reusing c.GIDs. The machine name is
-// checked and not kept: nobody may rely on it, and it would cost an allocation a call.
+// Decode decodes c from the body of a credential, reusing c.GIDs. It checks the machine name but
+// does not keep it, to save an allocation for each call. Nobody should rely on the name.
 func (c *SysCred) Decode(body []byte) error {
 	var d xdr.Decoder
 	d.Reset(body, nil)

@@ -8,14 +8,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// restingCalls is how many calls come between the end of a Call and its use for another one.
+// restingCalls is how many calls pass before a finished Call is reused.
 const restingCalls = 64
 
-// maxKeptBuffer is the longest buffer in bytes of a Call that is kept for the next one.
+// maxKeptBuffer is the length in bytes of the longest buffer that a Call keeps for reuse.
 const maxKeptBuffer = 256 << 10
 
-// callPool keeps Calls for further calls. A goroutine that outlives its handler finds the Call
-// ended, and panics, as long as it is not used again: so each rests for a while.
+// callPool keeps Calls for reuse. A goroutine that outlives its handler panics when it uses a
+// finished Call, but only until the Call is reused. So each Call rests for a while first.
 type callPool struct {
 	pool    sync.Pool
 	next    atomic.Uint32
@@ -28,7 +28,7 @@ func (p *callPool) get() *Call {
 	return c
 }
 
-// put takes a Call back, which has ended.
+// put takes back a finished Call.
 func (p *callPool) put(c *Call) {
 	if poison.On {
 		return
@@ -39,26 +39,26 @@ func (p *callPool) put(c *Call) {
 	}
 }
 
-// end ends what the handler was lent: it has returned.
+// end invalidates what the handler was lent, after it has returned.
 func (c *Call) end() {
 	c.enc.Invalidate()
 	c.args.Invalidate()
 }
 
-// longReplies has the memory of replies whose results were put into it and are longer than a Call
-// keeps memory for. So there is as much as such replies are on their way at a time, until the
-// garbage collector finds it unused.
+// longReplies holds memory for wrapped or copied replies that are longer than what a Call keeps.
+// Its size follows the number of such replies being sent at a time, until the garbage collector
+// frees it.
 var longReplies = sync.Pool{New: func() any { return new(xdr.Encoder) }}
 
-// makeReply chooses the memory for a reply that c.plain is put into.
+// makeReply chooses the memory for a reply that c.plain is copied or wrapped into.
 func (c *Call) makeReply() {
 	c.out = &c.short
-	if c.plain.Len() > maxKeptBuffer/2 { // twice of it, or less, is what a buffer grows to
+	if c.plain.Len() > maxKeptBuffer/2 { // a buffer may grow to twice the length
 		c.out = longReplies.Get().(*xdr.Encoder)
 	}
 }
 
-// forgetReply takes back the memory of a reply whose results were put into it, if it was made.
+// forgetReply releases the memory of such a reply, if it was made.
 func (c *Call) forgetReply() {
 	if c.out == nil {
 		return
@@ -75,7 +75,7 @@ func (c *Call) forgetReply() {
 	c.out = nil
 }
 
-// forget takes back the memory of results that have left. What the handler was lent stays ended.
+// forget releases the memory of results that were sent. What the handler was lent stays invalid.
 func (c *Call) forget() {
 	b := c.enc.Message().Inline
 	poison.Bytes(b)

@@ -9,28 +9,26 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Marshaler is something that encodes itself, such as the arguments of a call.
+// Marshaler encodes itself, such as the arguments of a call.
 type Marshaler interface{ MarshalXDR(e *xdr.Encoder) }
 
-// Unmarshaler is something that decodes itself, such as the results of a call. Errors
-// stick to the decoder. It must not keep references into the decoder's data.
+// Unmarshaler decodes itself, such as the results of a call. It reports errors through the decoder,
+// and must not keep references to the decoder's data.
 type Unmarshaler interface{ UnmarshalXDR(d *xdr.Decoder) }
 
-// SizedReply is a Request.Reply that says itself how much room its results need. Client.Do asks it
-// where the Request sets neither MaxReply nor Results; a Request that sets one of them overrides
-// both.
+// SizedReply is a Request.Reply that knows how much room its results need. Client.Do asks it only
+// if the Request sets neither MaxReply nor Results.
 type SizedReply interface {
 	Unmarshaler
-	// ReplyRoom returns what Request.MaxReply and Request.Results would be: the largest length in
-	// bytes of the encoded results, without the data that goes to the buffers, or 0 for
-	// DefaultMaxReply; and results with those buffers appended. Until Do returns, the buffers
-	// belong to the transport. ReplyRoom is called once for each Transport.RoundTrip: not
-	// for what package redial sends again. It must not keep
-	// results.
+	// ReplyRoom returns the values for Request.MaxReply and Request.Results: the maximum length in
+	// bytes of the encoded results without the data for the buffers, or 0 for DefaultMaxReply; and
+	// results with the buffers appended. The buffers belong to the transport until Do returns.
+	// ReplyRoom is called once for each Transport.RoundTrip, but not when package redial sends a
+	// call again. It must not keep results.
 	ReplyRoom(results [][]byte) (maxReply int, _ [][]byte)
 }
 
-// DefaultMaxReply is the room in bytes for results where neither Request.MaxReply nor a SizedReply
+// DefaultMaxReply is the room in bytes for results if neither Request.MaxReply nor a SizedReply
 // says how much they need.
 const DefaultMaxReply = 512
 
@@ -38,45 +36,46 @@ const DefaultMaxReply = 512
 type Request struct {
 	Procedure uint32
 	Args      Marshaler   // nil for none
-	Reply     Unmarshaler // nil for none: there must be no results then
-	// MaxReply is the largest length in bytes of the encoded results, without the data that goes to
-	// Results; 0 means DefaultMaxReply. Over RDMA, the memory for a long reply is provided with the
-	// call. The call whose reply exceeds it fails with a *ReplyTooLongError, unless both ends speak
-	// the dialect rpcrdma.Draft. A reply that fits inline arrives whatever MaxReply says. Over TCP,
-	// recordmark.Config.EnforceMaxReply has longer replies fail the same.
+	Reply     Unmarshaler // nil if there must be no results
+	// MaxReply is the maximum length in bytes of the encoded results, without the data that goes to
+	// Results; 0 means DefaultMaxReply. Over RDMA, the client provides memory for a long reply with
+	// the call. If the reply exceeds MaxReply, the call fails with a *ReplyTooLongError, unless
+	// both ends use the dialect rpcrdma.Draft. A reply that fits inline always arrives. Over TCP,
+	// longer replies fail only with recordmark.Config.EnforceMaxReply.
 	MaxReply int
-	// Results is where bulk data of the results shall land, one buffer for each item:
-	// Exchange.Results. A Reply that is a SizedReply can name them in its place, and MaxReply, too.
+	// Results are buffers for the bulk data of the results, one for each item (Exchange.Results).
+	// If Reply is a SizedReply, it can supply both Results and MaxReply.
 	Results [][]byte
-	// MayRepeat allows a transport that connects anew (package redial) to send the call again, with
-	// the same transaction id, when its connection ended before the reply came: that the
-	// procedure is executed twice does no harm, or the server sees to it that it is not.
+	// MayRepeat allows a transport that reconnects (package redial) to send the call again, with
+	// the same transaction id, if the connection ended before the reply arrived. Set it if
+	// executing the procedure twice does no harm, or if the server prevents that.
 	MayRepeat bool
 
-	// Repeated is set by Do: the call was sent more than once, so that the results may
-	// be those of an execution after the first.
+	// Repeated is set by Do if the call was sent more than once. The results may then come from a
+	// later execution than the first.
 	Repeated bool
 }
 
-// Client calls one version of one program over a transport. Its methods may be
-// called concurrently, and several clients may share a transport.
+// Client calls one version of one program over a transport. It is safe for concurrent use, and
+// several clients may share a transport.
 type Client struct {
 	t             Transport
-	header        []byte // of a call, with xid and procedure left 0
+	header        []byte // call header with xid and procedure 0
 	program, vers uint32
-	fixed         bool // header has credential and verifier, too, and nothing is made anew
+	fixed         bool // header includes credential and verifier; nothing is sealed
 	flavor        ClientFlavor
-	tracker       CallTracker // that flavour, if it is one
+	tracker       CallTracker // the flavour, if it is a CallTracker
 
-	// the interceptors around do; nil: there are none
+	// do with the interceptors around it; nil if there are none
 	chain func(context.Context, *ClientCall) error
 }
 
-// The procedure word in a call header: behind xid, mtype, rpcvers, prog, vers.
+// procedureOffset is where the procedure is in a call header: after xid, mtype, rpcvers, prog,
+// vers.
 const procedureOffset = 5 * 4
 
-// NewClient returns a client of a program whose calls are of that flavour; nil is AuthNone. The
-// interceptors are around each call, the first outermost.
+// NewClient returns a client of a program that authenticates with flavor; nil means AuthNone. The
+// interceptors run around each call, the first outermost.
 func NewClient(t Transport, program, version uint32, flavor ClientFlavor, interceptors ...ClientInterceptor) *Client {
 	if flavor == nil {
 		flavor = authNone
@@ -94,14 +93,14 @@ func NewClient(t Transport, program, version uint32, flavor ClientFlavor, interc
 	return c
 }
 
-// Transport returns the connection that the client uses.
+// Transport returns the transport that the client uses.
 func (c *Client) Transport() Transport { return c.t }
 
-// Program returns number and version of the program that the client calls.
+// Program returns the number and version of the program that the client calls.
 func (c *Client) Program() (number, version uint32) { return c.program, c.vers }
 
-// calls has the memory of calls. It is one pool for all Clients: there may be many, each of which
-// calls now and then, and what was given back last is in the cache.
+// calls holds the memory of calls for all Clients. One pool suits many Clients that each call
+// rarely, and the memory given back last is in the processor's cache.
 var calls = sync.Pool{New: func() any { return new(call) }}
 
 // call is the memory of one call.
@@ -110,7 +109,7 @@ type call struct {
 	enc     xdr.Encoder
 	landing [][]byte // the buffers of a SizedReply
 
-	// With a flavour that makes enc anew for each transmission.
+	// For flavours that seal enc for each transmission.
 	client    *Client
 	procedure uint32
 	args      xdr.Encoder
@@ -119,15 +118,17 @@ type call struct {
 	verifier  Auth        // of the reply
 }
 
-// Call calls a procedure: Do with the defaults.
+// Call calls a procedure with the defaults of Request.
 func (c *Client) Call(ctx context.Context, procedure uint32, args Marshaler, reply Unmarshaler) error {
 	return c.Do(ctx, &Request{Procedure: procedure, Args: args, Reply: reply})
 }
 
-// Do makes a call and waits for its reply, or for ctx. The error is a *CallError; what it
-// wraps tells an answer of the server (*AcceptError, *AuthError, *VersionError) from
-// an end of the context and from an error of the transport, such as a *CallTooLongError or a
-// *ReplyTooLongError.
+// Do makes a call and waits for its reply or for ctx. Its error is a *CallError that wraps the
+// cause:
+//
+//   - the server's answer: an *AcceptError, *AuthError or *VersionError;
+//   - the error of ctx;
+//   - an error of the transport, such as a *CallTooLongError or a *ReplyTooLongError.
 func (c *Client) Do(ctx context.Context, r *Request) error {
 	if c.t == nil {
 		panic("oncrpc: Client without a transport: NewClient makes one")
@@ -144,12 +145,12 @@ func (c *Client) Do(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// intercepted has the memory of what interceptors see.
+// intercepted holds the memory of what interceptors see.
 var intercepted = sync.Pool{New: func() any { return new(interceptedCall) }}
 
 type interceptedCall struct {
 	call    ClientCall
-	request Request // a copy, so that the caller's need not be on the heap where nobody intercepts
+	request Request // a copy, so that the caller's stays off the heap if there are no interceptors
 }
 
 // doIntercepted is do with the interceptors around it.
@@ -167,7 +168,7 @@ func (c *Client) doIntercepted(ctx context.Context, r *Request) error {
 	return err
 }
 
-// do makes a call, and returns the transaction id of its last transmission.
+// do makes a call and returns the transaction id of its last transmission.
 func (c *Client) do(ctx context.Context, r *Request) (xid uint32, err error) {
 	x := calls.Get().(*call)
 	defer c.put(x)
@@ -179,7 +180,7 @@ func (c *Client) do(ctx context.Context, r *Request) (xid uint32, err error) {
 	return x.xid(), err
 }
 
-// doFixed is do for a flavour whose calls are made once.
+// doFixed is do for flavours whose calls need no sealing.
 func (c *Client) doFixed(ctx context.Context, x *call, r *Request) error {
 	x.enc.Raw(c.header)
 	if r.Args != nil {
@@ -193,7 +194,7 @@ func (c *Client) doFixed(ctx context.Context, x *call, r *Request) error {
 	return c.transmit(ctx, x, r)
 }
 
-// doSealed is do for other flavours.
+// doSealed is do for all other flavours.
 func (c *Client) doSealed(ctx context.Context, x *call, r *Request) error {
 	x.client, x.procedure, x.sealer = c, r.Procedure, x
 	if r.Args != nil {
@@ -218,12 +219,12 @@ func (c *Client) doSealed(ctx context.Context, x *call, r *Request) error {
 		if !again {
 			return err
 		}
-		// the server may have executed a transmission that was lost, and knows it by that
+		// the server may have executed a lost transmission, and recognizes it by its XID
 		x.XID = x.xid()
 	}
 }
 
-// transmit sends a call, as often as the transport must, and takes its reply apart.
+// transmit sends a call, which the transport may repeat, and decodes its reply.
 func (c *Client) transmit(ctx context.Context, x *call, r *Request) error {
 	x.MaxReply, x.Results, x.MayRepeat = r.MaxReply, r.Results, r.MayRepeat
 	if s, ok := r.Reply.(SizedReply); ok && r.MaxReply == 0 && r.Results == nil {
@@ -255,7 +256,7 @@ func (c *Client) transmit(ctx context.Context, x *call, r *Request) error {
 	return replyError(x.Reply.Finish())
 }
 
-// over is called when a transmission has come to its end.
+// over is called when a transmission has ended.
 func (x *call) over() {
 	if t := x.client.tracker; t != nil && x.check != nil {
 		t.Over(x.check)
@@ -263,7 +264,7 @@ func (x *call) over() {
 	x.check = nil
 }
 
-// seal makes the message of a transmission.
+// seal encodes the message of one transmission.
 func (x *call) seal(xid uint32) error {
 	x.over()
 	x.enc.Reset()
@@ -285,7 +286,7 @@ func (x *call) patch(xid, procedure uint32) {
 	binary.BigEndian.PutUint32(b[procedureOffset:], procedure)
 }
 
-// put gives back the memory of a call, and what its message refers to.
+// put releases the memory of a call and what its message refers to.
 func (c *Client) put(x *call) {
 	if c.fixed {
 		x.Call.Release()

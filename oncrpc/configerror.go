@@ -2,9 +2,9 @@ package oncrpc
 
 import "fmt"
 
-// ConfigError is a field of a configuration whose value is out of range, or contradicts that of
-// another field. The functions that take configurations return it before they send anything or
-// listen: those of this package and of recordmark, redial, gateway and rpcrdma.
+// ConfigError says that a field of a configuration is out of range or contradicts another field.
+// Functions of this package, recordmark, redial, gateway and rpcrdma that take a configuration
+// return it before they listen or send anything.
 type ConfigError struct {
 	Config string // the type, with its package: "rpcrdma.Config"
 	Field  string // its name: "Align"

@@ -8,38 +8,40 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// Dispatcher is a Server as transports see it: what brings connections and calls to it. Programs
-// have no use for it.
+// Dispatcher is a Server as transports see it: they pass connections and calls to it. Programs do
+// not need it.
 type Dispatcher struct {
 	s    *Server
 	host hostID // of the peer, if it is known
 }
 
-// DispatcherOf returns the transports' side of a server.
+// DispatcherOf returns the dispatcher of a server.
 func DispatcherOf(s *Server) Dispatcher {
 	s.init()
 	return Dispatcher{s: s}
 }
 
-// For returns the dispatcher for the calls of a peer, whose host has its share of the handlers that
-// run (ServerConfig.MaxConcurrent). All others count as of one host.
+// For returns the dispatcher for the calls of a peer. The peer's host gets its share of the running
+// handlers (ServerConfig.MaxConcurrent). Calls dispatched without For count as calls of a single
+// host.
 func (d Dispatcher) For(peer net.Addr) Dispatcher {
 	return Dispatcher{d.s, unique.Make(peerhost.Of(peer))}
 }
 
-// ConnInfo is a connection that a server is asked to admit.
+// ConnInfo describes a connection that asks for admission to a server.
 type ConnInfo struct {
 	Provider      string // "tcp", or transport.Info.Provider: "iwarp", "loopback"
 	Local, Remote net.Addr
 }
 
-// Host returns the host of Remote, an IP address or else a name: that by which a client is known
-// again, as for Procedure.Once, when it comes from another port.
+// Host returns the host of Remote: an IP address or else a name. It identifies a client that
+// returns from another port, for example for Procedure.Once.
 func (c ConnInfo) Host() string { return peerhost.Of(c.Remote).String() }
 
-// Admit asks whether a connection may be made: ServerConfig.Admit first, then whether there is a
-// place for it (ErrTooManyConns). A Serve function calls it for each one that it accepts, before it
-// gives it memory, and calls release once when the connection has ended or could not be made.
+// Admit decides whether a connection is accepted. It asks ServerConfig.Admit, then checks
+// ServerConfig.MaxConns (ErrTooManyConns). A Serve function calls it for each connection, before
+// the connection gets any memory. It calls release once, when the connection has ended or could not
+// be set up.
 func (d Dispatcher) Admit(c ConnInfo) (release func(), err error) {
 	s, ended := d.s, func() {}
 	if admit := s.cfg.Admit; admit != nil {
@@ -64,12 +66,12 @@ func (d Dispatcher) Admit(c ConnInfo) (release func(), err error) {
 	}, nil
 }
 
-// Dispatch executes a call. It is called on the goroutine that received the call, and returns when
-// a non-blocking handler has run, or at once.
+// Dispatch executes a call. Transports call it on the goroutine that received the call. It runs a
+// non-blocking handler before it returns, and hands any other to a worker.
 func (d Dispatcher) Dispatch(in IncomingCall) { d.s.dispatch(in, d.host) }
 
-// AddListener registers a listener, which Shutdown closes first. It fails with ErrServerClosed
-// after that. The function it returns takes it back.
+// AddListener registers a listener for Shutdown to close. It fails with ErrServerClosed after
+// Shutdown or Close. Calling remove unregisters the listener.
 func (d Dispatcher) AddListener(l io.Closer) (remove func(), err error) {
 	s := d.s
 	s.mu.Lock()
@@ -85,13 +87,14 @@ func (d Dispatcher) AddListener(l io.Closer) (remove func(), err error) {
 	}, nil
 }
 
-// AddConn registers a connection whose calls the server is to answer. Shutdown closes it when the
-// calls under way are answered. With drain, which begins an end that loses no replies on their way
-// to the peer and returns at once, it calls that first and waits for t.Done; Close closes it all
-// the same. It fails with ErrServerClosed after Shutdown or Close.
+// AddConn registers a connection whose calls the server answers. Shutdown closes the connection
+// once the pending calls are answered. If drain is not nil, Shutdown first calls it and waits for
+// t.Done. drain must return at once, and begin to end the connection without losing replies on
+// their way to the peer. Server.Close does not wait for that. AddConn fails with ErrServerClosed
+// after Shutdown or Close.
 //
-// The function it returns takes the connection back: it has ended, and t.Err says why, or the
-// server is not to serve it any more. It is called once, holding no lock that t.Err takes.
+// Calling remove unregisters the connection, because it has ended (t.Err says why) or the server is
+// to serve it no longer. Call remove once, without holding a lock that t.Err takes.
 func (d Dispatcher) AddConn(t Transport, drain func()) (remove func(), err error) {
 	s := d.s
 	c := &serverConn{t, drain}
@@ -115,7 +118,7 @@ func (d Dispatcher) AddConn(t Transport, drain func()) (remove func(), err error
 	}, nil
 }
 
-// serverConn is a connection that a server serves.
+// serverConn is a connection registered with a server.
 type serverConn struct {
 	Transport
 	drain func() // may be nil

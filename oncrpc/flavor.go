@@ -7,70 +7,70 @@ import (
 )
 
 // ClientFlavor authenticates the calls of a Client. [AuthNone], [AuthSys] and [FixedCred] return
-// such. Several clients may share one; its methods are called concurrently.
+// simple ones. Several clients may share one. Its methods must be safe for concurrent use.
 type ClientFlavor interface {
 	// Flavor returns the number of the flavour.
 	Flavor() AuthFlavor
 
-	// Ready is called before each call of c, and before it is made once more because it was
-	// denied. It may block, and call: a flavour that has to set something up with the server, as
-	// RPCSEC_GSS a context (RFC 2203 section 5.2), does so here, with a client of its own over
-	// c.Transport. Its error is that of the call, which is not made.
+	// Ready is called before each call of c, and again before a denied call is retried. It may
+	// block and make calls. A flavour that must set something up with the server first does so
+	// here, with its own client over c.Transport; RPCSEC_GSS creates its context (RFC 2203 section
+	// 5.2). If Ready fails, the call is not sent and fails with that error.
 	Ready(ctx context.Context, c *Client) error
 
-	// Seal appends credential, verifier and arguments to e, behind the header of the call from
-	// transaction id to procedure, which is all that e holds. It is called for each transmission,
-	// soon before it and not holding up others: a call that is sent again has the same transaction
-	// id and arguments, and may need another verifier (RFC 2203 section 5.3.3.1). It must not
-	// block. The arguments stay as they are, and so may be appended by Encoder.Append.
+	// Seal appends the credential, the verifier and the arguments to e, which contains the call's
+	// header from the transaction id to the procedure. It is called shortly before each
+	// transmission: a call that is sent again has the same transaction id and arguments, but may
+	// need another verifier (RFC 2203 section 5.3.3.1). It must not block, and does not hold up
+	// other calls. It must not change args, and may append them with Encoder.Append.
 	//
-	// The ReplyCheck looks at the reply; nil looks at nothing.
+	// The ReplyCheck checks the reply; nil means no check.
 	Seal(e *xdr.Encoder, args *xdr.Message) (ReplyCheck, error)
 
-	// Slack is the most bytes that the server's side of the flavour adds to a reply: the body of
-	// its verifier, rounded up to four, and what results grow by, with length words and round-up.
-	// One that is too small shows where a reply is as long as MaxReply says.
+	// Slack is the maximum number of bytes that the server's flavour adds to a reply: the body of
+	// its verifier, rounded up to a multiple of four, and the growth of the results, length words
+	// and round-up included. If it is too small, replies as long as MaxReply fail.
 	Slack() int
 
-	// AllowsPlacement reports whether bulk data may travel beside the message, by RDMA Read and
-	// Write. If not, as it is below a checksum or encrypted (RFC 8166 section 8.2.2.3), Seal
-	// appends all data as bytes of the message, args.Pieces(e.Raw), and Request.Results are not
-	// offered to the server: results come with the reply.
+	// AllowsPlacement reports whether bulk data may travel separately from the message, by RDMA
+	// Read and Write. It must not if it is encrypted or under a checksum (RFC 8166 section
+	// 8.2.2.3). Seal then appends all data as bytes of the message, with args.Pieces(e.Raw), and
+	// Request.Results are not offered to the server, so that results come with the reply.
 	AllowsPlacement() bool
 }
 
-// ReplyCheck looks at the reply to one transmission of a call. The Client calls one or two of its
-// methods, one after the other, or none if no reply came.
+// ReplyCheck checks the reply to one transmission of a call. The Client calls none of its methods
+// if no reply arrives; otherwise it calls one or two, one after the other.
 type ReplyCheck interface {
-	// Verify checks the verifier of a reply that says that the call was accepted, whatever its
-	// outcome. Its error ends the call, as one that wraps ErrMalformedReply. The server makes the
-	// verifier before the call has an outcome, so it does not protect that.
+	// Verify checks the verifier of a reply that accepts the call, whatever the outcome. Its error
+	// fails the call and wraps ErrMalformedReply. The server makes the verifier before it knows the
+	// outcome, so the verifier does not protect the outcome.
 	Verify(verf *Auth) error
-	// Open checks, or decrypts, the results of a successful call. The decoder is at their
-	// beginning; Open may have it decode something else (Decoder.Reset), also what it has
-	// decrypted in place. Its error ends the call, as one that wraps ErrMalformedReply.
+	// Open checks or decrypts the results of a successful call. The decoder is at their beginning.
+	// Open may reset it to decrypted data, which may lie in the same memory. Its error fails the
+	// call and wraps ErrMalformedReply.
 	Open(results *xdr.Decoder) error
-	// RetryDenied is told that the server has denied the call. It reports whether the call shall be
-	// made once more, by a ClientFlavor that is made Ready again. The second denial is final.
+	// RetryDenied is called if the server denied the call. It reports whether to try again, after
+	// another ClientFlavor.Ready. A second denial is final.
 	RetryDenied(err *AuthError) bool
 }
 
-// CallTracker is an optional ability of a ClientFlavor: it bounds the calls under way, in Ready,
-// and uses the memory of its checks again.
+// CallTracker is an optional interface of a ClientFlavor. With it, a flavour can limit the pending
+// calls in Ready, and reuse the memory of its checks.
 type CallTracker interface {
-	// Over is told that the check of a transmission is used no more: before the call is sealed once
-	// more, or when it has ended.
+	// Over is called when the check of a transmission is no longer used: before the call is sealed
+	// again, or when it has ended.
 	Over(ReplyCheck)
-	// Ended is called once for each Ready that has returned nil: when the call has ended, with or
-	// without having been sealed, or before Ready is called for it once more.
+	// Ended is called once for each Ready that returned nil: when the call has ended, sealed or
+	// not, or before Ready is called for a retry.
 	Ended()
 }
 
-// fixedCred is a flavour whose calls all have the same credential, and nothing that depends on the
-// transmission. The Client puts it into each call without asking.
+// fixedCred is a flavour that adds the same bytes to every call. The Client adds them itself,
+// without Seal.
 type fixedCred struct {
 	flavor AuthFlavor
-	sealed []byte // credential, and the verifier of AUTH_NONE
+	sealed []byte // credential, then the verifier of AUTH_NONE
 }
 
 var authNone = must(FixedCred(Auth{}))
@@ -82,11 +82,12 @@ func must(f ClientFlavor, err error) ClientFlavor {
 	return f
 }
 
-// AuthNone returns the flavour that says nothing about the caller (RFC 5531 section 10.1).
+// AuthNone returns the flavour AUTH_NONE, which says nothing about the caller (RFC 5531 section
+// 10.1).
 func AuthNone() ClientFlavor { return authNone }
 
-// AuthSys returns the flavour that claims to be c (RFC 5531 appendix A). A field over its limit is
-// an error that wraps xdr.ErrLimit.
+// AuthSys returns the flavour AUTH_SYS, which claims to be c (RFC 5531 appendix A). If a field is
+// over its limit, the error wraps xdr.ErrLimit.
 func AuthSys(c SysCred) (ClientFlavor, error) {
 	a, err := c.Auth()
 	if err != nil {
@@ -95,9 +96,8 @@ func AuthSys(c SysCred) (ClientFlavor, error) {
 	return FixedCred(a)
 }
 
-// FixedCred returns a flavour that presents cred with each call, whatever that means, and the
-// verifier of AUTH_NONE. A body of more than MaxAuthBody bytes is an error that wraps
-// xdr.ErrLimit.
+// FixedCred returns a flavour that presents cred, uninterpreted, with the verifier of AUTH_NONE. If
+// its body is longer than MaxAuthBody bytes, the error wraps xdr.ErrLimit.
 func FixedCred(cred Auth) (ClientFlavor, error) {
 	var e xdr.Encoder
 	cred.encode(&e)

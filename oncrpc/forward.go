@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// forwarded is a call in the hands of ServerConfig.Forward: the IncomingCall of the transport,
-// which counts as under way until its reply has left.
+// forwarded is a call that ServerConfig.Forward handles. It wraps the transport's IncomingCall, and
+// counts as pending until its reply is sent.
 type forwarded struct {
 	IncomingCall
 	server *Server
@@ -16,8 +16,8 @@ type forwarded struct {
 
 var forwardeds = sync.Pool{New: func() any { return new(forwarded) }}
 
-// serves reports whether a call is for a program that is registered, whatever the version. The
-// decoder is not moved.
+// serves reports whether a call is for a registered program, whatever the version. It does not move
+// the decoder.
 func (s *Server) serves(call *xdr.Decoder) bool {
 	d := *call
 	if d.Remaining() < 4*4 {
@@ -30,7 +30,7 @@ func (s *Server) serves(call *xdr.Decoder) bool {
 	return ok && version == Version
 }
 
-// hand hands a call to whoever forwards it.
+// hand passes a call to ServerConfig.Forward.
 func (s *Server) hand(in IncomingCall) {
 	s.stats.forwarded.Add(1)
 	f := forwardeds.Get().(*forwarded)
@@ -38,20 +38,20 @@ func (s *Server) hand(in IncomingCall) {
 	s.forward(f)
 }
 
-// Reply sends a reply. The call is over when that has left.
+// Reply sends a reply. The call has ended when the reply is sent.
 func (f *forwarded) Reply(m xdr.Message) {
 	f.owner, m.Owner = m.Owner, f
 	f.IncomingCall.Reply(m)
 }
 
-// Drop gives the call up.
+// Drop ends the call without an answer.
 func (f *forwarded) Drop() {
 	f.server.stats.dropped.Add(1)
 	f.IncomingCall.Drop()
 	f.end()
 }
 
-// Release is called when the reply has left, or never will.
+// Release is called when the reply has been sent or cannot be sent any more.
 func (f *forwarded) Release() {
 	if f.owner != nil {
 		f.owner.Release()

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// CallHeader is what precedes the arguments of a call (RFC 5531 section 9: xid, mtype and
+// CallHeader is the part of a call before its arguments (RFC 5531 section 9: xid, mtype and
 // call_body).
 type CallHeader struct {
 	XID        uint32
@@ -26,8 +26,8 @@ func (h *CallHeader) Encode(e *xdr.Encoder) {
 	h.Verf.encode(e)
 }
 
-// EncodeToCred appends the header up to the end of the credential: what the verifier of a call may
-// be a checksum of, as that of RPCSEC_GSS is (RFC 2203 section 5.3.1).
+// EncodeToCred appends the header up to the end of the credential. A flavour's verifier may be a
+// checksum of these bytes, as that of RPCSEC_GSS is (RFC 2203 section 5.3.1).
 func (h *CallHeader) EncodeToCred(e *xdr.Encoder) {
 	h.encodeToProcedure(e)
 	h.Cred.encode(e)
@@ -42,8 +42,8 @@ func (h *CallHeader) encodeToProcedure(e *xdr.Encoder) {
 	e.Uint32(h.Procedure)
 }
 
-// decode reads a call header up to what a server must answer with an error of its
-// own kind. The bodies of cred and verf refer to the stream.
+// decode decodes a call header. Its error is what the server must answer. The bodies of cred and
+// verf refer to the stream.
 func (h *CallHeader) decode(d *xdr.Decoder) error {
 	h.XID = d.Uint32()
 	if MsgType(d.Uint32()) != MsgCall && d.Err() == nil {
@@ -70,9 +70,9 @@ func (h *CallHeader) decode(d *xdr.Decoder) error {
 	return nil
 }
 
-// replyHeaderMin is the length in bytes of what precedes the results of an accepted reply (xid,
-// mtype, reply_stat, verifier, accept_stat) with the empty verifier that AUTH_NONE and AUTH_SYS
-// get (RFC 5531 sections 8.2 and 10).
+// replyHeaderMin is the length in bytes of the header of an accepted reply (xid, mtype, reply_stat,
+// verifier, accept_stat) with the empty verifier that AUTH_NONE and AUTH_SYS use (RFC 5531 sections
+// 8.2 and 10).
 const replyHeaderMin = 3*4 + 8 + 4
 
 // encodeSuccess appends the header of a reply with results.
@@ -89,7 +89,7 @@ func encodeSuccess(e *xdr.Encoder, xid uint32, verf *Auth) {
 	e.Uint32(uint32(Success))
 }
 
-// encodeError appends a whole reply that says err.
+// encodeError appends a whole reply that reports err.
 func encodeError(e *xdr.Encoder, xid uint32, verf *Auth, err error) {
 	e.Uint32(xid)
 	e.Uint32(uint32(MsgReply))
@@ -114,14 +114,17 @@ func encodeError(e *xdr.Encoder, xid uint32, verf *Auth, err error) {
 	}
 }
 
-// OutcomeForCaller returns how a call ends for its caller of which the handler, or the Handler that
-// an interceptor calls, has returned err: nil if he gets results; an *AcceptError, an *AuthError or
-// a *VersionError, which is what he is told; or ErrDrop if he gets no answer. What another server
-// told the handler, a *CallError, is not among them, but SYSTEM_ERR: the caller would take it for
-// an answer to his own call.
+// OutcomeForCaller returns what the caller gets if err is the error of a handler, or of the Handler
+// that an interceptor calls:
 //
-// It is for the server's side. What Client.Do returns is a *CallError, of which errors.As finds the
-// answer.
+//   - nil: the results;
+//   - an *AcceptError, *AuthError or *VersionError: that answer;
+//   - ErrDrop: no answer.
+//
+// A *CallError becomes SYSTEM_ERR, whatever it wraps. It tells what another server answered the
+// handler, and the caller would mistake that for the answer to its own call.
+//
+// OutcomeForCaller is for servers. Clients use errors.As on the *CallError that Client.Do returns.
 func OutcomeForCaller(err error) error {
 	if err == nil {
 		return nil
@@ -151,7 +154,7 @@ func OutcomeForCaller(err error) error {
 	return &AcceptError{Stat: SystemErr}
 }
 
-// replyError wraps what is wrong with a reply, if anything is.
+// replyError wraps an error with ErrMalformedReply, and returns nil for nil.
 func replyError(err error) error {
 	if err == nil {
 		return nil
@@ -159,11 +162,11 @@ func replyError(err error) error {
 	return fmt.Errorf("%w: %w", ErrMalformedReply, err)
 }
 
-// decodeReply reads a reply up to the results, with what a flavour has to say about it, if check is
-// not nil; then verifier is memory for what it is shown. The error is the server's answer, or wraps
+// decodeReply decodes a reply up to the results. If check is not nil, it checks the reply; verifier
+// is memory for the verifier that check gets. The error is the server's answer, or wraps
 // ErrMalformedReply.
 func decodeReply(d *xdr.Decoder, check ReplyCheck, verifier *Auth) error {
-	d.Uint32() // xid, the transport's
+	d.Uint32() // xid: the transport has matched it
 	if MsgType(d.Uint32()) != MsgReply {
 		d.Fail(xdr.ErrValue)
 	}

@@ -6,23 +6,26 @@ import (
 	"net"
 )
 
-// ClientCall is a call as a ClientInterceptor sees it, until that returns.
+// ClientCall is a call presented to a ClientInterceptor. It is valid until the interceptor returns.
 type ClientCall struct {
 	Program, Version uint32
 	*Request
 	Flavor AuthFlavor
 	Peer   net.Addr
-	// XID is the transaction id of its last transmission, when next has returned; 0 if there was
-	// none.
+	// XID is the transaction id of the last transmission, set when next has returned; 0 if nothing
+	// was sent.
 	XID uint32
 }
 
-// ClientInterceptor is around a call: it calls next, which makes the call and returns how it has
-// ended, and returns that, or something else. It may give next another context, and may call it
-// more than once. The error of next is what the *CallError that Client.Do returns wraps.
-type ClientInterceptor func(ctx context.Context, c *ClientCall, next func(ctx context.Context, c *ClientCall) error) error
+// ClientInterceptor runs around a call. It calls next, which makes the call and returns its error,
+// and then returns that error or another. It may pass next another context, and may call next more
+// than once. The error of next is the plain cause; Client.Do wraps the final error in a *CallError.
+type ClientInterceptor func(
+	ctx context.Context, c *ClientCall, next func(ctx context.Context, c *ClientCall) error,
+) error
 
-// intercepted returns what makes a call with interceptors around it, the first outermost.
+// intercepted returns a function that makes a call with interceptors around it, the first
+// outermost.
 func (c *Client) intercepted(interceptors []ClientInterceptor) func(context.Context, *ClientCall) error {
 	if len(interceptors) == 0 {
 		return nil

@@ -7,32 +7,32 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// onceSource is the source of the bulk data of a call that must be executed once, and comes before
-// that data. What a call is the copy of shows only when its data is here: before that a copy would
-// wait for a connection that has been lost, maybe, and data that differs would pass for the same.
-// So the handlers of all copies begin. When the first data has come, and before the handler gets
-// it, onceSource asks the cache whether this call is the one to go on. So nothing of a copy comes
-// to pass, however late its data is.
+// onceSource fetches the bulk data of a Once call whose data arrives after the call. Until the data
+// is here, the server cannot tell whether the call is a copy of another: the copies may differ in
+// their data, and making one wait for the other could mean waiting for a lost connection. So the
+// handlers of all copies start. When the first data has arrived, and before the handler gets it,
+// onceSource asks the cache whether this call may go on. All other copies are stopped there, so
+// they change nothing, however late their data arrives.
 type onceSource struct {
 	call    *Call
 	from    xdr.BulkSource
 	via     func(xdr.BulkSource) xdr.BulkSource
-	args    xdr.Decoder // the arguments from their beginning, for a handler that begins again
-	refused bool        // the handler is to end: the call is a copy
+	args    xdr.Decoder // all arguments, for running the handler again
+	refused bool        // the call is a copy, and its handler must end
 }
 
-// errCopy ends the handler of a copy.
+// errCopy stops the handler of a copy.
 var errCopy = fmt.Errorf("copy of a call that is executed already: %w", ErrDrop)
 
 func (o *onceSource) init(c *Call) {
 	o.call = c
 	o.via = func(from xdr.BulkSource) xdr.BulkSource {
-		o.from = from // of one message there is one
+		o.from = from // a message has only one source
 		return o
 	}
 }
 
-// Fetch is xdr.BulkSource.
+// Fetch implements xdr.BulkSource.
 func (o *onceSource) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
 	if err := o.from.Fetch(ctx, id, n, dst); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (o *onceSource) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
 	return o.fetched(n, dst)
 }
 
-// Load is xdr.BulkSource.
+// Load implements xdr.BulkSource.
 func (o *onceSource) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr.Releaser, error) {
 	p, release, err := o.from.Load(ctx, id, n, take)
 	if err != nil {
@@ -55,7 +55,7 @@ func (o *onceSource) Load(ctx context.Context, id, n int, take bool) ([]byte, xd
 	return p, release, nil
 }
 
-// fetched says whether the handler may have its data.
+// fetched returns errCopy if the handler may not have its data.
 func (o *onceSource) fetched(n int, data [][]byte) error {
 	c := o.call
 	if !c.server.replies.fetched(&c.arrival, n, data) {

@@ -33,7 +33,7 @@ type AcceptStat uint32
 const (
 	Success      AcceptStat = 0 // executed
 	ProgUnavail  AcceptStat = 1 // the server has no such program
-	ProgMismatch AcceptStat = 2 // it has no such version of it
+	ProgMismatch AcceptStat = 2 // the server lacks this version of the program
 	ProcUnavail  AcceptStat = 3 // the program has no such procedure
 	GarbageArgs  AcceptStat = 4 // the arguments cannot be decoded
 	SystemErr    AcceptStat = 5 // out of memory and the like

@@ -2,37 +2,34 @@ package oncrpc
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"
 
-// ReplayPolicy decides what becomes of calls that must be executed once, when they come. A Server
-// has one that finds copies of a call by transaction id, caller and arguments
-// (ServerConfig.ReplyMemory). A program that knows better, as NFS version 4.1 does by the slots of
-// its sessions, brings its own: Program.Replay. Its methods are called concurrently.
+// ReplayPolicy prevents that calls marked Once run twice. By default, a Server recognizes copies of
+// a call by transaction id, caller and arguments (ServerConfig.ReplyMemory). A program with better
+// knowledge sets Program.Replay, for example to use the session slots of NFS version 4.1. The
+// methods must be safe for concurrent use.
 type ReplayPolicy interface {
-	// Arrive is told that a call has come and been accepted by its flavour. If it returns true, the
-	// call is executed, and then ends by Executed or Failed. Otherwise the policy ends the call
-	// itself, at once or later, by one of the methods of a. Arrive must not block.
+	// Arrive is called when a call has arrived and its flavour has accepted it. If it returns true,
+	// the call is executed, and Executed or Failed is called afterwards. Otherwise the policy ends
+	// the call itself, now or later, with a method of a. Arrive must not block.
 	Arrive(a *OnceCall) (execute bool)
-	// Executed is told that a call has been executed and is about to be answered with these
-	// results. They are the plain ones, without header and wrapping, and valid until Executed
-	// returns.
+	// Executed is called when a call has been executed, before it is answered with results. These
+	// are unwrapped, without a header, and valid until Executed returns.
 	Executed(a *OnceCall, results *xdr.Message)
-	// Failed is told that a call has not been executed: it ends with an error, or without an
-	// answer.
+	// Failed is called when a call was not executed: it ends with an error or without an answer.
 	Failed(a *OnceCall)
 }
 
-// OnceCall is a call as a ReplayPolicy sees it. It is valid until the call has ended: by one of its
-// own methods, or when Executed or Failed returns.
+// OnceCall is a call presented to a ReplayPolicy. It is valid until the call ends: by one of its
+// methods, or when Executed or Failed returns.
 type OnceCall struct {
 	*Call
-	// State is the policy's own.
+	// State is for the policy's use.
 	State any
 }
 
-// Execute has the call executed, later: it ends by Executed or Failed.
+// Execute lets the call be executed. Executed or Failed is called afterwards.
 func (a *OnceCall) Execute() { a.server.workers.do(a.Call) }
 
-// Answer answers the call with results that were kept: plain ones without bulk data. They are
-// copied.
+// Answer answers the call with kept results, unwrapped and without bulk data. It copies them.
 func (a *OnceCall) Answer(results []byte) {
 	a.replay = nil
 	a.server.answerAgain(a.Call, results)
@@ -44,17 +41,16 @@ func (a *OnceCall) Drop() {
 	a.server.drop(a.Call)
 }
 
-// repeated goes on with a call whose handler was stopped because the call is the copy of another
-// one.
+// repeated continues with a call whose handler was stopped because the call is a copy.
 func (s *Server) repeated(c *Call) {
 	c.enc.Rewind(xdr.Mark{})
 	c.once.refused, c.args = false, c.once.args
 	if s.replies.again(&c.arrival) {
-		s.execute(c) // for the other one has failed meanwhile
+		s.execute(c) // because the other copy has failed meanwhile
 	}
 }
 
-// answerAgain answers a call with the results of an earlier one.
+// answerAgain answers a call with the results of an earlier copy.
 func (s *Server) answerAgain(c *Call, results []byte) {
 	s.stats.replayed.Add(1)
 	c.beginResults()
@@ -62,7 +58,7 @@ func (s *Server) answerAgain(c *Call, results []byte) {
 	s.reply(c)
 }
 
-// executed ends a call of which the handler has encoded the results.
+// executed ends a call whose handler has encoded the results.
 func (s *Server) executed(c *Call) {
 	if c.replay != nil {
 		c.keepReply()
@@ -70,7 +66,7 @@ func (s *Server) executed(c *Call) {
 	s.reply(c)
 }
 
-// keepReply shows the results to the policy.
+// keepReply passes the results to the policy.
 func (c *Call) keepReply() {
 	c.plain = c.enc.Message()
 	c.replay.Executed(&c.arrival, &c.plain)
@@ -85,7 +81,7 @@ func (c *Call) failed() {
 	}
 }
 
-// drop gives a call up.
+// drop ends a call without an answer.
 func (s *Server) drop(c *Call) {
 	c.failed()
 	s.stats.dropped.Add(1)

@@ -11,74 +11,73 @@ import (
 )
 
 const (
-	// maxKeptResults is the length in bytes of the longest results that are kept: those of a reply
-	// of 4 KiB.
+	// maxKeptResults is the length in bytes of the longest kept results: those of a reply of 4 KiB.
 	maxKeptResults = 4<<10 - replyHeaderMin
-	// usualResults is the room in bytes that results have without memory of their own: those of a
-	// WRITE of NFS.
+	// usualResults is the room in bytes that each cachedCall has for results from the start. It
+	// suffices for a WRITE of NFS.
 	usualResults = 144
-	// callsAtOnce is for how many calls memory is made at a time.
+	// callsAtOnce is the number of cachedCalls that are allocated together.
 	callsAtOnce = 128
-	// keptOverhead is the memory in bytes of kept results beside their own, about.
+	// keptOverhead is the approximate memory in bytes of kept results, not counting the results.
 	keptOverhead = 256
-	// maxReplyAge is how long a reply counts. It is longer than clients take to connect again, and
-	// bounds what happens to one that uses its transaction ids again, having been started anew.
+	// maxReplyAge is how long a reply is valid. It is longer than clients take to reconnect. It
+	// also limits how long a restarted client that reuses its transaction ids can get old replies.
 	maxReplyAge = 10 * time.Minute
-	// sweepPause is how often replies are looked for that count no longer.
+	// sweepPause is the time between searches for expired replies.
 	sweepPause = time.Minute
 )
 
-// replyCache keeps the results of procedures that must be executed once, for clients that did not
-// get them and call again: what is known as duplicate request cache. It belongs to a server, not to
-// a connection, because they do so over another one. It is a ReplayPolicy.
+// replyCache is a duplicate request cache, and a ReplayPolicy. It keeps the results of procedures
+// marked Once for clients that did not get them and repeat the call. It belongs to the server, not
+// to a connection, because clients repeat calls over new connections.
 //
-// Its memory is for all hosts together. When it is full the host that has most of it loses its
-// oldest results, of the procedure that it has most of. So a host keeps what it has for maxReplyAge
-// as long as that is no more than its share of the memory, whatever others do; and its many WRITEs
-// leave it the result of its REMOVE.
+// All hosts share its memory. When it is full, the host that uses the most loses its oldest
+// results, of the procedure that uses the most. So a host that uses no more than its share keeps
+// its results for maxReplyAge, whatever others do. And a host's many WRITEs do not displace the
+// result of its REMOVE.
 type replyCache struct {
 	seed  maphash.Seed
 	limit int64 // bytes
 
-	mu    sync.Mutex // guards what follows, and the calls in it
+	mu    sync.Mutex // guards the fields below, and the cachedCalls in them
 	calls map[replyKey]*cachedCall
 	bytes int64
-	bare  bool // a call has been executed that did not ask for its bulk data
+	bare  bool // a call was executed whose handler did not fetch its bulk data
 	hosts map[peerhost.Host]*hostResults
-	heap  mostResults // the same
-	swept time.Time
-	free  *cachedCall // which are not in use
+	heap  mostResults // the same hosts
+	swept time.Time   // last search for expired replies
+	free  *cachedCall // unused
 }
 
-// cachedCall is a call that is being executed, or its results: the State of an OnceCall.
+// cachedCall is a pending call or the results of an executed one. It is the State of an OnceCall.
 type cachedCall struct {
-	key     replyKey // by the inline arguments alone until bulk data has been fetched
-	entered bool     // it is the one of its key to be executed
+	key     replyKey // without bulk data until that has been fetched
+	entered bool     // it is in replyCache.calls
 	done    bool
 	results []byte
-	since   time.Time   // of the results
-	waiting []*OnceCall // those of the same key that have arrived meanwhile
-	next    *cachedCall // of the same host and procedure, completed after this one; or of the free
+	since   time.Time   // when the results were kept
+	waiting []*OnceCall // copies that arrived meanwhile
+	next    *cachedCall // the next newer one of the same host and procedure, or the next free one
 }
 
 func (o *cachedCall) size() int64 { return int64(len(o.results)) + keptOverhead }
 
-// hostResults are the results that are kept for one host.
+// hostResults are the results kept for one host.
 type hostResults struct {
 	host  peerhost.Host
-	procs []procResults // as few as there are procedures that must be executed once
+	procs []procResults // there are few procedures marked Once
 	bytes int64
-	place int // in the heap
+	place int // index in the heap
 }
 
-// procResults are those of one procedure.
+// procResults are the results kept for one procedure of a host.
 type procResults struct {
 	proc        procKey
 	first, last *cachedCall // oldest first
 	bytes       int64
 }
 
-// newReplyCache returns a cache of so many bytes, or nil for none.
+// newReplyCache returns a cache of limit bytes, or nil if limit is negative.
 func newReplyCache(limit int64) *replyCache {
 	if limit < 0 {
 		return nil
@@ -89,11 +88,12 @@ func newReplyCache(limit int64) *replyCache {
 	}
 }
 
-// Arrive enters a call. It is executed unless it is the copy of another, whose results answer it,
-// now or when there are some. A client calls again when it has lost its connection, which the
-// server may not know yet; each of its calls is answered, as it may be on a connection that lives.
+// Arrive enters a call. The call is executed unless it is a copy of another call. Then the results
+// of that call answer it, now or when they exist. A client that lost its connection repeats its
+// calls, maybe before the server notices the loss. Each copy is answered, because each may be on a
+// live connection.
 //
-// A call whose bulk data is still to come is executed until that is here (onceSource).
+// A call whose bulk data has not arrived is executed until the data arrives (onceSource).
 func (r *replyCache) Arrive(a *OnceCall) bool {
 	k, ok := makeKey(r.seed, a.Call)
 	if !ok {
@@ -106,10 +106,10 @@ func (r *replyCache) Arrive(a *OnceCall) bool {
 	return r.arrive(a, k, !coming)
 }
 
-// again is Arrive for a call whose bulk data has come, and which fetched has stopped.
+// again is Arrive for a call that fetched has stopped after its bulk data arrived.
 func (r *replyCache) again(a *OnceCall) bool { return r.arrive(a, a.State.(*cachedCall).key, true) }
 
-// arrive is Arrive for a call with a key, by which it is entered.
+// arrive is Arrive for a call with a key. It adds the call to r.calls only if enter is true.
 func (r *replyCache) arrive(a *OnceCall, k replyKey, enter bool) bool {
 	var o *cachedCall
 	r.mu.Lock()
@@ -129,7 +129,7 @@ func (r *replyCache) arrive(a *OnceCall, k replyKey, enter bool) bool {
 		return true
 	case o.done:
 		r.forget(a)
-		a.key = append(a.key[:0], o.results...) // whose place may be taken when r.mu is not held
+		a.key = append(a.key[:0], o.results...) // a copy: without r.mu, o may be reused
 		r.mu.Unlock()
 		a.Answer(a.key)
 	default:
@@ -140,7 +140,7 @@ func (r *replyCache) arrive(a *OnceCall, k replyKey, enter bool) bool {
 	return false
 }
 
-// get returns the memory of a call; r.mu is held.
+// get returns an unused cachedCall; r.mu is held.
 func (r *replyCache) get() *cachedCall {
 	if r.free == nil {
 		calls, results := make([]cachedCall, callsAtOnce), make([]byte, callsAtOnce*usualResults)
@@ -154,7 +154,7 @@ func (r *replyCache) get() *cachedCall {
 	return o
 }
 
-// put takes the memory of a call back; r.mu is held.
+// put takes back a cachedCall; r.mu is held.
 func (r *replyCache) put(o *cachedCall) {
 	results := o.results[:0]
 	if cap(results) > usualResults {
@@ -164,7 +164,7 @@ func (r *replyCache) put(o *cachedCall) {
 	r.free = o
 }
 
-// forget takes back what a call has, if anything; r.mu is held.
+// forget takes back the cachedCall of a call, if it has one; r.mu is held.
 func (r *replyCache) forget(a *OnceCall) {
 	if o, ok := a.State.(*cachedCall); ok {
 		a.State = nil
@@ -172,7 +172,7 @@ func (r *replyCache) forget(a *OnceCall) {
 	}
 }
 
-// find returns the call with a key that is being executed, or whose results are kept; r.mu is held.
+// find returns the pending call or the kept results for a key, or nil; r.mu is held.
 func (r *replyCache) find(k replyKey) *cachedCall {
 	o := r.calls[k]
 	if o != nil && o.done && time.Since(o.since) > maxReplyAge {
@@ -181,10 +181,10 @@ func (r *replyCache) find(k replyKey) *cachedCall {
 	return o
 }
 
-// enter makes a call the one of its key; r.mu is held.
+// enter adds a call to r.calls; r.mu is held.
 func (r *replyCache) enter(o *cachedCall) { o.entered, r.calls[o.key] = true, o }
 
-// leave undoes enter, and forgets the call; r.mu is held.
+// leave undoes enter and forgets the call; r.mu is held.
 func (r *replyCache) leave(a *OnceCall, o *cachedCall) {
 	if o.entered {
 		delete(r.calls, o.key)
@@ -192,8 +192,8 @@ func (r *replyCache) leave(a *OnceCall, o *cachedCall) {
 	r.forget(a)
 }
 
-// fetched is told that n bytes of bulk data of a call have come, and reports whether it goes on: it
-// does unless it is the copy of another.
+// fetched is called when n bytes of a call's bulk data have arrived. It reports whether the call
+// may go on, which it may unless it is a copy of another call.
 func (r *replyCache) fetched(a *OnceCall, n int, data [][]byte) bool {
 	o := a.State.(*cachedCall)
 	sum := a.sum(r.seed, n, data)
@@ -203,7 +203,7 @@ func (r *replyCache) fetched(a *OnceCall, n int, data [][]byte) bool {
 	case o.entered:
 		return true
 	case r.bare && r.find(o.key) != nil:
-		return false // the other was answered without its data
+		return false // the other call was answered without fetching its data
 	}
 	o.key.sum = sum
 	if r.find(o.key) != nil {
@@ -213,8 +213,7 @@ func (r *replyCache) fetched(a *OnceCall, n int, data [][]byte) bool {
 	return true
 }
 
-// Executed keeps the results of a call, if they are short enough, and answers those that wait for
-// them.
+// Executed keeps the results of a call if they are short enough, and answers the waiting copies.
 func (r *replyCache) Executed(a *OnceCall, m *xdr.Message) {
 	o, ok := a.State.(*cachedCall)
 	if !ok {
@@ -225,7 +224,7 @@ func (r *replyCache) Executed(a *OnceCall, m *xdr.Message) {
 		o.results = m.AppendTo(o.results[:0])
 	}
 	r.mu.Lock()
-	if !o.entered && r.find(o.key) == nil { // its data was not asked for
+	if !o.entered && r.find(o.key) == nil { // the handler did not fetch the data
 		r.enter(o)
 		r.bare = true
 	}
@@ -246,9 +245,9 @@ func (r *replyCache) Executed(a *OnceCall, m *xdr.Message) {
 	}
 }
 
-// Failed forgets a call that is answered with an error. That may be so because its connection has
-// ended while arguments were fetched. Thus the call that waits and came last takes its place, and
-// is executed itself.
+// Failed forgets a call that is answered with an error. The error may come from the end of its
+// connection while it fetched arguments. So the waiting copy that arrived last is executed in its
+// place.
 func (r *replyCache) Failed(a *OnceCall) {
 	o, ok := a.State.(*cachedCall)
 	if !ok {
@@ -269,7 +268,7 @@ func (r *replyCache) Failed(a *OnceCall) {
 	w.Execute()
 }
 
-// keep keeps results, in place of others if there are too many; r.mu is held.
+// keep keeps results, and drops others if there are too many; r.mu is held.
 func (r *replyCache) keep(o *cachedCall) {
 	now := time.Now()
 	o.done, o.since = true, now
@@ -296,7 +295,7 @@ func (r *replyCache) keep(o *cachedCall) {
 	}
 }
 
-// of returns the results of a procedure.
+// of returns the results of a procedure, adding an entry if there is none.
 func (h *hostResults) of(k procKey) *procResults {
 	for i := range h.procs {
 		if h.procs[i].proc == k {
@@ -307,7 +306,7 @@ func (h *hostResults) of(k procKey) *procResults {
 	return &h.procs[len(h.procs)-1]
 }
 
-// most returns the results of the procedure that has most of them.
+// most returns the results of the procedure that uses the most memory.
 func (h *hostResults) most() *procResults {
 	most := &h.procs[0]
 	for i := range h.procs {
@@ -318,7 +317,7 @@ func (h *hostResults) most() *procResults {
 	return most
 }
 
-// sweep drops what counts no longer.
+// sweep drops expired results.
 func (r *replyCache) sweep(now time.Time) {
 	r.swept = now
 	for _, h := range r.hosts {
@@ -331,10 +330,10 @@ func (r *replyCache) sweep(now time.Time) {
 	}
 }
 
-// dropOldest drops the oldest results of a procedure of a host, which has some.
+// dropOldest drops the oldest results of a procedure of a host, which must have some.
 func (r *replyCache) dropOldest(h *hostResults, p *procResults) {
 	o := p.first
-	if r.calls[o.key] == o { // and not a later call of the same key
+	if r.calls[o.key] == o { // it may be a later call with the same key
 		delete(r.calls, o.key)
 	}
 	if p.first = o.next; p.first == nil {
@@ -348,7 +347,7 @@ func (r *replyCache) dropOldest(h *hostResults, p *procResults) {
 	}
 }
 
-// count notes that a procedure of a host has n bytes more.
+// count adds n bytes, maybe negative, to the memory of a host's procedure.
 func (r *replyCache) count(h *hostResults, p *procResults, n int64) {
 	r.bytes += n
 	h.bytes += n
@@ -356,7 +355,7 @@ func (r *replyCache) count(h *hostResults, p *procResults, n int64) {
 	heap.Fix(&r.heap, h.place)
 }
 
-// mostResults is a heap, with the host that has most results first.
+// mostResults is a heap with the host that uses the most memory first.
 type mostResults []*hostResults
 
 func (m mostResults) Len() int           { return len(m) }
@@ -367,14 +366,14 @@ func (m mostResults) Swap(i, j int) {
 	m[i].place, m[j].place = i, j
 }
 
-// Push is for package heap.
+// Push implements heap.Interface.
 func (m *mostResults) Push(x any) {
 	h := x.(*hostResults)
 	h.place = len(*m)
 	*m = append(*m, h)
 }
 
-// Pop is for package heap.
+// Pop implements heap.Interface.
 func (m *mostResults) Pop() any {
 	last := len(*m) - 1
 	h := (*m)[last]

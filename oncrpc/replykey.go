@@ -8,29 +8,28 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// maxSummed is how many bytes of the arguments tell calls of the same transaction id apart. All
-// that NFS has but the data of WRITE is shorter.
+// maxSummed is how many bytes of the arguments distinguish calls with the same transaction id. All
+// arguments of NFS are shorter, except the data of WRITE.
 const maxSummed = 1 << 10
 
-// replyKey tells a call that is sent again from all others. The sum is there because clients begin
-// with the same transaction ids after a restart, and may share an address. Arguments count as a
-// flavour has unwrapped them, and in the same way whether bulk data came among them or beside them.
+// replyKey identifies a call and its copies. It includes a sum, because clients reuse transaction
+// ids after a restart and may share an address. The sum covers the arguments as the flavour
+// unwrapped them, and is the same whether bulk data was in the message or came separately.
 type replyKey struct {
-	host peerhost.Host // of the caller, who comes back with another port
+	host peerhost.Host // without the port, which changes when the client reconnects
 	xid  uint32
 	procKey
-	sum    uint64 // of the identity and the first of the arguments
+	sum    uint64 // over the identity and the first maxSummed bytes of the arguments
 	flavor AuthFlavor
 }
 
-// procKey is a procedure.
+// procKey identifies a procedure.
 type procKey struct{ program, version, procedure uint32 }
 
-// makeKey returns the key of a call whose header is decoded, by its inline arguments. There is none
-// if bulk data that is still to be fetched has its place before other arguments, because what lies
-// behind it cannot be read yet.
+// makeKey returns the key of a call, with a sum over the inline arguments. It fails if bulk data
+// that has not arrived precedes other arguments, because those cannot be read yet.
 func makeKey(seed maphash.Seed, c *Call) (k replyKey, ok bool) {
-	args := *c.Args // so that c.Args stays where it is
+	args := *c.Args // a copy, so that c.Args does not move
 	rest := args.Raw(args.Remaining())
 	if args.Err() != nil {
 		return k, false
@@ -38,7 +37,7 @@ func makeKey(seed maphash.Seed, c *Call) (k replyKey, ok bool) {
 	k.host = peerhost.Of(c.Conn.RemoteAddr())
 	k.xid, k.procKey = c.XID, procKey{c.Program, c.Version, c.Procedure}
 	k.flavor = c.Cred.Flavor
-	// The identity and not the credential, which a flavour may make anew for each transmission.
+	// Use the identity, because a flavour may make the credential anew for each transmission.
 	c.key = c.Identity().AppendKey(append(c.key[:0], 0, 0, 0, 0))
 	binary.BigEndian.PutUint32(c.key, uint32(len(c.key)))
 	c.inline = rest[:min(len(rest), maxSummed)]
@@ -46,7 +45,7 @@ func makeKey(seed maphash.Seed, c *Call) (k replyKey, ok bool) {
 	return k, true
 }
 
-// sum returns the sum of a call with n bytes of bulk data at the end of its arguments.
+// sum returns the sum of a call whose arguments end with n bytes of bulk data.
 func (c *Call) sum(seed maphash.Seed, n int, data [][]byte) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)

@@ -20,61 +20,64 @@ import (
 // ServerConfig configures a Server. The zero value is usable. NewServer panics if a field is out of
 // range.
 type ServerConfig struct {
-	// Logger takes what goes wrong; nil means slog.Default().
+	// Logger logs faults and failures; nil means slog.Default().
 	Logger *slog.Logger
-	// MaxConcurrent is the number of handlers that run at the same time, 1 or more; 0 means 256.
-	// Handlers that declare themselves non-blocking do not count. One that fetches arguments from
-	// its peer (xdr.Bulk) leaves its place to another call meanwhile, and goes on when there is one
-	// again: it must not hold a lock then that other handlers wait for. Further calls wait. A place
-	// goes to the peer host (ConnInfo.Host) of which the fewest handlers run; calls of a host wait
-	// in the order of their arrival, behind those that have begun. The transports bound how many
-	// can. Where programs have several shares (Program.Share), one has three times as many places
-	// as are left free at most, and a place goes to the share of which the fewest handlers run
-	// first.
+	// MaxConcurrent is the number of handlers that may run at the same time, 1 or more; 0 means
+	// 256. NonBlocking handlers do not count. A handler that fetches arguments from its peer
+	// (xdr.Bulk) gives up its place meanwhile, and waits for a place again afterwards. So it must
+	// not hold a lock while it fetches that other handlers wait for.
+	//
+	// Calls beyond the limit wait; the transports limit how many there can be. A free place goes to
+	// the peer host (ConnInfo.Host) with the fewest running handlers. Calls of one host start in
+	// the order of their arrival; handlers that have already started go first. With several shares
+	// (Program.Share), each share gets at most three times as many places as are left free, and a
+	// free place first goes to the share with the fewest running handlers.
 	MaxConcurrent int
-	// MaxConns is the number of connections that the Serve functions keep open for the server, over
-	// all listeners, 1 or more; 0 means 1024. Of these, a peer host (ConnInfo.Host) that has some
-	// gets another only while it then has no more than are left: a host alone a half of them, each
-	// of many less, and always some remain for one that has none. A connection that finds no place
-	// is closed, over RDMA rejected, at once (ErrTooManyConns).
+	// MaxConns is the number of connections that Serve functions keep open, over all listeners, 1
+	// or more; 0 means 1024. A peer host (ConnInfo.Host) that has some gets another only if it then
+	// has no more than remain free. So a single host can have half of them, and a new host always
+	// finds some free. A connection that finds no place is closed or, over RDMA, rejected
+	// (ErrTooManyConns).
 	MaxConns int
-	// ReplyMemory is the memory in bytes for replies of procedures that must be executed once
-	// (Procedure.Once); 0 means 16 MiB, less than 0 that none are kept. A reply of NFS takes some
-	// 500 bytes; those longer than 4 KiB are not kept. A reply is kept for ten minutes, or until
-	// its host, by ConnInfo.Host, has more of the memory than any other and newer ones to keep: the
-	// oldest of the procedure that has most go first. So 16 MiB are for 40,000 WRITEs of NFS, which
-	// are 40 s of 1 MiB each at 1 GiB/s, and for all REMOVEs of the ten minutes if there are fewer.
+	// ReplyMemory is the memory in bytes for replies of procedures marked Procedure.Once; 0 means
+	// 16 MiB, and a negative value means that no replies are kept. A reply of NFS takes about 500
+	// bytes; replies longer than 4 KiB are not kept. A reply is kept for ten minutes, or until
+	// memory runs out and its host (ConnInfo.Host) is the one that uses the most. Then the oldest
+	// reply of that host's largest procedure goes first. 16 MiB hold the replies of 40,000 WRITEs
+	// of NFS: 40 s of 1 MiB each at 1 GiB/s.
 	ReplyMemory int64
-	// Forward, if set, takes the calls that are not for the programs registered, undecoded, instead
-	// of their being answered with an error: those of other programs and of other versions of RPC,
-	// and those that are too short to tell. It ends each by Reply or Drop, as IncomingCall says, on
-	// any goroutine. Until then Shutdown waits for it. It runs on the goroutine that received the
-	// call, and must not block.
+	// Forward, if set, gets the calls that are not for a registered program, undecoded: those of
+	// other programs or RPC versions, and those too short to tell. Without Forward, they are
+	// answered with an error. Forward must end each call with Reply or Drop, on any goroutine
+	// (IncomingCall). Shutdown waits for that. Forward runs on the goroutine that received the call
+	// and must not block.
 	Forward func(IncomingCall)
-	// Admit, if set, is asked about each connection that a Serve function accepts, over whichever
-	// listener, before it is given any memory, and before it counts in MaxConns. An error refuses
-	// it: over TCP it is closed, over RDMA rejected, and the transport logs it at level DEBUG.
-	// Otherwise release, unless nil, is called once, when the connection has ended, or there was no
-	// place for it. It may be called concurrently, and must not block, as it may hold up further
-	// connections.
+	// Admit, if set, is asked about each connection that a Serve function accepts, before the
+	// connection gets memory and before it counts in MaxConns. An error refuses the connection: it
+	// is closed, or rejected over RDMA, and the transport logs that at level DEBUG. Otherwise
+	// release, unless nil, is called once, when the connection has ended or found no place. Admit
+	// must be safe for concurrent use. It must not block, because other connections may wait behind
+	// it.
 	Admit func(c ConnInfo) (release func(), err error)
-	// ConnBegan and ConnEnded, if set, are told of each connection that the server begins to serve
-	// (by Transport.Serve, too), before the first call on it, and of its end, with Transport.Err:
-	// nil if it goes on and the server serves it no longer. An orderly close of the peer's is an
-	// error that wraps net.ErrClosed. Handlers of its calls may still run then. They must not
-	// block.
+	// ConnBegan, if set, is called for each connection that the server begins to serve, before its
+	// first call. That includes Transport.Serve. ConnEnded, if set, is called when the connection
+	// has ended, with Transport.Err. After an orderly close by the peer, err wraps net.ErrClosed.
+	// If the server stops serving a connection that goes on, err is nil. Handlers of the
+	// connection's calls may still run then. Neither may block.
 	ConnBegan func(t Transport)
 	ConnEnded func(t Transport, err error)
-	// Flavors are the flavours whose calls are accepted; calls of others are denied with
-	// AUTH_BADCRED. Nil means AcceptAuthNone, AcceptAuthSys and AcceptAuthTLS, which a longer list
-	// has to name, too. None may be nil. Of two of the same number the first counts. Other flavours
-	// may block, and so what they accept runs on a worker, NonBlocking or not.
+	// Flavors are the accepted flavours; calls of others are denied with AUTH_BADCRED. Nil means
+	// AcceptAuthNone, AcceptAuthSys and AcceptAuthTLS. A list that is not nil must name those as
+	// well if they are wanted. No element may be nil. If two have the same number, the first
+	// counts. Flavours of other packages may block, so their calls run on workers, NonBlocking or
+	// not.
 	Flavors []ServerFlavor
-	// Interceptors are around the execution of each call, the first outermost. None may be nil.
+	// Interceptors run around the execution of each call, the first outermost. No element may be
+	// nil.
 	Interceptors []ServerInterceptor
 }
 
-// validate finds a field that is out of range.
+// validate returns a *ConfigError if a field is out of range.
 func (c *ServerConfig) validate() error {
 	const config = "oncrpc.ServerConfig"
 	if c.MaxConcurrent < 0 {
@@ -96,74 +99,78 @@ func (c *ServerConfig) validate() error {
 	return nil
 }
 
-// ServerInterceptor is around the execution of a call: it calls next, which returns how the call
-// ends (OutcomeForCaller tells what that is to the caller), and returns that, or something else. It
-// may give next another context.
+// ServerInterceptor runs around the execution of a call. It calls next and returns next's error or
+// another one; OutcomeForCaller tells what the caller gets for it. It may pass next another
+// context.
 //
-// Next authorizes the call and runs its handler. It returns what either does, and also what the
-// server finds wrong: arguments that cannot be decoded, a procedure that is not there, a panic,
-// results that cannot be encoded. A call that is refused before, because there is no such program
-// or its flavour denies it, comes along, too: next returns the refusal, and the caller gets that,
-// whatever the interceptor returns. Not seen are calls without a header that can be decoded, or of
-// another version of RPC; calls that flavours answer themselves; and calls that are answered with
-// the results of an earlier copy, unless that shows only when their data has been fetched: next
-// returns an error that wraps ErrDrop then. Nor is what comes after the interceptor has returned:
-// results that the flavour cannot protect, a reply for which its caller has made no room, a
-// connection that ends first.
+// Next authorizes the call and runs its handler. Its error is that of either, or what the server
+// finds wrong: arguments that cannot be decoded, a missing procedure, a panic, or results that
+// cannot be encoded. A call refused earlier, for a missing program or by its flavour, also passes
+// through: next returns the refusal, and the caller gets that refusal whatever the interceptor
+// returns.
 //
-// Authorize runs inside, and the context that it returns is the handler's: an interceptor that
-// wants to know what it finds puts a pointer into the context that it gives next.
+// Interceptors do not see:
 //
-// It runs where the handler does, and so must not block for one that is NonBlocking. For a call
-// that is refused, or of a procedure that is not there, it runs on a worker, and may.
+//   - calls whose header cannot be decoded, or of another RPC version;
+//   - calls that a flavour answers itself;
+//   - calls answered with the results of an earlier copy. If bulk data must be fetched to recognize
+//     the copy, next returns an error that wraps ErrDrop;
+//   - what happens later: results that the flavour cannot protect, replies longer than the caller's
+//     room, and connections that end before the reply is sent.
+//
+// Authorize runs inside next, and only the handler gets the context that Authorize returns. To
+// learn what Authorize found out, put a pointer into the context passed to next.
+//
+// An interceptor runs on the handler's goroutine, so it must not block for NonBlocking procedures.
+// For refused calls and missing procedures it runs on a worker, and may block.
 type ServerInterceptor func(ctx context.Context, c *Call, next Handler) error
 
-// Server executes calls of the programs registered with it. Transports bring the calls:
-// rpcrdma.Serve, recordmark.Serve, Transport.Serve. The zero value is a server with the default
-// configuration. It must not be copied once it is in use.
+// Server executes calls of registered programs. Transports bring the calls: rpcrdma.Serve,
+// recordmark.Serve, or Transport.Serve. The zero value is a server with the default configuration.
+// Do not copy a Server after first use.
 type Server struct {
 	cfg      ServerConfig
-	once     sync.Once // makes what follows
+	once     sync.Once // initializes the fields below
 	log      *slog.Logger
 	programs atomic.Pointer[programs]
 	workers  workers
 	places   *fair.Shares  // of connections
 	faults   *faultlog.Log // writes to log
 	calls    callPool
-	replies  *replyCache // nil: none are kept
+	replies  *replyCache // nil if replies are not kept
 	flavors  []acceptor
-	handler  Handler            // of all calls, with the interceptors
-	forward  func(IncomingCall) // nil: nobody
+	handler  Handler            // runs each call, with the interceptors around it
+	forward  func(IncomingCall) // ServerConfig.Forward
 	stats    serverStats
-	inflight atomic.Int64  // calls, and closing once there shall be no more
-	idle     chan struct{} // closed by the last call behind that
+	inflight atomic.Int64  // pending calls, plus closing after Shutdown
+	idle     chan struct{} // closed after Shutdown when no call is pending
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	closed    bool
-	listeners map[*io.Closer]struct{} // by pointer, as what one is need not be comparable
+	listeners map[*io.Closer]struct{} // by pointer, because an io.Closer may not be comparable
 	conns     map[*serverConn]struct{}
 }
 
-// programs is copied on write, so that a call takes no lock to find its handler.
+// programs is copied on write, so that a call finds its handler without a lock.
 type programs struct {
 	byVersion map[[2]uint32]*Program
 	versions  map[uint32][2]uint32 // lowest and highest by number
 }
 
-// ServerStats counts what a Server has done since it began.
+// ServerStats counts what a Server has done since it was made.
 type ServerStats struct {
 	Calls  uint64 // dispatched
 	Errors uint64 // answered with something other than SUCCESS
 	Panics uint64 // handlers that panicked or ended their goroutine
-	// not answered, because the server was shutting down, the connection had ended, or for another
-	// copy of the call
+	// not answered: the server was shutting down, the connection had ended, or another copy of the
+	// call was executed
 	Dropped   uint64
-	Replayed  uint64 // answered with the reply to an earlier copy of the call
+	Replayed  uint64 // answered with the results of an earlier copy of the call
 	Forwarded uint64 // handed to ServerConfig.Forward, whatever the answer
 	InFlight  int    // being executed or answered now
-	Conns     int    // connections that it serves now
-	Refused   uint64 // connections, by ServerConfig.Admit
-	TooMany   uint64 // connections refused, for which ServerConfig.MaxConns left no place
+	Conns     int    // connections being served now
+	Refused   uint64 // connections refused by ServerConfig.Admit
+	TooMany   uint64 // connections refused because of ServerConfig.MaxConns
 }
 
 type serverStats struct {
@@ -181,7 +188,7 @@ func NewServer(cfg ServerConfig) *Server {
 	return s
 }
 
-// init makes what a server consists of, once: its zero value has it made when it is first used.
+// init initializes a server once, at the latest when the zero value is first used.
 func (s *Server) init() {
 	s.once.Do(func() {
 		cfg := &s.cfg
@@ -203,8 +210,8 @@ func (s *Server) init() {
 	})
 }
 
-// ReplyMemory returns the memory in bytes of the replies that are kept for calls that come again,
-// and its bound (ServerConfig.ReplyMemory).
+// ReplyMemory returns how much memory in bytes the replies kept for repeated calls take, and its
+// limit (ServerConfig.ReplyMemory).
 func (s *Server) ReplyMemory() (kept, limit int64) {
 	s.init()
 	if s.replies == nil {
@@ -215,12 +222,12 @@ func (s *Server) ReplyMemory() (kept, limit int64) {
 	return s.replies.bytes, s.replies.limit
 }
 
-// Handle registers programs. If the server has one of the same number and version, it is an error
-// that wraps ErrAlreadyServed, and none is registered. It may be called while the server runs.
+// Handle registers programs. If the server already has one of the same number and version, the
+// error wraps ErrAlreadyServed and none is registered. Handle may be called while the server runs.
 func (s *Server) Handle(progs ...Program) error { return s.register(progs, false) }
 
-// Replace registers programs, in place of those of the same number and version if there are any.
-// It may be called while the server runs: calls that have begun end as they began.
+// Replace registers programs, replacing those of the same number and version. It may be called
+// while the server runs. Calls that have started continue with the old program.
 func (s *Server) Replace(progs ...Program) { _ = s.register(progs, true) }
 
 func (s *Server) register(progs []Program, replace bool) error {
@@ -280,7 +287,7 @@ func (s *Server) Stats() ServerStats {
 	}
 }
 
-// dispatch executes a call: it returns when a non-blocking handler has run, or at once.
+// dispatch executes a call. It returns when a non-blocking handler has run; otherwise at once.
 func (s *Server) dispatch(in IncomingCall, host hostID) {
 	if s.inflight.Add(1)&closing != 0 {
 		s.stats.dropped.Add(1)
@@ -313,7 +320,7 @@ func (s *Server) dispatch(in IncomingCall, host hostID) {
 	switch f := s.flavorOf(c); {
 	case f == nil:
 		_ = s.findProgram(c) // for interceptors
-		// what RFC 5531 section 8.1 leaves open, Linux answers so
+		// RFC 5531 section 8.1 leaves the answer open; Linux sends this one
 		s.refuse(c, &AuthError{AuthBadCred})
 	case f.blocks:
 		c.flavor = f
@@ -328,7 +335,7 @@ func (s *Server) dispatch(in IncomingCall, host hostID) {
 	}
 }
 
-// flavorOf returns the flavour of the credential of a call, or nil.
+// flavorOf returns the flavour of a call's credential, or nil.
 func (s *Server) flavorOf(c *Call) *acceptor {
 	for i := range s.flavors {
 		if f := &s.flavors[i]; f.number == c.Cred.Flavor {
@@ -338,9 +345,8 @@ func (s *Server) flavorOf(c *Call) *acceptor {
 	return nil
 }
 
-// findProgram finds the program of a call, and the procedure if there is such a one. It does so
-// when the flavour has accepted the call: the answer that there is no such program has its
-// verifier, too.
+// findProgram finds the program and procedure of a call. It runs after the flavour has accepted the
+// call, so that the answer PROG_UNAVAIL carries the flavour's verifier.
 func (s *Server) findProgram(c *Call) error {
 	progs := s.programs.Load()
 	c.prog = progs.byVersion[[2]uint32{c.Program, c.Version}]
@@ -356,7 +362,7 @@ func (s *Server) findProgram(c *Call) error {
 	return nil
 }
 
-// work goes on with a call on a worker.
+// work continues a call on a worker.
 func (s *Server) work(c *Call) {
 	c.onWorker = true
 	if c.refusal != nil {
@@ -381,7 +387,7 @@ func (s *Server) work(c *Call) {
 	s.accepted(c)
 }
 
-// accept is Accept in the shape of a Handler.
+// accept is Accept as a Handler.
 func (a *acceptor) accept(ctx context.Context, c *Call) error {
 	err := a.Accept(ctx, &c.acceptance)
 	if n := len(c.acceptance.Verifier.Body); n > MaxAuthBody {
@@ -391,7 +397,7 @@ func (a *acceptor) accept(ctx context.Context, c *Call) error {
 	return err
 }
 
-// accepted goes on with a call whose flavour has accepted it.
+// accepted continues a call that its flavour has accepted.
 func (s *Server) accepted(c *Call) {
 	if c.acceptance.answered {
 		c.apart, c.acceptance.Wrapper = true, nil
@@ -406,7 +412,7 @@ func (s *Server) accepted(c *Call) {
 		s.refuse(c, err)
 		return
 	}
-	moves := false // to another share than that in which the flavour was asked
+	moves := false // whether the call changes shares after its flavour ran
 	if c.prog.Share != nil && c.proc != nil && !c.proc.NonBlocking {
 		share := c.prog.Share(c)
 		c.place.share, moves = share, c.onWorker && share != c.place.share
@@ -416,7 +422,7 @@ func (s *Server) accepted(c *Call) {
 			c.replay = s.replies
 		}
 		if c.replay != nil && !c.replay.Arrive(&c.arrival) {
-			return // and c may be another call by now
+			return // do not touch c: it may be another call by now
 		}
 	}
 	if c.onWorker && !moves || !c.onWorker && s.atOnce(c) {
@@ -426,7 +432,7 @@ func (s *Server) accepted(c *Call) {
 	s.workers.do(c)
 }
 
-// atOnce reports whether nothing can block in the execution of a call.
+// atOnce reports whether a call can be executed without blocking.
 func (s *Server) atOnce(c *Call) bool {
 	if c.proc == nil {
 		return len(s.cfg.Interceptors) == 0
@@ -434,10 +440,10 @@ func (s *Server) atOnce(c *Call) bool {
 	return c.proc.NonBlocking && c.in.Ready() && !c.asks()
 }
 
-// asks reports whether somebody has to authorize the call.
+// asks reports whether Program.Authorize must be asked about the call.
 func (c *Call) asks() bool { return c.prog.Authorize != nil && c.Procedure != 0 }
 
-// refuse ends a call before it has come to its procedure.
+// refuse ends a call that does not get to its procedure.
 func (s *Server) refuse(c *Call, err error) {
 	c.refusal = err
 	if len(s.cfg.Interceptors) > 0 && !c.onWorker {
@@ -447,9 +453,9 @@ func (s *Server) refuse(c *Call, err error) {
 	s.answer(c, s.call(c))
 }
 
-// execute runs the handler of a call and answers it, unless its connection has ended while it
-// waited. The caller then does not know whether it was executed; he has called again, maybe, and
-// gone on to calls that this one would undo.
+// execute runs the handler of a call and answers it. If the connection has ended meanwhile, execute
+// drops the call instead. The caller does not know whether that call was executed. It may have
+// repeated it already, and made further calls that this one would undo.
 func (s *Server) execute(c *Call) {
 	if c.in.Context().Err() != nil {
 		s.drop(c)
@@ -471,15 +477,15 @@ func (s *Server) execute(c *Call) {
 func (s *Server) call(c *Call) error {
 	err := s.guard(c.in.Context(), c, s.handler, true)
 	if c.refusal != nil {
-		return c.refusal // whatever an interceptor has made of it
+		return c.refusal // whatever an interceptor returned
 	}
 	if len(s.cfg.Interceptors) > 0 {
-		err = c.outcome(err) // they may have encoded something
+		err = c.outcome(err) // interceptors may have encoded something
 	}
 	return err
 }
 
-// run executes a call: what interceptors are around.
+// run executes a call, inside the interceptors.
 func (s *Server) run(ctx context.Context, c *Call) error {
 	switch {
 	case c.refusal != nil:
@@ -498,7 +504,7 @@ func (s *Server) run(ctx context.Context, c *Call) error {
 	return c.outcome(c.proc.Handler(ctx, c))
 }
 
-// runGuarded is run for interceptors: they see a panic as the error that it is to the caller.
+// runGuarded is run for interceptors: it turns a panic into the error that the caller gets.
 func (s *Server) runGuarded(ctx context.Context, c *Call) error { return s.guard(ctx, c, s.run, false) }
 
 // intercepted returns run with interceptors around it, the first outermost.
@@ -514,8 +520,8 @@ func (s *Server) intercepted(interceptors []ServerInterceptor) Handler {
 	return h
 }
 
-// outcome returns what a call ends with of which the handler has returned err: it may not have
-// noticed what is wrong with arguments or results.
+// outcome returns the error with which a call ends. If the handler's err is nil, it looks for
+// errors in arguments and results that the handler may not have noticed.
 func (c *Call) outcome(err error) error {
 	if err == nil {
 		err = c.Args.Err()
@@ -526,14 +532,14 @@ func (c *Call) outcome(err error) error {
 	return err
 }
 
-// errResults hides an encoding error from OutcomeForCaller, which would take it for one of
+// errResults hides an encoding error from OutcomeForCaller, which would mistake it for an error of
 // the arguments.
 type errResults struct{ err error }
 
 func (e errResults) Error() string { return e.err.Error() }
 
-// guard runs a handler, or what is like one; a panic is an error. When it ends the goroutine,
-// guard does not return; the outermost one answers the call then.
+// guard runs a handler and turns a panic into an error. If the handler ends the goroutine, guard
+// does not return; the outermost guard answers the call.
 func (s *Server) guard(ctx context.Context, c *Call, h Handler, outermost bool) (err error) {
 	returned := false
 	defer func() {
@@ -551,7 +557,7 @@ func (s *Server) guard(ctx context.Context, c *Call, h Handler, outermost bool) 
 	return err
 }
 
-// panicked notes that a handler has panicked, and returns what that is to the caller.
+// panicked logs that a handler panicked, and returns the error for the caller.
 func (s *Server) panicked(c *Call, p any) error {
 	s.stats.panics.Add(1)
 	program, procedure := c.names()
@@ -560,10 +566,10 @@ func (s *Server) panicked(c *Call, p any) error {
 	return &AcceptError{Stat: SystemErr}
 }
 
-// errGoexit is logged, and means SYSTEM_ERR to the caller.
+// errGoexit is logged; the caller gets SYSTEM_ERR.
 var errGoexit = errors.New("handler has called runtime.Goexit")
 
-// answer replies to a call with what err means to its caller.
+// answer answers a call that ends with err.
 func (s *Server) answer(c *Call, err error) {
 	told := OutcomeForCaller(err)
 	if told == ErrDrop {
@@ -575,7 +581,7 @@ func (s *Server) answer(c *Call, err error) {
 	if errors.As(told, &accept) && accept.Stat == SystemErr && told != err {
 		level := slog.LevelError
 		if c.in.Context().Err() != nil {
-			// the connection has ended, and that is why; there is no one to miss the reply
+			// the connection's end caused the error, and nobody waits for the reply
 			level = slog.LevelDebug
 		}
 		program, procedure := c.names()
@@ -589,7 +595,7 @@ func (s *Server) answer(c *Call, err error) {
 	s.reply(c)
 }
 
-// reply sends what was encoded.
+// reply sends the encoded reply.
 func (s *Server) reply(c *Call) {
 	e := &c.enc
 	if c.apart {
@@ -604,8 +610,8 @@ func (s *Server) reply(c *Call) {
 	c.in.Reply(m)
 }
 
-// assembled puts the results behind the header of the reply. If it cannot, it answers the call with
-// that, and reports false.
+// assembled makes the reply from the header and the results. If that fails, it answers the call
+// with an error and returns false.
 func (s *Server) assembled(c *Call) bool {
 	err := s.assemble(c)
 	if err != nil {
@@ -615,7 +621,7 @@ func (s *Server) assembled(c *Call) bool {
 	return err == nil
 }
 
-// assemble is the work of assembled.
+// assemble does the work of assembled.
 func (s *Server) assemble(c *Call) error {
 	a := &c.acceptance
 	c.plain = c.enc.Message()
@@ -632,14 +638,14 @@ func (s *Server) assemble(c *Call) error {
 	return nil
 }
 
-// wrapResults is Wrap in the shape of a Handler.
+// wrapResults is Wrap as a Handler.
 func wrapResults(_ context.Context, c *Call) error {
 	return c.acceptance.Wrapper.Wrap(c.out, &c.plain)
 }
 
-// finished takes a call back whose reply has left or never will.
+// finished takes back a call whose reply has been sent or cannot be sent any more.
 func (s *Server) finished(c *Call) {
-	if c.apart { // what the results refer to was not given back with the message
+	if c.apart { // the sent message did not own what the results refer to
 		c.plain = c.enc.Message()
 		c.plain.Release()
 		c.plain = xdr.Message{}

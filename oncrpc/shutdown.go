@@ -7,22 +7,22 @@ import (
 	"slices"
 )
 
-// closing is added to Server.inflight when the server ends.
+// closing is added to Server.inflight when the server shuts down.
 const closing = 1 << 62
 
-// ended counts a call out.
+// ended notes that a call has ended.
 func (s *Server) ended() {
 	if s.inflight.Add(-1) == closing {
 		s.announceIdle()
 	}
 }
 
-// announceIdle announces that the server has ended and nothing is left to wait for.
+// announceIdle announces that the server is closed and no calls are pending.
 func (s *Server) announceIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-s.idle: // by now a call may have come only to be dropped
+	case <-s.idle: // again, after a call that arrived only to be dropped
 	default:
 		close(s.idle)
 	}
@@ -35,8 +35,9 @@ func (s *Server) Closed() bool {
 	return s.closed
 }
 
-// Shutdown ends the server: no new connections, no new calls; it waits until the
-// calls under way are answered and have left, or ctx ends, then closes the connections.
+// Shutdown ends the server. It stops accepting connections and calls, waits until all pending calls
+// are answered and their replies sent, then closes the connections. If ctx ends first, Shutdown
+// closes the connections at once and returns an error that wraps that of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.init()
 	s.mu.Lock()
@@ -65,7 +66,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Close ends the server without waiting.
+// Close ends the server without waiting for pending calls.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -73,7 +74,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// drain ends the connections that can do so without losing replies.
+// drain ends the connections that support it without losing replies.
 func (s *Server) drain(ctx context.Context) error {
 	conns := keys(s, s.conns)
 	for _, c := range conns {
@@ -94,7 +95,7 @@ func (s *Server) drain(ctx context.Context) error {
 	return nil
 }
 
-// keys returns the members of one of the server's sets.
+// keys returns a snapshot of one of the server's sets.
 func keys[K comparable](s *Server, set map[K]struct{}) []K {
 	s.mu.Lock()
 	defer s.mu.Unlock()

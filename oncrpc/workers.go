@@ -10,67 +10,68 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// workers is a pool of goroutines for handlers that may block. It has max places. A worker has one
-// while it runs a handler or is idle, but for the time that the handler waits for its peer; then it
-// waits for a place again.
+// workers is a pool of goroutines for handlers that may block. It has max places. A worker occupies
+// one while it runs a handler or is idle. While its handler waits for the peer, the worker gives up
+// its place, and waits for one again afterwards.
 //
-// Calls are of shares (Program.Share). One whose handlers hang leaves places for the others: it may
-// have shareFactor times as many as are left free, so the first has three quarters of all at most,
-// the second three quarters of the rest, and so on.
+// Each call belongs to a share (Program.Share). A share whose handlers hang leaves places for the
+// others: it may have at most shareFactor times as many places as are left free. So the first share
+// gets at most three quarters of all places, the second three quarters of the rest, and so on.
 //
-// A place that becomes free goes to the share of which the fewest handlers run, and there to the
-// peer host of which the fewest run, so that a host with many calls holds up its own; of these to
-// the one that was served longest ago. The calls of a host wait in the order of their arrival,
-// behind its handlers that have begun. The worker that became idle last is used first.
+// A free place goes to the share with the fewest running handlers. Within the share it goes to the
+// peer host with the fewest running handlers, so that a host with many calls delays only its own;
+// among equals, to the host served longest ago. The calls of a host wait in the order of their
+// arrival, behind its handlers that have already started. The worker that became idle last is used
+// first.
 type workers struct {
 	max int
 	run func(*Call)
 
-	mu      sync.Mutex // guards what follows, and the shares
-	n       int        // places in use
-	used    int        // of these, by handlers that run
+	mu      sync.Mutex // guards the fields below, and the shares in them
+	n       int        // places occupied
+	used    int        // of these, by running handlers
 	idle    []chan *Call
-	shares  map[uint64]*share // those with handlers that run or wait
-	pending []*share          // of these, those with something that waits
-	spare   *hostQueue        // for the next host
-	turns   uint64            // places that went to those who waited
-	bounded bool              // there are several shares
+	shares  map[uint64]*share // by id; entries are never removed
+	pending []*share          // those in which something waits
+	spare   *hostQueue        // to be reused
+	turns   uint64            // places given to waiting calls and handlers
+	bounded bool              // some program has several shares
 	stopped bool
 }
 
-// shareFactor is how many times as many places a share may have as are left free.
+// shareFactor limits a share: it may have this many times as many places as are left free.
 const shareFactor = 3
 
-// share is what runs and waits for one share.
+// share is the running and waiting calls of one share.
 type share struct {
 	id      uint64
 	running int
 	hosts   map[hostID]*hostQueue // those with handlers that run or wait
-	waiting fewestRunning         // of these, those with something that waits
-	turn    uint64                // when it was served last
+	waiting fewestRunning         // the hosts in which something waits
+	turn    uint64                // workers.turns when last served
 }
 
-// hostID is a host, in one word. The zero value is that of peers without a known one.
+// hostID is a host in one word. The zero value stands for all peers without a known host.
 type hostID = unique.Handle[peerhost.Host]
 
-// hostQueue is what runs and waits for one host in a share.
+// hostQueue is the running and waiting calls of one host in a share.
 type hostQueue struct {
 	share     *share
 	host      hostID
 	running   int
-	returning []chan struct{} // handlers that wait for a place, oldest first
+	returning []chan struct{} // started handlers that wait for a place, oldest first
 	calls     list.List[Call]
-	turn      uint64 // when it was served last
-	place     int    // in share.waiting, from 1 on; 0: not there
+	turn      uint64 // workers.turns when last served
+	place     int    // index in share.waiting plus 1; 0 if not there
 }
 
-// place is what a handler runs in: of a share, for a host.
+// place says whose place a handler occupies: that of a share, for a host.
 type place struct {
 	share uint64
 	host  hostID
 }
 
-// mayTake reports whether a handler of a share may begin to run, or go on; w.mu is held.
+// mayTake reports whether a handler of a share may start or go on; w.mu is held.
 func (w *workers) mayTake(sh *share) bool {
 	free := w.max - w.used
 	return free > 0 && (!w.bounded || sh.running == 0 || sh.running < shareFactor*free)
@@ -90,7 +91,8 @@ func (w *workers) do(c *Call) {
 	w.start(c)
 }
 
-// start has a worker run c, which counts as running; w.mu is held, and let go of.
+// start makes a worker run c, which already counts as running. The caller holds w.mu; start unlocks
+// it.
 func (w *workers) start(c *Call) {
 	if n := len(w.idle); n > 0 {
 		ch := w.idle[n-1]
@@ -104,12 +106,13 @@ func (w *workers) start(c *Call) {
 	go w.work(c)
 }
 
-// work runs c, which counts as running, and then others. Nil: there is none yet.
+// work runs c, which already counts as running, and then waiting calls. If c is nil, it starts with
+// the latter.
 func (w *workers) work(c *Call) {
 	running := false
 	var at place
 	defer func() {
-		if running { // the handler has called runtime.Goexit: another worker takes the place
+		if running { // the handler called runtime.Goexit: replace this worker
 			w.mu.Lock()
 			w.ended(at)
 			w.mu.Unlock()
@@ -119,7 +122,7 @@ func (w *workers) work(c *Call) {
 	ch := make(chan *Call, 1)
 	for {
 		if c != nil {
-			at = c.place // of a call that may be another one when it has run
+			at = c.place // now: c may be another call after it has run
 			running = true
 			w.run(c)
 			running = false
@@ -149,7 +152,7 @@ func (w *workers) work(c *Call) {
 	}
 }
 
-// of returns the queue of a host in a share; w.mu is held.
+// of returns the queue of a host in a share, adding it if necessary; w.mu is held.
 func (w *workers) of(at place) *hostQueue {
 	sh := w.shares[at.share]
 	if sh == nil {
@@ -172,15 +175,14 @@ func (w *workers) of(at place) *hostQueue {
 	return q
 }
 
-// began notes that a handler runs; w.mu is held.
+// began notes that a handler starts or goes on; w.mu is held.
 func (w *workers) began(q *hostQueue) {
 	q.running++
 	q.share.running++
 	w.used++
 }
 
-// ended notes that a handler does not run any more; w.mu is held. The shares that have been there
-// once are kept, as they are few.
+// ended notes that a handler has stopped running; w.mu is held. Shares are few, so they are kept.
 func (w *workers) ended(at place) {
 	sh := w.shares[at.share]
 	q := sh.hosts[at.host]
@@ -197,7 +199,7 @@ func (w *workers) ended(at place) {
 	}
 }
 
-// pick returns the queue whose turn it is, or nil if none may have a place; w.mu is held.
+// pick returns the queue that gets the next place, or nil; w.mu is held.
 func (w *workers) pick() *hostQueue {
 	var best *share
 	for _, sh := range w.pending {
@@ -212,8 +214,8 @@ func (w *workers) pick() *hostQueue {
 	return best.waiting[0]
 }
 
-// next gives a place to a queue. It returns the call that is to be run, or nil if a handler that
-// has begun goes on; w.mu is held.
+// next gives a place to a queue. It returns the call to run, or nil if it let a started handler go
+// on; w.mu is held.
 func (w *workers) next(q *hostQueue) (c *Call) {
 	if len(q.returning) > 0 {
 		close(q.returning[0])
@@ -229,8 +231,8 @@ func (w *workers) next(q *hostQueue) (c *Call) {
 	return c
 }
 
-// spread gives places that are free to those who wait; w.mu is held, and let go of. A handler that
-// has ended may let several of a share begin that was at its bound.
+// spread gives free places to waiting calls and handlers. The caller holds w.mu; spread unlocks it.
+// One handler's end may let several calls of a share start.
 func (w *workers) spread() {
 	for q := w.pick(); q != nil; q = w.pick() {
 		if c := w.next(q); c != nil {
@@ -243,9 +245,9 @@ func (w *workers) spread() {
 	w.mu.Unlock()
 }
 
-// take takes a place that is free, or that of an idle worker; w.mu is held.
+// take occupies a free place, or that of an idle worker; w.mu is held.
 func (w *workers) take() {
-	if n := len(w.idle); n > 0 { // which is not needed
+	if n := len(w.idle); n > 0 { // the idle worker ends
 		close(w.idle[n-1])
 		w.idle = w.idle[:n-1]
 		return
@@ -253,8 +255,8 @@ func (w *workers) take() {
 	w.n++
 }
 
-// order has the share's waiting hold q where it belongs, or not at all, and pending the share; w.mu
-// is held.
+// order updates the positions of q in its share's waiting and of the share in pending; w.mu is
+// held.
 func (w *workers) order(q *hostQueue) {
 	sh := q.share
 	was := len(sh.waiting)
@@ -283,7 +285,7 @@ func (w *workers) leave(at place) {
 	w.spread()
 }
 
-// enter takes the handler back when there is a place for it.
+// enter lets the handler go on when there is a place for it.
 func (w *workers) enter(at place) {
 	w.mu.Lock()
 	q := w.of(at)
@@ -300,7 +302,7 @@ func (w *workers) enter(at place) {
 	<-turn
 }
 
-// stop lets the workers end when they have nothing to do.
+// stop ends idle workers, and others when they have nothing left to do.
 func (w *workers) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -312,7 +314,7 @@ func (w *workers) stop() {
 	w.idle = nil
 }
 
-// fewestRunning is a heap of queues, by the handlers that run.
+// fewestRunning is a heap with the queue that has the fewest running handlers first.
 type fewestRunning []*hostQueue
 
 func (f fewestRunning) Len() int { return len(f) }
@@ -329,14 +331,14 @@ func (f fewestRunning) Swap(i, j int) {
 	f[i].place, f[j].place = i+1, j+1
 }
 
-// Push is for package heap.
+// Push implements heap.Interface.
 func (f *fewestRunning) Push(x any) {
 	q := x.(*hostQueue)
 	*f = append(*f, q)
 	q.place = len(*f)
 }
 
-// Pop is for package heap.
+// Pop implements heap.Interface.
 func (f *fewestRunning) Pop() any {
 	last := len(*f) - 1
 	q := (*f)[last]
