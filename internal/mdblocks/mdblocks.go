@@ -35,8 +35,8 @@ type Block struct {
 // String says where the block is.
 func (b Block) String() string { return fmt.Sprintf("%s:%d", b.File, b.Line) }
 
-// Documents returns the paths, relative to root, of the files whose blocks are tested: README.md and
-// docs/*.md, except docs/soak.md, which a script writes.
+// Documents returns the paths, relative to root, of the files whose blocks are tested: README.md
+// and docs/*.md, except docs/soak.md, which a script writes.
 func Documents(root string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil {
@@ -136,8 +136,8 @@ var (
 	exitCode = regexp.MustCompile(`#.*\bexit (\d+)`)
 )
 
-// Commands divides a block of commands. A command goes on after a line that ends in a backslash, and
-// to the end of a here-document.
+// Commands divides a block of commands. A command goes on after a line that ends in a backslash,
+// and to the end of a here-document.
 func (b Block) Commands() []Command {
 	var list []Command
 	more, end := false, ""
