@@ -8,24 +8,24 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// assembler makes messages of the segments of the peer's Sends, in the memory of receives. It
+// assembler makes messages from the segments of the peer's Sends, in the memory of receives. It
 // belongs to the goroutine that receives.
 type assembler struct {
 	*link
 	receives *receives
 	inbox    *inbox
-	msn      uint32 // of the next, or open, message
-	rtr      bool   // the next Send is the RTR, and no message
+	msn      uint32 // of the open message, or else of the next
+	rtr      bool   // the next Send is the RTR, not a message
 
-	// The message whose segments are coming, if open.
+	// The message that is arriving, if open.
 	open    bool
 	opcode  rdmap.Opcode
 	receive *transport.RecvRequest
-	rest    ddp.Payload // of the receive
-	room    int         // bytes in it
-	len     uint32      // bytes that have come
+	rest    ddp.Payload // of the receive, not yet filled
+	room    int         // bytes that the receive holds
+	len     uint32      // bytes that have arrived
 
-	moved int // bytes of all messages, ever
+	moved int // bytes of all messages so far
 }
 
 // segment takes a segment of a Send.
@@ -60,7 +60,7 @@ func (a *assembler) segment(h *ddp.Header, op rdmap.Opcode, payload []byte) erro
 	return a.conclude(h, op)
 }
 
-// begin takes the next receive for a message.
+// begin takes a receive for a new message.
 func (a *assembler) begin(op rdmap.Opcode) error {
 	r, err := a.receives.take()
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *assembler) begin(op rdmap.Opcode) error {
 	return nil
 }
 
-// conclude hands on a message that has come whole.
+// conclude delivers a complete message.
 func (a *assembler) conclude(h *ddp.Header, op rdmap.Opcode) error {
 	m := transport.Message{
 		Receive:   a.receive,
@@ -94,7 +94,7 @@ func (a *assembler) conclude(h *ddp.Header, op rdmap.Opcode) error {
 	return nil
 }
 
-// drop forgets the message whose segments are coming.
+// drop forgets the message that is arriving.
 func (a *assembler) drop() {
 	a.open, a.receive, a.rest, a.len = false, nil, ddp.Payload{}, 0
 }

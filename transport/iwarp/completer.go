@@ -6,22 +6,22 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// completer delivers completions, in the order in which the requests were posted. One goroutine at
-// a time does so, the one that has set completing: the one that receives, one that polls, or the
-// flusher. At the end it is the one that takes the endpoint apart. The link's mu guards everything,
-// and is let go while a Completer runs.
+// completer delivers completions in the order in which the requests were posted. One goroutine at a
+// time does so, the one that has set completing: the one that receives, one that polls, or the
+// flusher; at the end, the one that takes the endpoint apart. The link's mu guards everything, but
+// is not held while a Completer runs.
 type completer struct {
 	*link
 	flusher    *flusher
 	completing bool
 }
 
-// completeRound is how many completions are delivered before other work has its turn: who posts
-// again in a Completer may go on for ever.
+// completeRound is how many completions are delivered before other work gets its turn. A Completer
+// that posts again could otherwise go on for ever.
 const completeRound = 64
 
-// complete delivers completions, unless another goroutine does so. If there are very many it leaves
-// the rest to the flusher.
+// complete delivers completions, unless another goroutine is doing so. It leaves the rest of very
+// many to the flusher.
 func (c *completer) complete() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,8 +43,8 @@ func (c *completer) complete() {
 	c.ceased()
 }
 
-// due reports whether there is a completion to deliver. Requests that succeed and are not signaled
-// are none: they leave the queue here. c.mu is held.
+// due reports whether there is a completion to deliver. It removes requests that have succeeded and
+// are not signaled. c.mu is held.
 func (c *completer) due() bool {
 	requests := &c.queues.requests
 	for requests.done() {
@@ -56,11 +56,12 @@ func (c *completer) due() bool {
 	return false
 }
 
-// unattended reports whether there is a completion to deliver that nobody delivers; c.mu is held.
+// unattended reports whether there is a completion that nobody is delivering; c.mu is held.
 func (c *completer) unattended() bool { return c.due() && !c.completing }
 
-// catchUp holds up the goroutine that receives while another delivers completions and has fallen
-// behind: what comes in leads to more requests, and the queue would be full of those that are done.
+// catchUp makes the goroutine that receives wait while another one delivers completions and has
+// fallen behind. What is received leads to more requests, and the queue would fill up with
+// completed ones.
 func (c *completer) catchUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,8 +70,8 @@ func (c *completer) catchUp() {
 	}
 }
 
-// flush delivers all completions after the end: what has been done succeeds, what the peer found
-// fault with fails, the rest is flushed. Nobody else delivers any more.
+// flush delivers all completions after the end. Requests that were done succeed, the one that the
+// peer blamed fails, and the rest is flushed. Nobody else delivers any more.
 func (c *completer) flush(cause error) {
 	flushed := c.opError("post", fmt.Errorf("%w: %w", transport.ErrFlushed, cause))
 	c.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// The defaults of Config.
+// Defaults of Config.
 const (
 	DefaultReads            = 16   // IRD and ORD
 	DefaultDepth            = 1024 // SendDepth and RecvDepth
@@ -23,21 +23,21 @@ const (
 )
 
 const (
-	// maxRegions is the number of windows that an endpoint can have open.
+	// maxRegions is how many windows an endpoint may have open.
 	maxRegions = 1 << 16
 
-	// minSegment and maxSegment bound Config.MaxSegment: the header of a segment and something to
-	// carry must fit, and its length has 16 bits (RFC 5044 section 4.1).
+	// minSegment and maxSegment bound Config.MaxSegment. A segment must hold its header and some
+	// payload, and its length has 16 bits (RFC 5044 section 4.1).
 	minSegment = 64
 	maxSegment = 1<<16 - 1
 )
 
-// CRC says whether FPDUs carry CRC32C. It is used if either side wants it (RFC 5044 section 7.1).
+// CRC says whether this side wants a CRC32C in each FPDU. It is used if either side wants it (RFC
+// 5044 section 7.1).
 type CRC uint8
 
 const (
-	// CRCAuto wants it, except where the peer has a loopback address: there nothing can go wrong on
-	// the way that the CRC would find.
+	// CRCAuto wants it, unless the peer has a loopback address, where the CRC would find nothing.
 	CRCAuto CRC = iota
 	// CRCOn wants it.
 	CRCOn
@@ -58,134 +58,135 @@ func (c CRC) String() string {
 	return fmt.Sprintf("CRC %d", uint8(c))
 }
 
-// Config is what a Dialer or a Listener is set to. The zero value is good, and in each field zero
-// means the default. What is unknown, out of range or contradicts itself is an error of Dial,
-// Listen and NewListener that wraps mpa.ErrConfig and names the field, before anything is sent or
-// listened to.
+// Config configures a Dialer or a Listener. The zero value works; in each field zero means the
+// default. If a value is unknown, out of range, or contradicts another, Dial, Listen and
+// NewListener fail before they send or listen. Their error wraps mpa.ErrConfig and names the field.
 type Config struct {
-	// IRD is how many RDMA Reads the peer may have outstanding here, ORD how many may be
-	// outstanding at the peer, who may allow fewer: 1 to mpa.MaxReads. Zero means DefaultReads, or
-	// for ORD RequiredORD if that is more; a negative number none.
+	// IRD is how many RDMA Reads the peer may have outstanding here. ORD is how many this side may
+	// have outstanding at the peer; the peer may allow fewer. Both are from 1 to mpa.MaxReads. Zero
+	// means DefaultReads, or for ORD RequiredORD if that is more. A negative number means none.
 	IRD, ORD int
 
-	// RequiredORD is the least ORD that a listener accepts connections with (RFC 6581 section 9.1),
-	// 0 to mpa.MaxReads. It must not be above ORD. Zero accepts any.
+	// RequiredORD is the least ORD with which a listener accepts a connection (RFC 6581 section
+	// 9.1): 0 to mpa.MaxReads, and not above ORD. Zero accepts any.
 	RequiredORD int
 
-	// ManualReads leaves IRD and ORD to the upper layer: they are as set here, and not negotiated
-	// (RFC 6581 section 9.1). RequiredORD must be zero then.
+	// ManualReads leaves IRD and ORD to the upper layer: they are used as set here, not negotiated
+	// (RFC 6581 section 9.1). RequiredORD must then be zero.
 	ManualReads bool
 
-	// SendDepth is how many work requests can be queued, RecvDepth how many receives can be posted,
-	// 1 or more each. Zero means DefaultDepth.
+	// SendDepth is how many work requests can be queued. RecvDepth is how many receives can be
+	// posted. Each is 1 or more; zero means DefaultDepth.
 	SendDepth, RecvDepth int
 
-	// Enhanced says whether connections are set up by RFC 6581. A Dialer with mpa.EnhancedAuto
-	// tries again without if the peer turns out not to know it. A Listener accepts requests without
-	// in any case.
+	// Enhanced says whether connections are set up by RFC 6581. With mpa.EnhancedAuto, a Dialer
+	// tries again without it if the peer does not know it. A Listener always accepts requests
+	// without it, too.
 	Enhanced mpa.Enhanced
 
-	// PeerToPeer has a Dialer ask for the peer-to-peer model, in which either side may send first.
-	// Otherwise the dialing side must; what the listening side posts is held back until then. A
-	// Listener goes by what it is asked for.
+	// PeerToPeer makes a Dialer ask for the peer-to-peer model, in which either side may send
+	// first. Without it, the dialing side must send first, and what the listening side posts is
+	// held back until then. A Listener takes the model that the request asks for.
 	PeerToPeer bool
 
-	// RTR is the kinds of ready-to-receive indications that a Dialer can send, or a Listener take,
-	// in the peer-to-peer model (RFC 6581 section 9.2). Zero means all.
+	// RTR is the kinds of ready-to-receive indications that a Dialer can send, or a Listener can
+	// take, in the peer-to-peer model (RFC 6581 section 9.2). Zero means all.
 	RTR mpa.RTR
 
-	// OneRTR has a Listener name one kind of RTR in its reply, rather than all of those offered
-	// that it takes. Of several, adapters of Chelsio choose one that they cannot send.
+	// OneRTR makes a Listener name in its reply only one of the offered kinds of RTR that it takes,
+	// not all. Chelsio adapters, given several, choose one that they cannot send.
 	OneRTR bool
 
-	// CRC with version 0 of DDP and RDMAP is on, whatever is set here.
+	// CRC is always on with version 0 of DDP and RDMAP.
 	CRC CRC
 
-	// RNIC is the kind of adapter that this side passes for, and Version, if set, the version of
-	// DDP and RDMAP that connections must have (draft-carrier-rddp-rnic-interop-00). An
-	// mpa.Permissive side takes RDMA Consortium peers, of version 0, as they come. A Version that
+	// RNIC is the kind of adapter that this side presents itself as. Version, if set, is the
+	// version of DDP and RDMAP that connections must have (draft-carrier-rddp-rnic-interop-00). An
+	// mpa.Permissive side also accepts RDMA Consortium peers, which have version 0. A Version that
 	// the RNIC does not have is an error that wraps mpa.ErrVersion.
 	RNIC    mpa.RNIC
 	Version mpa.Version
 
-	// Markers says whether there are to be markers in what is received, one for every 512 bytes
-	// (RFC 5044 section 4.3). What is sent has them if the peer asks for it. To do without where
-	// they must be is an error that wraps mpa.ErrMarkersNeeded.
+	// Markers says whether this side wants a marker for every 512 bytes that it receives (RFC 5044
+	// section 4.3). What it sends has markers if the peer wants them. mpa.MarkersOff where markers
+	// are mandatory is an error that wraps mpa.ErrMarkersNeeded.
 	Markers mpa.Markers
 
-	// PrivateLimit is the most private data in bytes that is sent, the four bytes of an enhanced
-	// setup included: 4 to 512. Zero means mpa.MaxPrivateData. RPC-over-RDMA needs eight bytes (RFC
-	// 8797), besides those four.
+	// PrivateLimit is the maximum private data to send, in bytes: 4 to 512. The four bytes of an
+	// enhanced setup count. Zero means mpa.MaxPrivateData. RPC-over-RDMA needs eight bytes (RFC
+	// 8797) besides those four.
 	PrivateLimit int
 
-	// Draft05 has this side speak the dialect of draft-ietf-storm-mpa-peer-connect-05, from before
-	// RFC 6581: see mpa.Config; and in Terminate messages about the setup the error type is 3
-	// (section 8 of the draft). Peers that speak it are understood in any case.
+	// Draft05 makes this side speak the dialect of draft-ietf-storm-mpa-peer-connect-05, the
+	// predecessor of RFC 6581: see mpa.Config. Terminate messages about the setup then have error
+	// type 3 (section 8 of the draft). Peers that speak it are understood without this option.
 	Draft05 bool
 
 	// Choose, if not nil, is called on the listening side when a request is accepted, before the
-	// reply. It sees what the peer asks for, and may change what the reply settles: RNIC, Version,
-	// Markers, CRC and the others of mpa.Config, which come as this Config has them, CRCAuto
-	// already decided (draft-carrier-rddp-rnic-interop-00 section 6.2.5). An error has the peer
-	// rejected, as an impossible choice does, and Accept returns it; a reject is by this Config
-	// alone. Choose runs on the goroutine of Accept, so concurrently with itself if that is called
-	// so; the peer waits meanwhile. The request is for looking only.
+	// reply. It sees what the peer asks for, and may change cfg, which decides the reply
+	// (draft-carrier-rddp-rnic-interop-00 section 6.2.5). Cfg starts with the values of this
+	// Config, with CRCAuto already resolved. It must not change the request.
+	//
+	// If Choose returns an error, or a cfg that is invalid, the peer is rejected and Accept returns
+	// the error. The reject follows this Config, not cfg.
+	//
+	// Choose runs on the goroutine that calls Accept, so it may run concurrently with itself. The
+	// peer waits for it.
 	Choose func(peer net.Addr, request *mpa.Request, cfg *mpa.Config) error
 
-	// MaxSegment is the most bytes of a DDP segment that is sent, header included (MULPDU): 64 to
-	// 65535. Zero means an FPDU for each TCP segment, or nearly 64 KiB where the TCP segments are
-	// larger than 16 KiB. mpa.FPDUPerTCPSegment means the former in any case. Over what is not TCP
-	// both mean nearly 64 KiB. Where there are markers in what is sent, as the peer asks for them,
-	// a segment has at most 64768 bytes.
+	// MaxSegment is the maximum length in bytes of a DDP segment to send, header included (MULPDU):
+	// 64 to 65535, or 64768 if the peer wants markers. Zero means one FPDU for each TCP segment, or
+	// nearly 64 KiB if TCP segments are larger than 16 KiB. mpa.FPDUPerTCPSegment means one FPDU
+	// for each TCP segment in any case. If the connection is not TCP, both mean nearly 64 KiB.
 	MaxSegment int
 
-	// HandshakeTimeout bounds the startup: for a Dialer from the connection to the reply, for a
-	// Listener from there to the whole request. Zero means DefaultHandshakeTimeout. It must not be
-	// negative.
+	// HandshakeTimeout bounds the startup: for a Dialer from the TCP connection to the reply, for a
+	// Listener from the TCP connection to the complete request. Zero means DefaultHandshakeTimeout.
+	// It must not be negative.
 	HandshakeTimeout time.Duration
 
 	// StallTimeout is how long a peer may leave a segment or a message incomplete, or not take what
-	// is sent, before the connection ends with mpa.ErrStalled. A peer that is slow has longer: as
-	// long as 16 KiB move within StallTimeout, and 1 KiB in each second of it. What counts is the
-	// payload of messages, which are Sends and the responses to RDMA Reads, any byte of a segment
-	// that is incomplete, and what TCP has got rid of. Who leaves a message incomplete is told by a
-	// Terminate message: catastrophic error, localized to the stream (RFC 5040 sections 4.8 and
-	// 7.1). It takes a quarter to a half longer to notice.
+	// is sent, before the connection ends with mpa.ErrStalled. Zero means DefaultStallTimeout. It
+	// must not be negative.
 	//
-	// While a message waits for memory (transport.SharedReceiver) nothing of its peer's time
-	// passes. Where that took StallTimeout or more, a quarter of it is left for the rest of the
-	// message: the peer could send that meanwhile. So who waits for memory that peers which have
-	// stopped hold gets it within one and a half times StallTimeout, and a quarter of it for each
-	// further time that all of the memory goes to such that waited in front of him.
+	// A slow peer has more time, as long as it moves 16 KiB within each StallTimeout, and 1 KiB in
+	// each second of it. This counts the payload of Sends and of responses to RDMA Reads, all bytes
+	// of an incomplete segment, and the bytes that TCP could send. It may take a quarter to a half
+	// longer to notice a stall. A peer that leaves a message incomplete is sent a Terminate
+	// message: catastrophic error, localized to the stream (RFC 5040 sections 4.8 and 7.1).
 	//
-	// Zero means DefaultStallTimeout. It must not be negative.
+	// While a message waits for memory here (transport.SharedReceiver), the time of its peer stands
+	// still. If the wait took StallTimeout or more, the peer could have sent the rest meanwhile,
+	// and has a quarter of StallTimeout left for it. So a connection that waits for memory held by
+	// stopped peers gets it within one and a half times StallTimeout, plus a quarter for each
+	// further time that all memory goes to stopped peers ahead of it in the queue.
 	StallTimeout time.Duration
 
-	// NudgeAfter is how long a Dialer waits for anything at all from the peer, after its own first
-	// message, before it sends an RDMA Write of no bytes, and then up to five more at growing
+	// NudgeAfter is how long a Dialer waits after its first message, without any byte from the
+	// peer, before it sends an RDMA Write of length zero, and then up to five more at growing
 	// intervals. Linux's siw may overlook a first message that comes quickly, until something else
-	// comes; such a Write asks nothing of a peer, and is checked by none. Zero means
-	// DefaultNudgeAfter; if negative none is sent.
+	// comes. Such a Write has no effect at the peer and is not checked. Zero means
+	// DefaultNudgeAfter; a negative value sends none.
 	NudgeAfter time.Duration
 
-	// Control, if not nil, is called with each socket before it is connected or listens, as
-	// net.Dialer.Control is.
+	// Control, if not nil, is called with each socket before it connects or listens, like
+	// net.Dialer.Control.
 	Control func(network, address string, c syscall.RawConn) error
 
-	// Counters, if not nil, counts what happens on all connections made with this Config.
+	// Counters, if not nil, counts events of all connections made with this Config.
 	Counters *Counters
 
-	// Logger gets a line at level Warn for each peer that breaks the protocol, that this side
-	// refuses, or that leaves in the middle of the startup, and at level Debug for those that
-	// connect without a word. Where a Listener, or a connection of it, finds the same wrong with
-	// one host again and again, a line a minute is at level Warn, in which "more" is how many there
-	// were since the one before, and the others are at level Debug. Nil means slog.Default().
+	// Logger gets a line at level Warn for each peer that breaks the protocol, is refused, or
+	// leaves during the startup. A peer that connects and sends nothing gets level Debug. If a
+	// Listener or its connections find the same fault with one host repeatedly, one line a minute
+	// is at level Warn, with the number of lines since the last one as "more"; the others are at
+	// level Debug. Nil means slog.Default().
 	Logger *slog.Logger
 
-	faults *faultlog.Log // writes to Logger; of all connections of a Listener
+	faults *faultlog.Log // writes to Logger; shared by all connections of a Listener
 }
 
-// withDefaults returns c with every field that is not set at its default.
+// withDefaults returns c with each unset field at its default.
 func (c Config) withDefaults() Config {
 	c.IRD = effective(c.IRD, DefaultReads)
 	c.ORD = effective(c.ORD, min(max(DefaultReads, c.RequiredORD), mpa.MaxReads))
@@ -204,22 +205,21 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// forDialer returns c with its defaults, for a Dialer that sends that private data, or why there
-// can be none.
+// forDialer returns c with defaults, checked for a Dialer that sends this private data.
 func (c Config) forDialer(private []byte) (Config, error) {
 	c = c.withDefaults()
 	startup := c.startup(nil)
 	return c, errors.Join(c.validate(), startup.ValidateInitiator(private))
 }
 
-// forListener returns c with its defaults, for a Listener, or why there can be none.
+// forListener returns c with defaults, checked for a Listener.
 func (c Config) forListener() (Config, error) {
 	c = c.withDefaults()
 	startup := c.startup(nil)
 	return c, errors.Join(c.validate(), startup.ValidateResponder())
 }
 
-// validate finds what cannot be meant by the fields that package mpa does not see.
+// validate checks the fields that package mpa does not see.
 func (c *Config) validate() error {
 	switch {
 	case c.CRC > CRCOff:
@@ -255,12 +255,12 @@ func effective[T int | time.Duration](v, byDefault T) T {
 	return v
 }
 
-// startup is c as the handshake on a connection, which may be nil, wants it.
+// startup returns the mpa.Config for the startup on conn, which may be nil.
 func (c *Config) startup(conn net.Conn) mpa.Config {
 	enhanced := c.Enhanced
 	own, ok := conn.(carrier)
 	if ok && own.Silent() && enhanced == mpa.EnhancedAuto && !c.PeerToPeer && !c.ManualReads {
-		enhanced = mpa.EnhancedNever // there is no peer to find out from
+		enhanced = mpa.EnhancedNever // the startup sends nothing, so no peer can answer
 	}
 	return mpa.Config{
 		IRD:          c.IRD,
@@ -280,15 +280,15 @@ func (c *Config) startup(conn net.Conn) mpa.Config {
 	}
 }
 
-// Capabilities is what can be known of a side before it connects
-// (draft-carrier-rddp-rnic-interop-00 section 6.2.1), if Dial and Listen take c. What came of it on
-// a connection SetupOf tells.
+// Capabilities returns what is known of a side with Config c before it connects
+// (draft-carrier-rddp-rnic-interop-00 section 6.2.1), if Dial and Listen accept c. SetupOf tells
+// what came of it on a connection.
 func (c Config) Capabilities() mpa.Capabilities {
 	startup := c.startup(nil)
 	return startup.Capabilities()
 }
 
-// isLoopback reports whether the peer of a connection, which may be nil, has a loopback address.
+// isLoopback reports whether the peer of conn, which may be nil, has a loopback address.
 func isLoopback(conn net.Conn) bool {
 	if conn == nil {
 		return false

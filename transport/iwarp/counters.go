@@ -6,27 +6,27 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// Counters adds up what happens on connections: those of the Configs that name it. The zero value
-// is ready to use.
+// Counters counts events on all connections of the Configs that refer to it. The zero value is
+// ready to use.
 type Counters struct {
 	connections, handshakeFailures, rejected, dropped, terminatesSent, terminatesReceived,
 	crcErrors, markerErrors, stalls atomic.Uint64
 }
 
-// Stats are the values of Counters at one time.
+// Stats is a snapshot of Counters.
 type Stats struct {
-	Connections        uint64 // that were set up
-	HandshakeFailures  uint64 // attempts, of either side: bad frames, timeouts, lost peers
-	Rejected           uint64 // requests that were refused, here or by the peer
-	Dropped            uint64 // connections that had to make room for others during the startup
-	TerminatesSent     uint64 // or tried to
+	Connections        uint64 // connections set up
+	HandshakeFailures  uint64 // failed startups, of either side: bad frames, timeouts, lost peers
+	Rejected           uint64 // requests refused, here or by the peer
+	Dropped            uint64 // connections closed during the startup, to make room for others
+	TerminatesSent     uint64 // or attempted
 	TerminatesReceived uint64
 	CRCErrors          uint64
-	MarkerErrors       uint64 // connections that ended because a marker did not fit
-	Stalls             uint64 // connections that ended because the peer had stalled (StallTimeout)
+	MarkerErrors       uint64 // connections ended by a wrong marker
+	Stalls             uint64 // connections ended by Config.StallTimeout
 }
 
-// Stats returns the present values.
+// Stats returns the current values.
 func (c *Counters) Stats() Stats {
 	return Stats{
 		Connections:        c.connections.Load(),
@@ -41,8 +41,7 @@ func (c *Counters) Stats() Stats {
 	}
 }
 
-// faults returns the counter of connections that this side has ended with a code of the LLP, or
-// nil.
+// faults returns the counter of connections that this side ended with an LLP code, or nil.
 func (c *Counters) faults(code rdmap.Code) *atomic.Uint64 {
 	switch code {
 	case rdmap.MPACRC:

@@ -13,24 +13,27 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// Dialer connects to iWARP peers, over TCP unless told otherwise. The zero value is ready for use.
+// Dialer connects to iWARP peers, by default over TCP. The zero value is ready to use.
 type Dialer struct {
 	Config Config
 
-	// DialContext, if not nil, makes the connections below in place of a net.Dialer, with network
-	// "tcp", the address that Dial is given, and its context: a tls.Dialer's DialContext has
-	// encryption below iWARP. An attempt without enhanced setup, after one with it, is over another
-	// connection. NewListener says what a connection has to be like. Config.Control is not called.
-	// A net.Dialer should have a FallbackDelay of -1: of two addresses that are tried at once one
-	// is closed without a word, and Linux's siw does not survive that.
+	// DialContext, if not nil, makes the underlying connections in place of a net.Dialer. It gets
+	// the network "tcp", and the context and address of Dial. For example, the DialContext of a
+	// tls.Dialer encrypts iWARP. NewListener says what a connection must be like. Config.Control is
+	// not called.
+	//
+	// If enhanced setup fails, Dial calls it again: the attempt without enhanced setup uses another
+	// connection. A net.Dialer should have a FallbackDelay of -1. Otherwise it may try two
+	// addresses at once and close one connection without sending anything, which Linux's siw does
+	// not survive.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 var _ transport.Dialer = Dialer{}
 
-// Dial connects to addr, "host:port" where that is TCP's, handing private to the peer: at most
-// mpa.MaxPrivateData bytes, or Config.PrivateLimit, four fewer in an enhanced setup. Linux drops
-// connections with more than 256. A refusal is an error that wraps *mpa.RejectError and
+// Dial connects to addr, "host:port" for TCP, and sends private to the peer: at most
+// mpa.MaxPrivateData bytes or Config.PrivateLimit, four fewer in an enhanced setup. Linux drops
+// connections with more than 256. If the peer refuses, the error wraps *mpa.RejectError and
 // *transport.RejectError.
 func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
 	cfg, err := d.Config.forDialer(private)
@@ -39,14 +42,14 @@ func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transpor
 	}
 	below := d.DialContext
 	if below == nil {
-		// One address after the other: of two at once one is closed without a word, of which the
-		// port of Linux's siw dies.
+		// Try one address after the other. With two at once, one connection is closed without
+		// sending anything, and that kills the port of Linux's siw.
 		below = (&net.Dialer{Control: cfg.Control, FallbackDelay: -1}).DialContext
 	}
 	ep, err := cfg.dial(ctx, below, addr, private, nil)
 	if errors.Is(err, mpa.ErrUnenhanced) && cfg.Enhanced == mpa.EnhancedAuto &&
 		!cfg.PeerToPeer && !cfg.ManualReads {
-		// RFC 6581 section 10: the peer knows RFC 5044 alone.
+		// RFC 6581 section 10: the peer knows RFC 5044 only.
 		cfg.Enhanced = mpa.EnhancedNever
 		ep, err = cfg.dial(ctx, below, addr, private, mpa.ErrUnenhanced)
 	}
@@ -56,10 +59,10 @@ func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transpor
 	return ep, nil
 }
 
-// connect makes a connection for MPA to be set up on.
+// connect makes a connection for MPA to use.
 type connect func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// dial connects, if need be for the second time, because of what came of the first.
+// dial connects. Again, if not nil, is the error of a first attempt.
 func (c *Config) dial(ctx context.Context, below connect, addr string, private []byte,
 	again error) (*endpoint, error) {
 	conn, err := below(ctx, "tcp", addr)
@@ -97,7 +100,7 @@ func (c *Config) initiate(ctx context.Context, conn net.Conn, private []byte) (*
 	switch {
 	case errors.As(err, &failed) && failed.Terminate:
 		c.Counters.handshakeFailures.Add(1)
-		go c.sendTerminate(conn, failed) // who dials need not wait for that
+		go c.sendTerminate(conn, failed) // the caller of Dial need not wait for that
 		return nil, err
 	case errors.As(err, &failed):
 		c.Counters.handshakeFailures.Add(1)
@@ -109,8 +112,8 @@ func (c *Config) initiate(ctx context.Context, conn net.Conn, private []byte) (*
 	return nil, err
 }
 
-// sendTerminate tells a responder that has accepted why this side cannot (RFC 6581 sections 8 and
-// 9).
+// sendTerminate tells a responder that has accepted why this side cannot go on (RFC 6581 sections 8
+// and 9).
 func (c *Config) sendTerminate(conn net.Conn, cause *mpa.StartupError) {
 	llp, err := newLLP(conn, mpa.ConnOptions{
 		CRC: cause.CRC, MarkersOut: cause.Markers, MaxSegment: minSegment, Stall: c.StallTimeout,
@@ -125,15 +128,15 @@ func (c *Config) sendTerminate(conn net.Conn, cause *mpa.StartupError) {
 	llp.Close(true)
 }
 
-// rejected is a refusal, in terms of package mpa and of package transport.
+// rejected is a refusal in terms of both package mpa and package transport.
 type rejected struct{ *mpa.RejectError }
 
 func (r *rejected) Unwrap() []error {
 	return []error{r.RejectError, &transport.RejectError{PrivateData: r.RejectError.PrivateData}}
 }
 
-// contextError returns the error of ctx in place of err if it has ended. A deadline of its own
-// passes on the connection just as well, and may do so there first.
+// contextError returns the error of ctx if ctx has ended, and err otherwise. The deadline of ctx is
+// also set on the connection, where it may pass first.
 func contextError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -144,7 +147,7 @@ func contextError(ctx context.Context, err error) error {
 	return err
 }
 
-// limit bounds what is done with conn by a time limit and by ctx, until stop is called.
+// limit bounds operations on conn by d and by ctx, until stop is called.
 func limit(ctx context.Context, conn net.Conn, d time.Duration) (stop func(), err error) {
 	deadline := time.Now().Add(d)
 	if t, ok := ctx.Deadline(); ok && t.Before(deadline) {
@@ -160,7 +163,7 @@ func limit(ctx context.Context, conn net.Conn, d time.Duration) (stop func(), er
 	})
 	return func() {
 		if !interrupt() {
-			<-interrupted // or the deadline would be that of what follows
+			<-interrupted // or it would set its deadline on what follows
 		}
 	}, nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// Lend lends memory for a segment of an RDMA Write, or of the response to an RDMA Read. What is
-// wrong with a segment shows when it is whole.
+// Lend lends memory for a segment of an RDMA Write, or of the response to an RDMA Read. An invalid
+// segment is not reported here, but when it is complete.
 func (r *receiver) Lend(dst [][]byte, header []byte, n, skip int) ([][]byte, bool) {
 	h, _, err := ddp.Parse(header)
 	if err != nil || !h.Tagged || !r.version.segment(&h) || r.rtr.kinds != 0 {
@@ -19,7 +19,7 @@ func (r *receiver) Lend(dst [][]byte, header []byte, n, skip int) ([][]byte, boo
 // Return ends the loan.
 func (r *receiver) Return() { r.placer.giveBack() }
 
-// Placed takes a segment that is in its place, if that is still one.
+// Placed takes a segment whose payload is in place. It checks once more that the place is valid.
 func (r *receiver) Placed(header []byte, n int) error {
 	h, _, err := ddp.Parse(header)
 	if err != nil {
@@ -37,8 +37,8 @@ func (r *receiver) Placed(header []byte, n int) error {
 	return err
 }
 
-// lend lends memory from byte skip on. That of a window can be taken back; that of a Read belongs
-// to the goroutine that receives until the response is complete.
+// lend lends memory from byte skip on. A window can be taken back meanwhile. The memory of a Read
+// belongs to the goroutine that receives until the response is complete.
 func (p *placer) lend(dst [][]byte, h *ddp.Header, n, skip int) ([][]byte, bool) {
 	switch op, ok := p.version.operation(h); {
 	case !ok:
@@ -57,7 +57,7 @@ func (p *placer) lend(dst [][]byte, h *ddp.Header, n, skip int) ([][]byte, bool)
 	return dst, false
 }
 
-// appendPayload appends bytes skip to n of p.
+// appendPayload appends to dst the memory for bytes skip to n of p.
 func appendPayload(dst [][]byte, p ddp.Payload, n, skip int) [][]byte {
 	for n > 0 {
 		b := p.Next(n)
@@ -80,7 +80,7 @@ func (p *placer) giveBack() {
 	}
 }
 
-// placed takes a segment whose n bytes of payload are in their place.
+// placed takes a segment whose n bytes of payload are in place.
 func (p *placer) placed(h *ddp.Header, n int) error {
 	if _, op := rdmap.ParseControl(h.Control); op != rdmap.OpReadResponse {
 		return writeError(h, n, p.table.Check(h.STag, transport.RemoteWrite, h.Offset, uint64(n)))

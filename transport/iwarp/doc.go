@@ -1,30 +1,44 @@
-// Package iwarp is a provider of package transport in software: RDMAP (RFC 5040) over DDP (RFC
-// 5041) over MPA (RFC 5044, RFC 6581) over TCP, without RDMA hardware, kernel modules or
-// privileges. Its peers are itself, Linux's siw, and adapters that speak iWARP.
+// Package iwarp provides RDMA in software over TCP: RDMAP (RFC 5040) over DDP (RFC 5041) over MPA
+// (RFC 5044, RFC 6581). It is a provider of package transport, and needs no RDMA hardware, kernel
+// modules or privileges. It talks to itself, to Linux's siw, and to iWARP adapters.
 //
-// [Listen] and [Dialer] make connections. Each is set up by an exchange of MPA startup frames,
-// package mpa; [SetupOf] tells what came of it. What a peer does wrong ends the connection with a
-// Terminate message. Both ends learn the reason: an error that wraps *rdmap.Error and, where there
-// is one, the error of package transport that says the same.
+// One side listens, the other dials:
 //
-// No peer is waited for without end in the middle of anything: [Config].StallTimeout ends a
-// connection whose peer stops within a segment or a message, or does not take what is sent. A peer
-// that is slow but goes on, at 1 KiB a second or more, is not ended. One whose messages wait for
-// memory here, and that closes or resets its connection, is noticed meanwhile.
+//	l, err := iwarp.Listen(ctx, ":20049", iwarp.Config{})
+//	req, err := l.Accept(ctx)
+//	ep, err := req.Accept(ctx, nil) // or req.Reject
 //
-// In the client-server model of MPA, the default, the dialing side must send first. What the
-// listening side posts before that is held back, without end if need be. [Config].PeerToPeer lifts
-// that.
+//	ep, err := iwarp.Dialer{}.Dial(ctx, "server:20049", nil)
 //
-// A peer that wants markers in what it receives gets them; [Config].Markers asks for them here.
-// [Config].RNIC and Version are for peers that speak the RDMA Consortium's protocols, older than
-// the RFCs (draft-carrier-rddp-rnic-interop-00): DDP and RDMAP version 0, with markers and CRC. We
-// assume that version 0 differs from the RFCs in its number only. No such peer was at hand.
-// [SiwConfig], [ChelsioConfig] and [IntelConfig] are for peers of today.
+// The package example sends, writes and reads. ExampleNewListener_tls runs iWARP over TLS. Package
+// sctp runs it over SCTP.
 //
-// A Send or Write completes when TCP has taken it. That it was placed shows in an answer of the
-// peer's; that it was refused, in the end of the connection. The peer's steering tags and the data
-// cross the network as they are, without encryption or authentication (RFC 5042): use it on
-// networks that you trust, or over TLS or a tunnel, which [NewListener] and [Dialer].DialContext
-// can have below iWARP.
+// # Peers
+//
+// [SiwConfig], [ChelsioConfig] and [IntelConfig] are presets for present-day peers. Markers are
+// sent to a peer that wants them; [Config].Markers asks for them here. [Config].RNIC and Version
+// are for peers that speak the protocols of the RDMA Consortium, which are older than the RFCs: DDP
+// and RDMAP version 0, with markers and CRC (draft-carrier-rddp-rnic-interop-00). We assume that
+// version 0 differs from the RFCs in its number only. No such peer was at hand.
+//
+// # Limits
+//
+//   - The dialing side must send first. Until then, for any time, what the listening side posts is
+//     held back. [Config].PeerToPeer lifts this rule of MPA's client-server model.
+//   - A Send or Write completes when TCP has taken it. Only an answer from the peer shows that it
+//     was placed. A refusal shows as the end of the connection.
+//   - Steering tags and data cross the network in clear, without authentication (RFC 5042). Use a
+//     trusted network, or TLS or a tunnel below iWARP ([NewListener], [Dialer].DialContext).
+//
+// # Errors
+//
+// A protocol violation ends the connection with a Terminate message. Both ends get an error that
+// wraps *rdmap.Error and, if there is one, the error of package transport with the same meaning.
+//
+// [Config].StallTimeout ends a connection whose peer stops within a segment or a message, or does
+// not take what is sent. A slow peer that moves at least 1 KiB a second is not ended. If a peer
+// closes or resets its connection while its message waits for memory here, that is noticed at once.
+//
+// [SetupOf] tells what the two sides agreed on. [Config].Counters and Logger record what goes
+// wrong.
 package iwarp

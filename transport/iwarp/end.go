@@ -10,9 +10,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// end ends the connection for the reason cause, unless it has ended before. The peer is told by t,
-// if it is not nil and may be told anything. It is counted in count, and logged as line, where
-// there is one. The rest is done by endpoint.finish.
+// end ends the connection with the error cause, if it has not ended before. It sends t to the peer,
+// if t is not nil and this side may send. It increments count, if not nil, and logs line, if not
+// empty. endpoint.finish does the rest.
 func (l *link) end(cause error, t *rdmap.Terminate, count *atomic.Uint64, line string) {
 	l.mu.Lock()
 	if l.err != nil {
@@ -35,15 +35,15 @@ func (l *link) end(cause error, t *rdmap.Terminate, count *atomic.Uint64, line s
 	close(l.over)
 }
 
-// Close ends the connection. Only the first call finds something to end; the others succeed too.
+// Close ends the connection. It always succeeds; only the first call has an effect.
 func (e *endpoint) Close() error {
 	e.end(e.opError("close", net.ErrClosed), nil, nil, "")
 	return nil
 }
 
-// finish takes an ended connection apart: nobody sends or completes any more, the peer is told why,
-// and all that is left completes. Only then, when no memory is touched any more, Done is closed.
-// Closing the TCP connection may take longer.
+// finish takes an ended connection apart. It waits until nobody sends or completes any more, tells
+// the peer why, and completes all that is left. Only then, when no memory is touched any more, it
+// closes Done. Closing the TCP connection may take longer.
 func (e *endpoint) finish() {
 	words, cause := e.quiesce()
 	e.sender.segmenter.cut(gone(cause), words)
@@ -54,10 +54,10 @@ func (e *endpoint) finish() {
 	e.llp.Close(words != nil || !errors.Is(cause, ddp.ErrStalled))
 }
 
-// quiesce waits until nobody sends or completes any more. It returns what remains to be said to the
-// peer, and why the connection has ended.
+// quiesce waits until nobody sends or completes any more. It returns the last words for the peer,
+// and why the connection has ended.
 func (e *endpoint) quiesce() (words []byte, cause error) {
-	<-e.over // whoever ends it may have to log that still
+	<-e.over // closed after whoever ended it has logged that
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for e.sender.busy() || e.completer.completing {

@@ -6,15 +6,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
-// endpoint is one end of a connection: what the upper layer has of it, and its life, of which
-// newEndpoint and Start are the beginning and finish is the end. Its parts do the work:
+// endpoint is one end of a connection. It presents the connection to the upper layer, and manages
+// its life: newEndpoint and Start begin it, finish ends it. Its parts do the work:
 //
 //   - the sender takes requests from Post, and sends them as segments (sender.go, segmenter.go);
 //   - the receiver takes the peer's segments, places payload and delivers messages (receiver.go);
 //   - the completer tells the upper layer which requests are complete (completer.go).
 //
-// An endpoint has one goroutine, run, which receives. From the first need on it has another one,
-// the flusher. The parts share the link, whose mu guards what more than one goroutine touches. The
+// An endpoint has one goroutine, run, which receives. A second one, the flusher, starts when it is
+// first needed. The parts share the link, whose mu guards what more than one goroutine touches. The
 // segmenter has a mu of its own, which is taken before the link's.
 type endpoint struct {
 	link
@@ -22,7 +22,7 @@ type endpoint struct {
 	sender    sender
 	receiver  receiver
 
-	details any           // what the setup came to, as the LLP has it: SetupOf knows
+	details any           // the result of the setup, for SetupOf
 	started chan struct{} // closed by Start
 	done    chan struct{} // closed by finish
 }
@@ -35,8 +35,8 @@ var (
 	_ transport.ProgressReporter = (*endpoint)(nil)
 )
 
-// newEndpoint makes an endpoint of a connection that has been set up, with details for SetupOf. Its
-// initiator sends the RTR that was agreed on.
+// newEndpoint makes an endpoint of a connection that has been set up. The details are for SetupOf.
+// An initiator sends the agreed RTR.
 func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config,
 	info transport.Info) *endpoint {
 	info.Provider = provider
@@ -113,13 +113,13 @@ func (e *endpoint) Info() transport.Info { return e.info }
 // Domain returns memory of the Go heap.
 func (e *endpoint) Domain() transport.Domain { return domain{} }
 
-// Done is closed when the connection has ended.
+// Done returns a channel that is closed when the connection has ended.
 func (e *endpoint) Done() <-chan struct{} { return e.done }
 
-// Post queues requests, and sends what the network takes.
+// Post queues requests, and sends what the network takes without waiting.
 func (e *endpoint) Post(wrs ...*transport.WorkRequest) error { return e.sender.post(wrs) }
 
-// PostPolled queues requests for a caller who will Poll.
+// PostPolled queues requests for a caller that will call Poll.
 func (e *endpoint) PostPolled(wrs ...*transport.WorkRequest) error { return e.sender.queue(wrs) }
 
 // Poll sends what the network takes, and delivers completions.
@@ -133,13 +133,13 @@ func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error {
 	return e.receiver.receives.post(rs)
 }
 
-// ShareRecv names where memory for promises comes from.
+// ShareRecv sets where the memory for promised receives comes from.
 func (e *endpoint) ShareRecv(src transport.RecvSource) { e.receiver.receives.share(src) }
 
-// PromiseRecv queues promises.
+// PromiseRecv promises n receives, without memory yet.
 func (e *endpoint) PromiseRecv(n int) error { return e.receiver.receives.promise(n) }
 
-// ResumeRecv has the message that waits for memory ask again.
+// ResumeRecv makes the message that waits for memory ask again.
 func (e *endpoint) ResumeRecv() { e.llp.Resume() }
 
 // Expose opens one window.
@@ -161,22 +161,22 @@ func (e *endpoint) Revoke(regions ...transport.Region) error {
 	return nil
 }
 
-// Abandon cuts a window loose from its memory. It does not fail.
+// Abandon detaches a window from its memory. It does not fail.
 func (e *endpoint) Abandon(r transport.Region) error {
 	e.table.Abandon(r)
 	return nil
 }
 
-// Progress reports what TrafficOf does, and the payload of responses to RDMA Reads.
+// Progress returns the same bytes as TrafficOf, and the payload of responses to RDMA Reads.
 func (e *endpoint) Progress() transport.Progress {
 	sent, received := e.llp.Traffic()
 	return transport.Progress{Sent: sent, Received: received, Read: e.read.Load()}
 }
 
-// TrafficOf returns the bytes that have crossed the network in each direction since ep was set up,
-// as TCP's payload: headers, padding, CRCs and markers included. Where there is another protocol
-// below iWARP, TLS for one, they are what that was given to carry. It finds the connection as
-// SetupOf does, and reports false for endpoints of other providers.
+// TrafficOf returns the bytes that TCP has carried in each direction since ep was set up: headers,
+// padding, CRCs and markers included. With another protocol below iWARP, such as TLS, it returns
+// the bytes given to that protocol. It finds the connection like SetupOf, and reports false for
+// endpoints of other providers.
 func TrafficOf(ep transport.Endpoint) (sent, received uint64, ok bool) {
 	e, ok := transport.As[*endpoint](ep)
 	if !ok {

@@ -17,8 +17,8 @@ func opError(op string, peer net.Addr, err error) error {
 	return &transport.OpError{Op: op, Provider: provider, Peer: peer, Err: err}
 }
 
-// ended returns what operations fail with after a connection has ended for the
-// reason cause: an error that wraps net.ErrClosed.
+// ended returns the error of operations after a connection has ended with cause. It wraps
+// net.ErrClosed.
 func ended(cause error) error {
 	if errors.Is(cause, net.ErrClosed) {
 		return cause
@@ -26,7 +26,7 @@ func ended(cause error) error {
 	return fmt.Errorf("%w: %w", net.ErrClosed, cause)
 }
 
-// byPeer says of an error of the LLP that the peer closed, if that is what it means.
+// byPeer adds transport.ErrClosedByPeer to an error of the LLP if that is what it means.
 func byPeer(err error) error {
 	switch {
 	case errors.Is(err, io.EOF):

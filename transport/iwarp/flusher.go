@@ -1,8 +1,8 @@
 package iwarp
 
-// flusher is a goroutine that does for others what they cannot wait for, or may not do: send when
-// the network takes no more for now, and deliver completions after a Post. It exists from the first
-// need on, until the end.
+// flusher is a goroutine that does what others cannot wait for, or may not do: send when the
+// network takes no more for now, and deliver completions after a Post. It starts when first needed,
+// and runs until the end.
 type flusher struct {
 	*link
 	sender    *sender
@@ -11,10 +11,10 @@ type flusher struct {
 
 	// The link's mu guards these.
 	running bool
-	handed  bool // it is to send on
+	handed  bool // sending was handed to it
 }
 
-// wake has the flusher look for what there is to do; f.mu is held.
+// wake makes the flusher look for work; f.mu is held.
 func (f *flusher) wake() {
 	if !f.running && f.err == nil {
 		f.running = true
@@ -40,7 +40,7 @@ func (f *flusher) run() {
 	}
 }
 
-// takeOver reports whether sending was handed to the flusher.
+// takeOver reports whether sending was handed to the flusher, and accepts it.
 func (f *flusher) takeOver() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,7 +49,7 @@ func (f *flusher) takeOver() bool {
 	return own
 }
 
-// sendOn sends until there is nothing left, and waits for the network where it must.
+// sendOn sends until nothing is left, waiting for the network when it must.
 func (f *flusher) sendOn() {
 	for {
 		empty, err := f.llp.Wait(&f.sender.segmenter.mu)

@@ -41,7 +41,7 @@ func TestHeld(t *testing.T) {
 	r.holding(time.Hour)
 	check := r.bystander()
 	r.sends(rpcCall).wantEnd()
-	r.log.want(t, 1, "no connection", "it speaks RPC over TCP: that is another port")
+	r.log.want(t, 1, "connection setup failed", "it speaks RPC over TCP (wrong port?)")
 	for range 2 {
 		r.sends(string(requestFrame(0x10, 3, clientServer))).wantEnd() // speaks MPA
 	}
@@ -65,7 +65,7 @@ func TestHeld(t *testing.T) {
 		t.Error("another has been let go")
 	case <-time.After(20 * time.Millisecond): // enough to fail now and then, if it is wrong
 	}
-	r.log.want(t, 2, "no connection")
+	r.log.want(t, 2, "connection setup failed")
 	r.wantCounters(map[string]int{"Connections": 2, "HandshakeFailures": maxHeld + 4})
 
 	r.listener.Close()
@@ -82,7 +82,7 @@ func TestHeldForATime(t *testing.T) {
 	for range 5 {
 		r.sends(rpcCall).wantEnd()
 	}
-	r.log.want(t, 1, "no connection")
+	r.log.want(t, 1, "connection setup failed")
 	r.wantCounters(map[string]int{"HandshakeFailures": 5})
 }
 

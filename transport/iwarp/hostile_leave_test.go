@@ -72,7 +72,7 @@ func TestLeavesStartup(t *testing.T) {
 					r.log.want(t, 0) // no more than a look whether somebody listens
 					return
 				}
-				r.log.want(t, 1, "no connection")
+				r.log.want(t, 1, "connection setup failed")
 			})
 		}
 	}
@@ -219,5 +219,5 @@ func TestScanHidesNothing(t *testing.T) {
 	begin().conn.CloseWrite()
 	failures(3)
 	r.listener.Close()
-	r.log.want(t, 2, "no connection")
+	r.log.want(t, 2, "connection setup failed")
 }

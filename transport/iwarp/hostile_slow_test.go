@@ -26,7 +26,7 @@ func TestStartupStops(t *testing.T) {
 		p.wantEnd()
 		check()
 		r.wantCounters(map[string]int{"Connections": 1, "HandshakeFailures": 1})
-		r.log.want(t, 1, "no connection", p.conn.LocalAddr().String())
+		r.log.want(t, 1, "connection setup failed", p.conn.LocalAddr().String())
 	}
 }
 
@@ -39,7 +39,7 @@ func TestStartupTrickles(t *testing.T) {
 	p.wantEnd()
 	check()
 	r.wantCounters(map[string]int{"Connections": 1, "HandshakeFailures": 1})
-	r.log.want(t, 1, "no connection")
+	r.log.want(t, 1, "connection setup failed")
 }
 
 // trickle sends bytes one by one until the other side has enough of it.

@@ -90,7 +90,7 @@ func TestGarbageStartup(t *testing.T) {
 			p.wantEnd()
 			check()
 			r.wantCounters(map[string]int{"Connections": 1, "HandshakeFailures": 1})
-			r.log.want(t, 1, "no connection", p.conn.LocalAddr().String())
+			r.log.want(t, 1, "connection setup failed", p.conn.LocalAddr().String())
 		})
 	}
 }

@@ -7,13 +7,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// batchMessages is how many messages are delivered together: enough to save work, and few enough
-// for both ends to be busy when many are in flight, rather than each to wait until the other has
-// handled them all.
+// batchMessages is how many messages are delivered together: enough to save work, but few enough
+// that both ends stay busy. With more, each end would wait until the other has handled them all.
 const batchMessages = 16
 
-// inbox is the messages that have come and are to be delivered. It belongs to the goroutine that
-// receives.
+// inbox holds the messages that have arrived and are to be delivered. It belongs to the goroutine
+// that receives.
 type inbox struct {
 	*link
 	sender   *sender
@@ -21,7 +20,7 @@ type inbox struct {
 	messages [batchMessages]transport.Message
 }
 
-// add adds a message, and delivers those that are there if there is no room for more.
+// add adds a message, and delivers all of them if the inbox is full.
 func (b *inbox) add(m transport.Message) {
 	b.messages[b.n] = m
 	if b.n++; b.n == len(b.messages) {
@@ -29,8 +28,8 @@ func (b *inbox) add(m transport.Message) {
 	}
 }
 
-// deliver hands the messages that have come to the upper layer. What is posted meanwhile waits
-// until all that was read has been handled, so that it leaves together.
+// deliver hands the messages to the upper layer. Requests posted meanwhile wait until all that was
+// read has been handled, so that they leave together.
 func (b *inbox) deliver() {
 	if b.n == 0 {
 		return
@@ -53,16 +52,17 @@ func (b *inbox) drop() {
 	b.n = 0
 }
 
-// yielding counts the goroutines that receive and have given others their turn.
+// yielding counts the goroutines that receive and have yielded.
 var yielding atomic.Int32
 
-// yield lets those run first that the messages have woken, if nothing was posted in answer to them:
-// what they post leaves together, too, and before this goroutine looks for more, of which there
-// will hardly be any.
+// yield lets the goroutines run first that the messages have woken, if nothing was posted in answer
+// yet. What they post then also leaves together, before this goroutine looks for more input, which
+// is unlikely to be there.
 //
-// Not so after a single message while another connection yields. Many are busy then: the turn would
-// come back when they all have run, and what this one needs is not in the cache any more. What one
-// message leads to has nothing to wait for, so it is sent by who posts it.
+// It does not yield after a single message while another connection yields. Then many connections
+// are busy: the turn would come back only when all have run, and this goroutine's data would have
+// left the cache. A single message's answers need not wait for others either, so whoever posts them
+// sends them.
 func (b *inbox) yield() {
 	b.mu.Lock()
 	answered := b.queues.requests.untaken() > 0

@@ -9,11 +9,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
-// link is what the parts of an endpoint share: the connection below, the queues that lead from one
-// part to another, and the end.
+// link is what the parts of an endpoint share: the connection below, the queues between the parts,
+// and the end.
 //
-// In the link as in the parts what each message touches comes first, side by side: over many
-// connections it is in no cache nearby, and comes by lines of 64 bytes (docs/performance.md,
+// In the link and in the parts, the fields that each message touches come first, side by side. With
+// many connections they are in no cache nearby, and come by lines of 64 bytes (docs/performance.md,
 // Growth).
 type link struct {
 	llp ddp.LLP
@@ -28,14 +28,14 @@ type link struct {
 	heard   bool                     // the peer has sent something, or need not be waited for
 
 	version version     // of DDP and RDMAP; never changes
-	offered atomic.Bool // memory to read from, since the last message of the peer's; not guarded
+	offered atomic.Bool // a window to read was exposed since the peer's last message; not guarded
 	queues  queues
 
-	closed    error     // err, such that it wraps net.ErrClosed
-	lastWords []byte    // the Terminate message that is to end the connection
-	idle      sync.Cond // of mu: a goroutine has ceased to send, or to deliver completions
+	closed    error     // err, wrapping net.ErrClosed
+	lastWords []byte    // the Terminate message that will end the connection
+	idle      sync.Cond // of mu: a goroutine no longer sends, or no longer delivers completions
 
-	read atomic.Uint64 // bytes that RDMA Reads of ours have brought; not guarded
+	read atomic.Uint64 // payload bytes of responses to our RDMA Reads; not guarded
 
 	*constants
 }
@@ -47,18 +47,19 @@ type constants struct {
 	table    *stag.Table
 	counters *Counters
 	cfg      *Config
-	full     error         // what posting fails with while a queue is full, made once
+	full     error         // error of posting while a queue is full, made once
 	over     chan struct{} // closed by end
 }
 
-// awaitIdle waits until a goroutine ceases to send, or to deliver completions; l.mu is held.
+// awaitIdle waits until a goroutine no longer sends, or no longer delivers completions; l.mu is
+// held.
 func (l *link) awaitIdle() {
 	l.waiting++
 	l.idle.Wait()
 	l.waiting--
 }
 
-// ceased tells those that wait for it; l.mu is held.
+// ceased wakes up those in awaitIdle; l.mu is held.
 func (l *link) ceased() {
 	if l.waiting > 0 {
 		l.idle.Broadcast()
@@ -72,9 +73,9 @@ func (l *link) Err() error {
 	return l.err
 }
 
-// opError wraps err in what was being done here, and with whom.
+// opError adds the operation and the peer to err.
 //
-// It is not inlined because of the room that its callers would have in their frames for it.
+// It is not inlined: callers would have room for it in their stack frames.
 //
 //go:noinline
 func (l *link) opError(op string, err error) error {

@@ -14,29 +14,29 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// maxPending is how many connections of a listener may be in their startup, or wait for Accept.
-// Beyond it one in its startup makes room: of the host that has most of them, the oldest. So
-// silent ones keep nobody out, and a host that makes many drives out its own.
+// maxPending is how many connections of a listener may be in their startup or wait for Accept.
+// Beyond it, one in its startup is closed: the oldest of the host that has most of them. So silent
+// connections keep nobody out, and a host that opens many displaces its own.
 const maxPending = 256
 
-// A listener pauses after an error that may pass, like a lack of file descriptors, each time for
+// After an error that may pass, such as a lack of file descriptors, a listener pauses, each time
 // twice as long.
 const (
 	acceptPauseMin = 10 * time.Millisecond
 	acceptPauseMax = time.Second
 )
 
-// Listener accepts iWARP peers, over TCP or what NewListener was given.
+// Listener accepts iWARP peers, over TCP or over the listener given to NewListener.
 type Listener struct {
 	cfg    Config
 	below  net.Listener
-	ready  chan *request // has room for all that are pending
+	ready  chan *request // has room for all pending requests
 	over   chan struct{} // closed by Close
 	holder *holder
 
 	mu      sync.Mutex // guards what follows
 	silent  []*silent  // the oldest first
-	waiting int        // requests that wait for Accept
+	waiting int        // requests waiting for Accept
 	closed  bool
 
 	group sync.WaitGroup // of the goroutines
@@ -50,8 +50,8 @@ type silent struct {
 
 var _ transport.Listener = (*Listener)(nil)
 
-// Listen listens on a TCP address, "host:port". If something in cfg is unknown, out of range or
-// contradicts itself, it has not listened, and its error wraps mpa.ErrConfig.
+// Listen listens on a TCP address, "host:port". If cfg is invalid, it fails before it listens, with
+// an error that wraps mpa.ErrConfig.
 func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	cfg, err := cfg.forListener()
 	if err != nil {
@@ -65,25 +65,28 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	return newListener(l, cfg, holdTime), nil
 }
 
-// NewListener takes connections from below, which it owns from now on, unless it fails, as Listen
-// may. Config.Control is not called.
+// NewListener accepts connections from below. It owns below from now on, unless it fails, which it
+// does for the same reasons as Listen. Config.Control is not called.
 //
-// A connection may be anything that carries a stream of bytes: TLS, a tunnel, a test's pipe. Its
-// deadlines must work as net.Conn says. A deadline that is set, be it in the past, ends a Read or
-// Write under way with an error that wraps os.ErrDeadlineExceeded, and Read works again when it is
-// set anew. Write need not work again, as that of TLS does not. A peer has stalled that does not
-// take what one Write was given within five quarters of Config.StallTimeout: 64 KiB, or less where
-// it may take longer for so much. A Terminate message is lost where the end of the connection
-// interrupts a Write. That a peer has gone whose message waits for memory is noticed if no more
-// than 4 KiB came behind that, and else when it gets memory.
+// A connection may be anything that carries a stream of bytes: TLS, a tunnel, a test's pipe. It
+// must meet these conditions:
 //
-// A connection with CloseWrite, as those of TCP and TLS have it, ends such that the peer gets all
-// that was sent. Any other is closed without waiting for the peer, unless a Terminate message was
-// sent last.
+//   - A deadline ends a pending Read or Write, even if the deadline is already in the past, with an
+//     error that wraps os.ErrDeadlineExceeded. Read works again after a new deadline. Write need
+//     not work again; for TLS it does not.
+//   - CloseWrite, as of TCP and TLS, is needed for an end at which the peer gets all that was sent.
+//     Without it, the connection is closed without waiting for the peer, unless a Terminate message
+//     was sent last.
 //
-// Only a *net.TCPConn is used as TCP, or what package trace makes of one: by system calls that
-// gather, scatter and do not block, with payload sent from where it is and received to its place.
-// All others cost copies, and a goroutine that writes.
+// Only a *net.TCPConn, or what package trace makes of one, is used as TCP: by system calls that
+// gather, scatter and do not block, with payload sent from its place and received into its place.
+// Other connections cost copies and a goroutine that writes. They also differ in these points:
+//
+//   - A peer has stalled if it does not take the bytes of one Write within five quarters of
+//     Config.StallTimeout. One Write has 64 KiB, or less if a peer may take longer for so much.
+//   - If the end of the connection interrupts a Write, a Terminate message is lost.
+//   - If a peer leaves while its message waits for memory, this is noticed at once only if no more
+//     than 4 KiB came after that message; otherwise when it gets memory.
 func NewListener(below net.Listener, cfg Config) (*Listener, error) {
 	cfg, err := cfg.forListener()
 	if err != nil {
@@ -92,7 +95,7 @@ func NewListener(below net.Listener, cfg Config) (*Listener, error) {
 	return newListener(below, cfg, holdTime), nil
 }
 
-// newListener takes a Config of forListener.
+// newListener takes a Config from forListener.
 func newListener(below net.Listener, cfg Config, hold time.Duration) *Listener {
 	l := &Listener{
 		cfg:    cfg,
@@ -105,7 +108,7 @@ func newListener(below net.Listener, cfg Config, hold time.Duration) *Listener {
 	return l
 }
 
-// Addr is the address listened on.
+// Addr returns the address listened on.
 func (l *Listener) Addr() net.Addr { return l.below.Addr() }
 
 // Accept waits for a peer that has sent its request.
@@ -126,7 +129,8 @@ func (l *Listener) Accept(ctx context.Context) (transport.Request, error) {
 	}
 }
 
-// Close ends listening. Connections stay, except for those that Accept has not returned.
+// Close stops listening. Established connections stay. Requests that Accept has not returned are
+// closed.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -189,7 +193,7 @@ func (l *Listener) ended() bool {
 	}
 }
 
-// admit takes a connection among those that are in their startup, if need be in place of another.
+// admit adds a connection to those in their startup, dropping another if there are too many.
 func (l *Listener) admit(conn *silent) bool {
 	l.mu.Lock()
 	var drop *silent
@@ -218,7 +222,7 @@ func (l *Listener) admit(conn *silent) bool {
 	return drop != conn
 }
 
-// foremost returns the place of the oldest connection of the host that has most; l.mu is held.
+// foremost returns the index of the oldest connection of the host that has most; l.mu is held.
 func (l *Listener) foremost() (first int) {
 	has := make(map[peerhost.Host]int)
 	for _, c := range l.silent {
@@ -249,12 +253,12 @@ func (l *Listener) startup(conn *silent) {
 	l.mu.Unlock()
 	switch {
 	case !kept: // dropped, or the listener is closed
-	case errors.Is(err, io.EOF): // not even a byte: somebody looks whether there is a listener
+	case errors.Is(err, io.EOF): // not even a byte: somebody checks whether the port is open
 		l.cfg.Counters.handshakeFailures.Add(1)
-		l.cfg.Logger.Debug("iwarp: no connection", "peer", conn.RemoteAddr(), "err", err)
+		l.cfg.Logger.Debug("iwarp: connection setup failed", "peer", conn.RemoteAddr(), "err", err)
 	case err != nil:
 		l.cfg.Counters.handshakeFailures.Add(1)
-		first := l.cfg.fault(conn.RemoteAddr(), "no connection", err)
+		first := l.cfg.fault(conn.RemoteAddr(), "connection setup failed", err)
 		if !first && errors.Is(err, mpa.ErrNotMPA) {
 			l.holder.hold(l.over)
 		}

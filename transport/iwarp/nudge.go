@@ -6,13 +6,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// nudger reminds a peer that may have overlooked our first message, from a dialing side.
+// nudger reminds a peer that may have overlooked our first message. Only a dialing side needs it.
 //
-// Linux's siw, as the listening side, looks at what it has received when more of it arrives. What
-// arrived between its MPA Reply and the moment in which it was ready it overlooks until then. That
-// is easily the first message of a quick peer: a call, whose answer both sides would wait for
-// without end. So a side whose first message remains without any answer sends something that asks
-// for nothing, an RDMA Write of no bytes, which no receiver checks (RFC 5040 section 5.1).
+// Linux's siw, as the listening side, looks at its input when more of it arrives. It overlooks what
+// arrived between its MPA Reply and the moment when it was ready, until more comes. That is easily
+// the first message of a quick peer: a call, and then both sides would wait for its answer for
+// ever. So if nothing comes back after a first message, this side sends something that asks for
+// nothing: an RDMA Write of length zero, which no receiver checks (RFC 5040 section 5.1).
 //
 // The link's mu guards all but after.
 type nudger struct {
@@ -23,11 +23,10 @@ type nudger struct {
 	count  int
 }
 
-// maxNudges is how many are sent, each after twice the time of the one before.
+// maxNudges is how many are sent. Each waits twice as long as the one before.
 const maxNudges = 6
 
-// await has the peer nudged if it does not answer what has been sent for the first time; the link's
-// mu is held.
+// await schedules a nudge if this was the first message sent; the link's mu is held.
 func (n *nudger) await() {
 	if n.after == 0 || n.heard || n.timer != nil {
 		return
@@ -43,7 +42,7 @@ func (n *nudger) stop() {
 	}
 }
 
-// nudge sends a Write of no bytes.
+// nudge sends a Write of length zero.
 func (n *nudger) nudge() {
 	l := n.sender.link
 	l.mu.Lock()

@@ -6,12 +6,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
-// The response to an RDMA Read of the peer's is sent straight from the window, which is pinned
-// while the LLP's batch refers to it. A window may end all the same: then the batch is cut loose
-// from it.
+// The response to a peer's RDMA Read is sent straight from the window. The window is pinned while
+// the LLP's batch refers to it. If the window ends all the same, the batch is detached from it.
 
-// appendWindow is the LLP's Append for a header and n bytes of a window, which stays pinned while
-// the batch refers to it.
+// appendWindow calls the LLP's Append for a header and n bytes of a window. The window stays pinned
+// while the batch refers to it.
 func (s *segmenter) appendWindow(head []byte, n int) (room bool, err error) {
 	o, table := &s.out, s.link.table
 	var pin stag.Pin
@@ -31,7 +30,8 @@ func (s *segmenter) appendWindow(head []byte, n int) (room bool, err error) {
 	return true, nil
 }
 
-// readFailed is what the peer did wrong if its RDMA Read cannot be answered because of err.
+// readFailed returns the violation to report if a peer's RDMA Read cannot be answered because of
+// err.
 func (s *segmenter) readFailed(err error) error {
 	s.link.mu.Lock()
 	defer s.link.mu.Unlock()
@@ -39,7 +39,7 @@ func (s *segmenter) readFailed(err error) error {
 	return newViolation(protectionCode(err), request)
 }
 
-// unpin lets go of the windows that the LLP's batch referred to. s.mu is held.
+// unpin unpins the windows that the LLP's batch referred to. s.mu is held.
 func (s *segmenter) unpin() {
 	for _, p := range s.pins {
 		s.link.table.Unpin(p)
@@ -47,14 +47,14 @@ func (s *segmenter) unpin() {
 	s.pins = s.pins[:0]
 }
 
-// detach has the batch refer to the memory of a window no longer.
+// detach copies what the batch refers to in a window.
 func (s *segmenter) detach(tag transport.STag) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.detachHeld(tag)
 }
 
-// detachHeld is detach for who holds s.mu.
+// detachHeld is detach for a caller that holds s.mu.
 func (s *segmenter) detachHeld(tag transport.STag) {
 	s.link.llp.Detach(tag)
 	kept := s.pins[:0]
@@ -68,7 +68,7 @@ func (s *segmenter) detachHeld(tag transport.STag) {
 	s.pins = kept
 }
 
-// endWindow ends a window in place of a message: nothing of it is sent. s.mu is held.
+// endWindow ends a window, in place of sending a message. s.mu is held.
 func (s *segmenter) endWindow() {
 	s.ends = false
 	s.link.table.EndDetached(s.ended, s.detachHeld)

@@ -6,19 +6,19 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
-// placer puts the payload of tagged segments where it belongs: that of an RDMA Write into a window,
-// that of the response to an RDMA Read of ours into the memory of the request. It belongs to the
+// placer puts the payload of tagged segments into place: that of an RDMA Write into a window, that
+// of the response to one of our RDMA Reads into the memory of the request. It belongs to the
 // goroutine that receives.
 type placer struct {
 	*link
-	fetched bool   // an RDMA Read of ours is complete since that was last looked at
-	begun   bool   // some of the response to the oldest RDMA Read has come
-	reads   uint64 // that are complete
-	moved   int    // bytes of responses, ever
+	fetched bool   // an RDMA Read of ours has completed since the last look
+	begun   bool   // a part of the response to the oldest RDMA Read has come
+	reads   uint64 // RDMA Reads completed so far
+	moved   int    // bytes of responses so far
 
 	// See direct.go.
-	lent bool      // a window, to the LLP
-	loan stag.Loan // of that
+	lent bool      // a window is lent to the LLP
+	loan stag.Loan // of that window
 }
 
 // segment takes a segment of the tagged model.
@@ -29,7 +29,7 @@ func (p *placer) segment(h *ddp.Header, payload []byte) error {
 	switch op, ok := p.version.operation(h); {
 	case !ok:
 		return errCode(rdmap.OperationVersion)
-	case op == rdmap.OpWrite: // one of no bytes is not checked (RFC 5040 section 5.1)
+	case op == rdmap.OpWrite: // with length zero it is not checked (RFC 5040 section 5.1)
 		return writeError(h, len(payload), p.table.Place(h.STag, h.Offset, payload))
 	case op == rdmap.OpReadResponse:
 		return p.response(h, payload)
@@ -48,14 +48,14 @@ func (p *placer) response(h *ddp.Header, payload []byte) error {
 	return nil
 }
 
-// fill copies data to where to begins, and uses that up.
+// fill copies data to the front of to, and consumes that.
 func fill(to *ddp.Payload, data []byte) {
 	for len(data) > 0 {
 		data = data[copy(to.Next(len(data)), data):]
 	}
 }
 
-// answering returns the oldest RDMA Read, to which a segment with n bytes of payload must belong.
+// answering returns the oldest RDMA Read. A segment with n bytes of payload must belong to it.
 func (p *placer) answering(h *ddp.Header, n int) (outboundRead, error) {
 	p.mu.Lock()
 	if p.queues.reads.Len() == 0 {
@@ -74,7 +74,7 @@ func (p *placer) answering(h *ddp.Header, n int) (outboundRead, error) {
 	return read, nil
 }
 
-// answered notes that n more bytes of a response are in their place.
+// answered notes that n more bytes of a response are in place.
 func (p *placer) answered(h *ddp.Header, read *outboundRead, n int) {
 	p.read.Add(uint64(n))
 	p.moved += n

@@ -2,30 +2,30 @@ package iwarp
 
 import "github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 
-// The presets are what connections with some kinds of peer need: a Config to begin with, for a
-// Dialer and for a Listener. What they say of the peers is what the drivers of Linux 6.1 do, with
-// the parameters that they have by default. The one for siw is in this file, and is tried with siw
-// itself (interop/linux). Those for adapters are in presets_adapters.go.
+// The presets are Configs to start from for a Dialer or a Listener, one for each kind of peer. They
+// follow the drivers of Linux 6.1 with default parameters. The one for siw is in this file, and is
+// tested with siw itself (interop/linux). Those for adapters are in presets_adapters.go.
 //
 // All of them set PrivateLimit to 255, which leaves 251 bytes for the upper layer in an enhanced
 // setup: Linux keeps the length of private data in eight bits.
 
-// privateLimit is the most private data in bytes that these peers pass on for sure.
+// privateLimit is the maximum private data in bytes that these peers pass on reliably.
 const privateLimit = 255
 
-// SiwConfig is for Soft-iWARP, Linux's siw. The zero Config does as well, except that it lets the
+// SiwConfig is the Config for Soft-iWARP, Linux's siw. The zero Config works as well, but lets the
 // upper layer send more private data than siw takes.
 //
-// What is set, and why:
+// It sets:
 //
-//   - RTR: Write or Read, which siw sends and takes. Asked for a Send it names a Write.
-//   - Markers: off, as they are by default. siw refuses requests that want them, and leaves when a
-//     reply does.
-//   - PrivateLimit: 255. siw drops frames with more than 256 bytes.
+//   - RTR to Write or Read, which siw sends and takes. If offered a Send, siw names a Write.
+//   - Markers to off, the default. siw refuses requests that want them, and leaves if a reply does.
+//   - PrivateLimit to 255. siw drops frames with more than 256 bytes.
 //
-// What is not: CRC, since siw goes by what is asked for, and wants none by default; IRD and ORD, of
-// which siw has up to 128, and takes mpa.ReadsManual for a number; NudgeAfter, whose default is
-// made for siw.
+// It leaves alone:
+//
+//   - CRC: siw does what the peer asks for, and wants none by default.
+//   - IRD and ORD: siw has up to 128. It takes mpa.ReadsManual for a number.
+//   - NudgeAfter: the default is made for siw.
 func SiwConfig() Config {
 	return Config{
 		RTR:          mpa.RTRWrite | mpa.RTRRead,

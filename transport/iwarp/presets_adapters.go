@@ -2,31 +2,33 @@ package iwarp
 
 import "github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 
-// The presets for adapters were never tried on hardware. They are read from the adapters' drivers
-// in Linux 6.1, and were tried with scripted peers that do what these drivers do.
+// The presets for adapters were never tested against hardware. They follow the drivers in Linux
+// 6.1, and were tested with scripted peers that do what these drivers do.
 
-// ChelsioConfig is for adapters of Chelsio, with Linux's cxgb4.
+// ChelsioConfig is the Config for Chelsio adapters with Linux's cxgb4.
 //
-// What is set, and why:
+// It sets:
 //
-//   - Enhanced: required. With revision 1 the adapter sends, and expects, an RTR that nobody has
-//     agreed on. To dial that way is not tried. A Listener takes the RTR, as the RDMA Read of no
-//     bytes that it is, given an IRD.
-//   - RTR: Read. Dialing the adapter offers a Read, and no other. Listening it names a Read
-//     whatever is offered, but waits for a Write if that is: only a Read must be. An adapter whose
-//     parameter p2p_type is 0 has to do with Writes alone.
-//   - OneRTR: of several kinds in a reply the adapter sees the Write, finds that it cannot send
-//     that, and terminates.
-//   - CRC: on. The adapter wants it always.
-//   - PrivateLimit: 255. The adapter drops the connection at more than 256 bytes, and at 256 its
+//   - Enhanced to required. In revision 1 the adapter sends, and expects, an RTR that was not
+//     negotiated, so a Dialer does not try revision 1. A Listener with an IRD takes that RTR as the
+//     RDMA Read of length zero that it is.
+//   - RTR to Read. As the dialing side, the adapter offers only a Read. As the listening side, it
+//     names a Read whatever is offered, but waits for a Write if one is offered; so only a Read may
+//     be offered. An adapter with the parameter p2p_type=0 needs Writes only instead.
+//   - OneRTR. If a reply has several kinds, the adapter chooses the Write, finds that it cannot
+//     send it, and terminates.
+//   - CRC to on. The adapter always wants it.
+//   - PrivateLimit to 255. The adapter drops a connection with more than 256 bytes. With 256, its
 //     reply has zeros for private data.
-//   - MaxSegment: an FPDU in each TCP segment, which is what MPA is made for. How the adapter takes
-//     others its firmware alone knows.
-//   - NudgeAfter: none. siw alone needs it.
+//   - MaxSegment to one FPDU in each TCP segment, as MPA intends. How the adapter handles others is
+//     up to its firmware.
+//   - NudgeAfter to none. Only siw needs it.
 //
-// What is not: PeerToPeer, since a listening adapter takes either model, and a dialing one asks;
-// Markers, which the adapter does not want, but inserts if asked to; IRD and ORD, of which it has
-// up to 32, and takes mpa.ReadsManual for a number.
+// It leaves alone:
+//
+//   - PeerToPeer: a listening adapter takes either model, and a dialing one asks for it.
+//   - Markers: the adapter does not want them, but inserts them if asked to.
+//   - IRD and ORD: the adapter has up to 32. It takes mpa.ReadsManual for a number.
 //
 // The adapter's Terminates about the setup are those of draft-ietf-storm-mpa-peer-connect-05, which
 // are understood without Draft05.
@@ -42,27 +44,29 @@ func ChelsioConfig() Config {
 	}
 }
 
-// IntelConfig is for adapters of Intel, with Linux's irdma.
+// IntelConfig is the Config for Intel adapters with Linux's irdma.
 //
-// What is set, and why:
+// It sets:
 //
-//   - PeerToPeer: the adapter knows no other model in an enhanced setup, and resets the connection
-//     if asked for it. Without PeerToPeer a Dialer with mpa.EnhancedAuto falls back to revision 1,
-//     which the adapter takes.
-//   - RTR: Write or Read. The adapter sends and takes a Read or, if it is not among the kinds in
-//     the peer's frame, a Write. It sends a Read in revision 1, too, so a Listener needs an IRD
-//     there.
-//   - CRC: on. The adapter has it always.
-//   - PrivateLimit: 255. The adapter takes 512 bytes, if they come in one TCP segment with the rest
-//     of the frame, but of their number Linux goes by the low eight bits. In an enhanced setup the
-//     upper layer there finds four more bytes behind them, which mean nothing.
-//   - MaxSegment: an FPDU in each TCP segment, which is what MPA is made for. How the adapter takes
-//     others its firmware alone knows.
-//   - NudgeAfter: none. siw alone needs it.
+//   - PeerToPeer. In an enhanced setup the adapter knows no other model, and resets the connection
+//     if asked for it. Without PeerToPeer, a Dialer with mpa.EnhancedAuto falls back to revision 1,
+//     which the adapter accepts.
+//   - RTR to Write or Read. The adapter sends and takes a Read or, if the peer's frame does not
+//     have that, a Write. It sends a Read in revision 1, too, so a Listener needs an IRD there.
+//   - CRC to on. The adapter always has it.
+//   - PrivateLimit to 255. The adapter takes 512 bytes if they come in one TCP segment with the
+//     rest of the frame, but Linux uses only the low eight bits of their length. In an enhanced
+//     setup the upper layer there finds four more bytes behind them, which mean nothing.
+//   - MaxSegment to one FPDU in each TCP segment, as MPA intends. How the adapter handles others is
+//     up to its firmware.
+//   - NudgeAfter to none. Only siw needs it.
 //
-// What is not: Markers, which the adapter does not want, but inserts if asked to; IRD and ORD, of
-// which an X722 has up to 63 and 127, an E810 127 and 255. They know mpa.ReadsManual. A reply with
-// an ORD above the IRD of the request they answer with a reset; no Listener sends one.
+// It leaves alone:
+//
+//   - Markers: the adapter does not want them, but inserts them if asked to.
+//   - IRD and ORD: an X722 has up to 63 and 127, an E810 up to 127 and 255. Both know
+//     mpa.ReadsManual. They reset the connection if a reply has an ORD above the IRD of their
+//     request; no Listener sends such a reply.
 func IntelConfig() Config {
 	return Config{
 		PeerToPeer:   true,

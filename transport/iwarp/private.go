@@ -2,15 +2,14 @@ package iwarp
 
 import "github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 
-// MaxPrivateData returns what goes in a startup frame: Config.PrivateLimit, or else 512,
-// less four for the data of an enhanced setup, if that is asked for. Linux drops
-// connections with more than 256 bytes.
+// MaxPrivateData returns how many bytes of private data Dial can send: Config.PrivateLimit, or else
+// 512, less four if enhanced setup is asked for. Linux drops connections with more than 256.
 func (d Dialer) MaxPrivateData() int {
 	return d.Config.maxPrivateData()
 }
 
-// MaxPrivateReply returns what goes in the reply to any peer: Config.PrivateLimit, or else
-// 512, less four for the data of an enhanced setup, unless there is none.
+// MaxPrivateReply returns how many bytes of private data fit in a reply to any peer:
+// Config.PrivateLimit, or else 512, less four if replies may be enhanced.
 func (l *Listener) MaxPrivateReply() (accept, reject int) {
 	n := l.cfg.maxPrivateData()
 	return n, n

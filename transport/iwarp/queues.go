@@ -6,32 +6,33 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/ring"
 )
 
-// queues lead from one part of an endpoint to the next. The link's mu guards them.
+// queues lead from one part of an endpoint to another. The link's mu guards them.
 type queues struct {
-	rtr ddp.RTR // to be sent before anything else
-	// from whoever posts to the segmenter, and on to the completer
+	rtr ddp.RTR // to send before anything else
+	// from Post to the segmenter, and on to the completer
 	requests  requestQueue
 	reads     ring.Ring[outboundRead] // from the segmenter to the receiver
 	responses ring.Ring[inboundRead]  // from the receiver to the segmenter
-	ord       int                     // how many reads may be under way
+	ord       int                     // how many reads may be outstanding
 	blamed    blame
 }
 
 func newQueues(sendDepth, ird, ord int) queues {
 	return queues{
 		requests:  requestQueue{ring: ring.New[requestSlot](sendDepth)},
-		reads:     ring.New[outboundRead](max(ord, 1)), // an RTR may be a Read, whatever ord is
+		reads:     ring.New[outboundRead](max(ord, 1)), // an RTR may be a Read even if ord is 0
 		responses: ring.New[inboundRead](ird),
 		ord:       ord,
 	}
 }
 
-// sendable reports whether there is something to send, and it may be sent; l.mu is held.
+// sendable reports whether there is something to send, and whether this side may send; l.mu is
+// held.
 func (l *link) sendable() bool {
 	return l.heard && l.broken == nil && l.err == nil && l.queues.pending()
 }
 
-// pending reports whether there is something whose turn it is to be sent.
+// pending reports whether something can be sent next.
 func (q *queues) pending() bool {
 	if q.rtr != 0 || q.responses.Len() > 0 {
 		return true
@@ -40,7 +41,7 @@ func (q *queues) pending() bool {
 	return ok
 }
 
-// nextRequest returns the work request whose turn it is, unless it has to wait for RDMA Reads.
+// nextRequest returns the next work request, unless it must wait for RDMA Reads.
 func (q *queues) nextRequest() (*transport.WorkRequest, bool) {
 	wr, ok := q.requests.next()
 	if !ok {
@@ -55,8 +56,9 @@ func (q *queues) nextRequest() (*transport.WorkRequest, bool) {
 	return wr, true
 }
 
-// requestQueue is the work requests of an endpoint, from Post to their completion. They are
-// numbered as they are posted; those below taken are being sent, those below sent have left.
+// requestQueue holds the work requests of an endpoint, from Post to completion, numbered in the
+// order of posting. Those below taken are being sent or were sent. Those below sent were sent
+// completely.
 type requestQueue struct {
 	ring  ring.Ring[requestSlot]
 	first uint64 // number of the oldest in the ring
@@ -64,7 +66,7 @@ type requestQueue struct {
 	sent  uint64
 }
 
-// blame is what the peer found fault with, if fault is not nil.
+// blame names the work request that the peer blamed in its Terminate, if fault is not nil.
 type blame struct {
 	number uint64 // of the work request
 	fault  error
@@ -75,7 +77,7 @@ type requestSlot struct {
 	read bool // the response to an RDMA Read is complete
 }
 
-// push appends a request, for which there is room.
+// push appends a request. The caller has checked for room.
 func (q *requestQueue) push(wr *transport.WorkRequest) { q.ring.Push(requestSlot{wr: wr}) }
 
 // next returns the oldest request that has not been taken, if any.
@@ -87,13 +89,13 @@ func (q *requestQueue) next() (*transport.WorkRequest, bool) {
 	return q.ring.At(i).wr, true
 }
 
-// take takes the request that next returns, and returns its number.
+// take takes the request that next returned, and returns its number.
 func (q *requestQueue) take() uint64 {
 	q.taken++
 	return q.taken - 1
 }
 
-// untaken is the number of requests that have not been taken.
+// untaken returns the number of requests not yet taken.
 func (q *requestQueue) untaken() int { return q.ring.Len() - int(q.taken-q.first) }
 
 // answered notes that the response to the RDMA Read number n is complete.
@@ -111,7 +113,7 @@ func (q *requestQueue) done() bool {
 	return q.first < q.sent
 }
 
-// signaled reports whether the oldest request, of which there is one, asks for a completion.
+// signaled reports whether the oldest request asks for a completion. The queue must not be empty.
 func (q *requestQueue) signaled() bool { return q.ring.At(0).wr.Flags&transport.Signaled != 0 }
 
 // pop removes the oldest request, if any.

@@ -9,21 +9,21 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// rtrRead is the number, in place of that of a work request, of the RDMA Read that is an RTR.
+// rtrRead stands for the number of the work request in an RDMA Read that is an RTR.
 const rtrRead = ^uint64(0)
 
-// outboundRead is an RDMA Read of ours whose response is on its way. Responses come in the order of
+// outboundRead is an RDMA Read of ours that waits for its response. Responses come in the order of
 // the requests (RFC 5040 section 5.5), so only the oldest can be answered.
 type outboundRead struct {
 	number uint64 // of the work request
 	msn    uint32 // of the Read Request
 	sink   transport.STag
-	offset uint64 // of what comes next
+	offset uint64 // of the next segment
 	left   uint32 // bytes
 	to     ddp.Payload
 }
 
-// inboundRead is an RDMA Read of the peer's that is to be answered.
+// inboundRead is an RDMA Read of the peer that is to be answered.
 type inboundRead struct {
 	sink         transport.STag
 	sinkOffset   uint64
@@ -33,7 +33,7 @@ type inboundRead struct {
 	msn          uint32
 }
 
-// readRequest takes an RDMA Read of the peer's.
+// readRequest takes a Read Request of the peer.
 func (r *receiver) readRequest(h *ddp.Header, payload []byte) error {
 	switch {
 	case h.MSN != r.readMSN:
@@ -67,8 +67,8 @@ func (r *receiver) readRequest(h *ddp.Header, payload []byte) error {
 	return nil
 }
 
-// segment is the Read Request for the Terminate message if the
-// window ends before the read does.
+// segment rebuilds the Read Request, for the Terminate message if the window ends before the read
+// does.
 func (r *inboundRead) segment(v version) []byte {
 	h := ddp.Header{Last: true, Queue: ddp.QueueReadRequest, MSN: r.msn}
 	v.stamp(&h, rdmap.OpReadRequest)
@@ -79,9 +79,9 @@ func (r *inboundRead) segment(v version) []byte {
 	return req.Append(h.Append(nil))
 }
 
-// sinkTags are the steering tags of the memory that RDMA Reads go to. They are in no table: a
-// response must name the tag of the oldest read, and a Write to one fails. Even so each is good for
-// one read only, and hard to guess.
+// sinkTags makes the steering tags for the memory that our RDMA Reads fill. They are in no table: a
+// response must name the tag of the oldest read, and a Write to one fails. Even so, each is used
+// for one read only, and is hard to guess.
 type sinkTags struct{ last uint32 }
 
 func (t *sinkTags) next() transport.STag {

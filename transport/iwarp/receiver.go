@@ -14,27 +14,27 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/ring"
 )
 
-// receiver takes what the peer sends: it is the LLP's Sink. The placer takes tagged segments, the
-// assembler makes messages of Sends, and the inbox delivers these. All of it belongs to the
-// goroutine of endpoint.run, except for what is said to be guarded by the link's mu.
+// receiver takes what the peer sends. It is the LLP's Sink. The placer takes tagged segments, the
+// assembler makes messages from Sends, and the inbox delivers them. All of it belongs to the
+// goroutine of endpoint.run, except for what the link's mu guards.
 type receiver struct {
 	*link
 	sender    *sender
 	completer *completer
 
-	begun     bool // a segment has come
+	begun     bool // a segment has arrived
 	assembler assembler
 	receives  receives
 	placer    placer
 	inbox     inbox
 	rtr       rtrGate
 	readMSN   uint32      // of the peer's next Read Request
-	reader    fair.Reader // of a connection that was accepted: who asked for it pays for it
+	reader    fair.Reader // of an accepted connection: its host is charged for the work
 }
 
 var _ ddp.Sink = (*receiver)(nil)
 
-// init readies r for an endpoint with these parts, of a connection with this setup.
+// init sets r up for an endpoint with these parts and this setup.
 func (r *receiver) init(l *link, sender *sender, completer *completer, s *ddp.Setup) {
 	r.link, r.sender, r.completer = l, sender, completer
 	r.rtr = rtrGate{link: l}
@@ -51,7 +51,7 @@ func (r *receiver) init(l *link, sender *sender, completer *completer, s *ddp.Se
 	}
 }
 
-// run takes what the peer sends until the connection ends.
+// run receives until the connection ends.
 func (r *receiver) run() {
 	for {
 		r.reader.Await()
@@ -63,13 +63,12 @@ func (r *receiver) run() {
 			r.fail(err)
 			return
 		}
-		// What was posted meanwhile leaves, and is complete; and no more is read while completions
-		// lag.
+		// Send and complete what was posted meanwhile. Read no more while completions lag behind.
 		r.sender.send()
 		r.completer.complete()
 		if r.placer.fetched {
 			r.placer.fetched = false
-			runtime.Gosched() // for who waits for an RDMA Read, before more is read
+			runtime.Gosched() // lets whoever waits for an RDMA Read run, before more is read
 		}
 		r.completer.catchUp()
 		if held {
@@ -81,9 +80,9 @@ func (r *receiver) run() {
 	}
 }
 
-// hold waits until the source may have memory for the message that has begun to come. The peer is
-// held up by the flow control of TCP meanwhile; what is posted leaves all the same. A peer that has
-// gone ends the connection, rather than to have a place in front of others that wait for memory.
+// hold waits until the source may have memory for the message that has begun to arrive. Meanwhile
+// flow control stops the peer, but posted requests are still sent. If the peer leaves, the
+// connection ends, and does not keep its place in the queue for memory.
 func (r *receiver) hold() error {
 	err := r.llp.Hold()
 	if err != nil {
@@ -114,7 +113,7 @@ func (r *receiver) Segment(segment []byte) error {
 	return err
 }
 
-// untagged takes a segment of the untagged model: of a Send, a Read Request, or a Terminate.
+// untagged takes an untagged segment: of a Send, a Read Request, or a Terminate.
 func (r *receiver) untagged(h *ddp.Header, payload []byte) error {
 	if !r.version.segment(h) {
 		return errCode(rdmap.UntaggedVersion)
@@ -136,8 +135,8 @@ func (r *receiver) untagged(h *ddp.Header, payload []byte) error {
 	return r.assembler.segment(h, op, payload)
 }
 
-// hear notes that the peer has sent something, so that this side may. It reports whether that is
-// the first.
+// hear notes that the peer has sent something, so that this side may send. It reports whether this
+// was the first time.
 func (r *receiver) hear() bool {
 	if r.begun {
 		return false
@@ -151,12 +150,12 @@ func (r *receiver) hear() bool {
 	return true
 }
 
-// Ready reports whether there is memory for whatever message comes.
+// Ready reports whether there is memory for any message that comes.
 func (r *receiver) Ready() bool { return r.receives.ready() }
 
-// Unfinished names the Send that is coming, or else the response to an RDMA Read. An RDMA Write
-// holds nothing, and may remain without its end. Messages are sent one after another (RFC 5041
-// section 5.3), so that what comes of others meanwhile does not count.
+// Unfinished names the Send that is arriving, or else the response to an RDMA Read. RDMA Writes do
+// not count: they hold nothing, and may stay without their end. Messages are sent one after another
+// (RFC 5041 section 5.3), so bytes of other messages do not count in moved.
 func (r *receiver) Unfinished() (message uint64, moved int) {
 	moved = r.assembler.moved + r.placer.moved
 	switch {
@@ -168,8 +167,8 @@ func (r *receiver) Unfinished() (message uint64, moved int) {
 	return 0, moved
 }
 
-// ExpectsMore reports whether the peer has something to answer at once: an RDMA Read of ours, or
-// the offer of memory, which it is going to read.
+// ExpectsMore reports whether the peer is likely to send something at once: the response to an RDMA
+// Read of ours, or a Read of memory that we have just offered.
 func (r *receiver) ExpectsMore() bool {
 	if r.offered.Load() {
 		return true
@@ -179,7 +178,7 @@ func (r *receiver) ExpectsMore() bool {
 	return r.queues.reads.Len() > 0
 }
 
-// fail ends the connection because of an error of Receive.
+// fail ends the connection after an error of Receive.
 func (r *receiver) fail(err error) {
 	var (
 		bad   *violation
@@ -212,7 +211,7 @@ func (r *receiver) fail(err error) {
 	r.end(r.opError("receive", err), words, count, line)
 }
 
-// release lets go of the upper layer's memory, after the end.
+// release drops the upper layer's memory, after the end.
 func (r *receiver) release() {
 	r.receives.drop()
 	r.inbox.drop()

@@ -7,15 +7,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/ring"
 )
 
-// receives is the memory that the peer's Sends may take: receives that have been posted, and
-// promises of more, whose memory the source has when a message comes. The upper layer adds to them,
-// the goroutine that receives takes them.
+// receives is the memory for the peer's Sends: posted receives, and promised ones, for which the
+// source gives memory when a message comes. The upper layer adds to them, and the goroutine that
+// receives takes them.
 type receives struct {
 	*link
-	source transport.RecvSource // of promised receives, if not nil; set before Start
+	source transport.RecvSource // memory for promised receives, if not nil; set before Start
 
 	// The link's mu guards these.
-	promised int // receives without memory of their own
+	promised int // receives without memory yet
 	posted   ring.Ring[*transport.RecvRequest]
 }
 
@@ -37,10 +37,10 @@ func (q *receives) post(rs []*transport.RecvRequest) error {
 	return nil
 }
 
-// share names where memory for promises comes from, before Start.
+// share sets the source of memory for promises, before Start.
 func (q *receives) share(source transport.RecvSource) { q.source = source }
 
-// promise queues promises.
+// promise promises n receives.
 func (q *receives) promise(n int) error {
 	q.mu.Lock()
 	err := q.room(n)
@@ -51,7 +51,7 @@ func (q *receives) promise(n int) error {
 	return err
 }
 
-// room says why n more cannot be queued, if so; q.mu is held.
+// room returns an error if n more cannot be queued; q.mu is held.
 func (q *receives) room(n int) error {
 	switch {
 	case q.err != nil:
@@ -62,8 +62,8 @@ func (q *receives) room(n int) error {
 	return nil
 }
 
-// take takes the memory for a message that has begun to come. It returns ddp.ErrHold where the
-// source does not keep its promise yet.
+// take returns the memory for a message that has begun to arrive. It returns ddp.ErrHold if the
+// source has no memory yet.
 func (q *receives) take() (*transport.RecvRequest, error) {
 	q.mu.Lock()
 	r, ok := q.posted.Pop()
@@ -85,7 +85,7 @@ func (q *receives) take() (*transport.RecvRequest, error) {
 	return r, nil
 }
 
-// takeBack takes back a promise that the source did not keep.
+// takeBack restores a promise for which the source had no memory.
 func (q *receives) takeBack() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,10 +94,10 @@ func (q *receives) takeBack() {
 	}
 }
 
-// ready reports whether there is memory for whatever message comes.
+// ready reports whether there is memory for any message that comes.
 func (q *receives) ready() bool { return q.source == nil || q.source.Ready() }
 
-// drop forgets all of them, after the end.
+// drop forgets all receives, after the end.
 func (q *receives) drop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

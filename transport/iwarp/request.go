@@ -11,16 +11,16 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// refusalTimeout bounds how long a refused peer may take to close.
+// refusalTimeout is how long a refused peer may take to close.
 const refusalTimeout = time.Second
 
-// request is a peer that has asked for a connection.
+// request is a peer's request for a connection.
 type request struct {
 	cfg  *Config
 	conn net.Conn
 	mpa  *mpa.Request
 
-	answered bool // so conn is not this request's any more
+	answered bool // so conn no longer belongs to this request
 }
 
 // Info describes the connection as far as it is known.
@@ -33,9 +33,9 @@ func (r *request) Info() transport.Info {
 	}
 }
 
-// RequestOf returns what the peer asks for, before it is accepted. It is for looking only: its
-// Accept and Reject fail with mpa.ErrSnapshot, those of r answer. It finds the request also if r
-// wraps it, and reports false for requests of other providers.
+// RequestOf returns what the peer asks for, before it is accepted. The result is read-only: its
+// Accept and Reject fail with mpa.ErrSnapshot; use those of r. RequestOf also finds the request if
+// r wraps it, and reports false for requests of other providers.
 func RequestOf(r transport.Request) (*mpa.Request, bool) {
 	for {
 		switch w := r.(type) {
@@ -49,9 +49,10 @@ func RequestOf(r transport.Request) (*mpa.Request, bool) {
 	}
 }
 
-// Accept makes the connection. It may refuse it by itself: where the peer's IRD is below
-// RequiredORD, where the peer's revision of MPA is not for this side, or where Config.Choose says
-// so. Only after an error that wraps transport.ErrPrivateData the request waits for another answer.
+// Accept accepts the request and returns the endpoint. It may refuse instead, if the peer's IRD is
+// below RequiredORD, if the peer's revision of MPA does not suit this side, or if Config.Choose
+// says so. Only after an error that wraps transport.ErrPrivateData can the request still be
+// answered.
 func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
 	if r.answered {
 		return nil, opError("accept", r.conn.RemoteAddr(), mpa.ErrAnswered)
@@ -82,18 +83,18 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 	switch {
 	case err == nil:
 		return r.cfg.endpoint(r.conn, setup)
-	case !r.answered: // the caller's fault, who can try again
+	case !r.answered: // the caller's fault; it can try again
 	case errors.Is(err, mpa.ErrInsufficientIRD), errors.Is(err, mpa.ErrRevision):
 		r.refused(err, nil)
 	default:
 		r.cfg.Counters.handshakeFailures.Add(1)
-		r.cfg.fault(r.conn.RemoteAddr(), "no connection", err)
+		r.cfg.fault(r.conn.RemoteAddr(), "connection setup failed", err)
 		r.conn.Close()
 	}
 	return nil, err
 }
 
-// choose has the listener's owner settle what the reply will be.
+// choose lets Config.Choose decide the reply.
 func (r *request) choose(startup *mpa.Config) error {
 	if r.cfg.Choose == nil {
 		return nil
@@ -104,8 +105,8 @@ func (r *request) choose(startup *mpa.Config) error {
 	return startup.ValidateResponder()
 }
 
-// refused parts with a peer that this side has rejected of its own accord, unless the reject could
-// not be sent.
+// refused ends the connection of a peer that this side has rejected by itself. Failed says why the
+// reject could not be sent, if so.
 func (r *request) refused(cause, failed error) {
 	r.cfg.Counters.rejected.Add(1)
 	r.cfg.fault(r.conn.RemoteAddr(), "connection refused", cause)
@@ -116,7 +117,7 @@ func (r *request) refused(cause, failed error) {
 	r.part()
 }
 
-// Reject refuses the connection.
+// Reject refuses the request.
 func (r *request) Reject(private []byte) error {
 	if r.answered {
 		return opError("reject", r.conn.RemoteAddr(), mpa.ErrAnswered)
@@ -137,9 +138,9 @@ func (r *request) Reject(private []byte) error {
 	return opError("reject", r.conn.RemoteAddr(), err)
 }
 
-// part closes the connection such that the peer can read what was sent: nothing more is written,
-// and what the peer still sends is read for a while. Where the connection cannot be closed by half,
-// the reject alone has the peer close.
+// part closes the connection so that the peer can read what was sent: it writes nothing more, and
+// reads for a while what the peer still sends. If the connection has no CloseWrite, only the reject
+// makes the peer close.
 func (r *request) part() {
 	if half, ok := r.conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() != nil {
 		r.conn.Close()

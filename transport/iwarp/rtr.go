@@ -10,15 +10,14 @@ import (
 )
 
 // A ready-to-receive indication (RTR) is the last message of the setup of a peer-to-peer
-// connection: an empty message by which the initiator lets the responder send (RFC 6581 section
-// 9.2).
+// connection: an empty message after which the responder may send (RFC 6581 section 9.2).
 
 // rtrGate checks that a responder gets the RTR before anything else. It belongs to the goroutine
 // that receives, except for late, which the link's mu guards.
 type rtrGate struct {
 	*link
-	kinds   ddp.RTR // of which one must come; zero when it has, or none has to
-	anySend bool    // a Send of the upper layer's may come in its place: draft05.go
+	kinds   ddp.RTR // one of these must come; zero if it has come, or none is needed
+	anySend bool    // a Send of the upper layer may replace it: draft05.go
 	within  time.Duration
 	late    *time.Timer
 }
@@ -39,7 +38,7 @@ func (g *rtrGate) stop() {
 
 var errNoRTR = fmt.Errorf("%w: no ready-to-receive indication", ddp.ErrStalled)
 
-// miss ends a connection whose setup the peer does not complete.
+// miss ends a connection if the peer has not completed the setup.
 func (g *rtrGate) miss() {
 	g.mu.Lock()
 	heard := g.heard
@@ -49,8 +48,8 @@ func (g *rtrGate) miss() {
 	}
 }
 
-// check checks that the first segment is the RTR, or may take its place. It reports whether it is
-// an RTR by Send, which is no message of the upper layer's.
+// check checks that the first segment is the RTR, or may replace it. It reports whether it is an
+// RTR by Send, which is not a message for the upper layer.
 func (g *rtrGate) check(h *ddp.Header, payload []byte) (bySend bool, err error) {
 	allowed := g.kinds
 	g.kinds = 0
@@ -66,7 +65,7 @@ func (g *rtrGate) check(h *ddp.Header, payload []byte) (bySend bool, err error) 
 		if q, err := rdmap.ParseReadRequest(payload); err == nil && q.Len == 0 {
 			payload = nil
 		}
-	case rdmap.OpTerminate: // what the initiator cannot live with
+	case rdmap.OpTerminate: // the initiator refuses the connection
 		return false, nil
 	}
 	if g.anySend && upperSend(op, h, payload) {
@@ -78,13 +77,13 @@ func (g *rtrGate) check(h *ddp.Header, payload []byte) (bySend bool, err error) 
 	return kind == ddp.RTRSend, nil
 }
 
-// takeRTR begins the RTR, or a nudge. It is the provider's: no work request belongs to it. s.mu and
-// the link's mu are held.
+// takeRTR begins the RTR, or a nudge. No work request belongs to either. s.mu and the link's mu are
+// held.
 func (s *segmenter) takeRTR() {
 	q, o := &s.link.queues, &s.out
 	switch q.rtr {
 	case ddp.RTRWrite:
-		// siw, too, names a tag that is nobody's; adapters refuse 0.
+		// The tag need not exist. siw does the same; adapters refuse tag 0.
 		o.beginWrite(transport.Remote{STag: 1}, nil, 0)
 	case ddp.RTRRead:
 		q.reads.Push(o.beginRead(rtrRead, transport.Remote{STag: 1}, nil, 0))

@@ -10,44 +10,44 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
-// maxMessage is the longest message (RFC 5041 section 5.2): lengths and offsets have 32 bits. It is
-// an int everywhere.
+// maxMessage is the maximum length of a message (RFC 5041 section 5.2): lengths and offsets have 32
+// bits. It fits an int on all systems.
 const maxMessage = min(math.MaxUint32, math.MaxInt)
 
-// segmentAlign is what the payload of all segments but the last is a multiple of.
+// segmentAlign divides the payload length of each segment but the last.
 const segmentAlign = 4
 
 // segmenter cuts messages into segments, and fills the LLP's batch with them. It belongs to the
-// goroutine that sends, and to who holds its mu, since a window may end meanwhile. That mu is taken
-// before the link's.
+// goroutine that sends, and to whoever holds its mu, since a window may end meanwhile. That mu is
+// taken before the link's.
 type segmenter struct {
 	link *link
 
 	mu       sync.Mutex            // guards what follows, and the LLP's batch
-	head     [ddp.UntaggedLen]byte // of the segment, in its wire form
-	owed     int64                 // bytes of responses, less those of requests: whose turn it is
-	ends     bool                  // it is no message: the window ended ends in its place
-	taken    uint64                // number of the request behind the last that was begun
-	complete uint64                // likewise, of those that are in the batch as a whole
+	head     [ddp.UntaggedLen]byte // the encoded header of the segment
+	owed     int64                 // bytes of responses minus bytes of requests: whose turn
+	ends     bool                  // not a message: the window ended must end now
+	taken    uint64                // number of the next request to begin
+	complete uint64                // requests below this number are wholly in the batch
 	pins     []stag.Pin            // windows that the LLP's batch refers to
 	out      outgoing
 
-	ended transport.STag    // of a window of this end's
-	list  []transport.Slice // of a segment of a response
+	ended transport.STag    // tag of a window of this end
+	list  []transport.Slice // payload of a response's segment
 }
 
-// outgoing is the message that is being cut into segments, and what numbers messages. It is the
-// segmenter's.
+// outgoing is the message that is being cut into segments, and the counters that number messages.
+// It belongs to the segmenter.
 type outgoing struct {
 	version  version
-	active   bool // there is more of it to cut
-	response bool // to an RDMA Read of the peer's
+	active   bool // there is more to cut
+	response bool // it answers an RDMA Read of the peer
 	sendMSN  uint32
 	left     uint64 // bytes of payload
 	payload  ddp.Payload
 	header   ddp.Header
 
-	// The payload of a response is what the window shows, looked up for each segment.
+	// The payload of a response comes from a window, which is looked up for each segment.
 	source transport.STag
 	offset uint64
 
@@ -90,8 +90,9 @@ func (s *segmenter) fill() error {
 	}
 }
 
-// take begins the next message, if there is one. Our own and the responses take turns by bytes: a
-// small message waits for one response, however many others are posted with it. s.mu is held.
+// take begins the next message, if there is one. Our requests and the responses take turns by
+// bytes: a small message waits for one response at most, however many others are posted with it.
+// s.mu is held.
 func (s *segmenter) take() bool {
 	l := s.link
 	l.mu.Lock()
@@ -107,7 +108,7 @@ func (s *segmenter) take() bool {
 	wr, waiting := q.nextRequest()
 	if q.responses.Len() > 0 && (!waiting || s.owed <= 0) {
 		r := q.responses.At(0)
-		s.owed = int64(r.left) + 1 // and not what was owed before, or a pause would count
+		s.owed = int64(r.left) + 1 // the old balance is dropped, or a pause would count
 		o.beginResponse(r)
 		return true
 	}
@@ -128,7 +129,7 @@ func (s *segmenter) take() bool {
 	return true
 }
 
-// sendOpcode is the opcode of a Send of some kind.
+// sendOpcode returns the opcode of a Send.
 func sendOpcode(wr *transport.WorkRequest) rdmap.Opcode {
 	invalidate := wr.Op == transport.OpSendInvalidate
 	solicited := wr.Flags&transport.Solicited != 0
@@ -159,7 +160,7 @@ func (o *outgoing) beginWrite(to transport.Remote, list []transport.Slice, n uin
 	o.begin(rdmap.OpWrite, ddp.Header{Tagged: true, STag: to.STag, Offset: to.Offset}, list, n)
 }
 
-// beginRead begins an RDMA Read, and returns what its response will have to be like.
+// beginRead begins an RDMA Read, and returns what its response must look like.
 func (o *outgoing) beginRead(number uint64, from transport.Remote, list []transport.Slice,
 	n uint64) outboundRead {
 	o.readMSN++
@@ -177,7 +178,7 @@ func (o *outgoing) beginRead(number uint64, from transport.Remote, list []transp
 	return r
 }
 
-// beginResponse begins the response to an RDMA Read of the peer's.
+// beginResponse begins the response to an RDMA Read of the peer.
 func (o *outgoing) beginResponse(r *inboundRead) {
 	h := ddp.Header{Tagged: true, STag: r.sink, Offset: r.sinkOffset}
 	o.begin(rdmap.OpReadResponse, h, nil, uint64(r.left))
@@ -191,8 +192,8 @@ func (o *outgoing) begin(op rdmap.Opcode, h ddp.Header, list []transport.Slice, 
 	o.payload = ddp.Payload{List: list}
 }
 
-// segment adds the next segment of the message to the batch. It reports false when the batch is
-// full, and an error when the window that the peer reads has ended. s.mu is held.
+// segment adds the next segment of the message to the batch. It reports false if the batch is full,
+// and fails if the window that the peer reads has ended. s.mu is held.
 func (s *segmenter) segment() (room bool, err error) {
 	o := &s.out
 	n := s.link.llp.MaxSegment() - o.header.Len()
@@ -222,7 +223,7 @@ func (s *segmenter) segment() (room bool, err error) {
 	return true, nil
 }
 
-// concludeMessage notes that all of the message is in the batch. s.mu is held.
+// concludeMessage notes that the whole message is in the batch. s.mu is held.
 func (s *segmenter) concludeMessage() {
 	s.complete = s.taken
 	if s.out.response {
@@ -232,8 +233,8 @@ func (s *segmenter) concludeMessage() {
 	}
 }
 
-// batchSent notes that all of the batch has left. It returns the number of the work request behind
-// the last that has left with it, and whether a message is still being cut.
+// batchSent notes that the whole batch was sent. It returns the number below which all work
+// requests were sent, and whether a message is still being cut.
 func (s *segmenter) batchSent() (complete uint64, cutting bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,8 +244,8 @@ func (s *segmenter) batchSent() (complete uint64, cutting bool) {
 	return s.complete, s.out.active
 }
 
-// cut ends the batch, when nobody sends any more: what has begun to leave is followed by the last
-// words, if there are any.
+// cut ends the batch, when nobody sends any more. It keeps the rest of a partly sent segment, and
+// adds the last words, if any.
 func (s *segmenter) cut(peerGone bool, words []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,19 +9,19 @@ import (
 
 // sender takes work requests, and sends them in turn with the responses to the peer's RDMA Reads.
 // One goroutine at a time sends, the one that has set sending: whoever posts, the one that
-// receives, or the flusher when the network takes no more for now. The link's mu guards sending and
-// corked; the segmenter, the flusher and the nudger say themselves what guards them.
+// receives, or the flusher if the network takes no more for now. The link's mu guards sending and
+// corked. The segmenter, the flusher and the nudger say what guards them.
 type sender struct {
 	*link
 	completer *completer
 	sending   bool
-	corked    bool // the goroutine that receives will send when it is through
+	corked    bool // the goroutine that receives will send when it has finished its round
 	nudger    nudger
 	segmenter segmenter
 	flusher   flusher
 }
 
-// init readies s for an endpoint with this link and completer.
+// init sets s up for an endpoint with this link and completer.
 func (s *sender) init(l *link, c *completer, initiator bool) {
 	s.link, s.completer = l, c
 	s.segmenter = segmenter{link: l, out: outgoing{version: l.version}}
@@ -32,18 +32,18 @@ func (s *sender) init(l *link, c *completer, initiator bool) {
 }
 
 // corkedRequests is how many requests may gather while the goroutine that receives is busy, before
-// they are sent, for the reason that batchMessages has.
+// they are sent. See batchMessages for the reason.
 const corkedRequests = 16
 
-// sendRounds is how many batches somebody sends who has other things to do, before the flusher goes
-// on with it.
+// sendRounds is how many batches are sent by a goroutine that has other things to do, before the
+// flusher takes over.
 const sendRounds = 4
 
-// brokenTimeout is how long a connection that takes nothing any more is read from: the peer may
+// brokenTimeout is how long to read from a connection that takes nothing any more. The peer may
 // have said why.
 const brokenTimeout = 2 * time.Second
 
-// post queues requests, and sends what the network takes.
+// post queues requests, and sends what the network takes without waiting.
 func (s *sender) post(wrs []*transport.WorkRequest) error {
 	if err := s.queue(wrs); err != nil {
 		return err
@@ -76,8 +76,7 @@ func (s *sender) queue(wrs []*transport.WorkRequest) error {
 	return nil
 }
 
-// send sends what is queued, as far as the network takes it at once, unless another goroutine does
-// so.
+// send sends what the network takes without waiting, unless another goroutine is sending.
 func (s *sender) send() {
 	if !s.begin() {
 		return
@@ -98,7 +97,7 @@ func (s *sender) send() {
 	s.handOver()
 }
 
-// begin reports whether the caller is to send now.
+// begin reports whether the caller should send now.
 func (s *sender) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,8 +108,8 @@ func (s *sender) begin() bool {
 	return true
 }
 
-// goOn notes that all of the batch has left. It reports whether there is more to send; if not, the
-// goroutine does not send any more.
+// goOn notes that the whole batch was sent. It reports whether there is more to send. If not, this
+// goroutine no longer sends.
 func (s *sender) goOn() bool {
 	sent, cutting := s.segmenter.batchSent()
 	s.mu.Lock()
@@ -124,7 +123,7 @@ func (s *sender) goOn() bool {
 	return false
 }
 
-// handOver has the flusher send the rest, unless the connection has ended.
+// handOver makes the flusher send the rest, unless the connection has ended.
 func (s *sender) handOver() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,23 +135,23 @@ func (s *sender) handOver() {
 	s.flusher.wake()
 }
 
-// cease notes that the goroutine does not send any more; s.mu is held.
+// cease notes that this goroutine no longer sends; s.mu is held.
 func (s *sender) cease() {
 	s.sending = false
 	s.ceased()
 }
 
-// busy reports whether a goroutine sends; s.mu is held.
+// busy reports whether a goroutine is sending; s.mu is held.
 func (s *sender) busy() bool { return s.sending && !s.flusher.handed }
 
-// uncork notes that the goroutine that receives is through.
+// uncork notes that the goroutine that receives has finished its round.
 func (s *sender) uncork() {
 	s.mu.Lock()
 	s.corked = false
 	s.mu.Unlock()
 }
 
-// fail deals with what keeps the batch from being sent. The goroutine does not send any more.
+// fail handles an error that keeps the batch from being sent. This goroutine no longer sends.
 func (s *sender) fail(err error) {
 	bad, isViolation := err.(*violation)
 	switch {
@@ -169,20 +168,20 @@ func (s *sender) fail(err error) {
 	s.cease()
 }
 
-// breakOff notes that nothing can be sent any more. Why, the peer may have said in what there is to
-// read still.
+// breakOff notes that nothing can be sent any more. The reason may be in what the peer sent before,
+// so reading goes on.
 func (s *sender) breakOff(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil && s.broken == nil {
 		s.broken = err
-		if s.handler != nil { // otherwise nobody has asked yet
+		if s.handler != nil { // otherwise Start does this
 			s.awaitReason()
 		}
 	}
 }
 
-// awaitReason gives up a broken connection after a while; s.mu is held.
+// awaitReason gives up a broken connection after brokenTimeout; s.mu is held.
 func (s *sender) awaitReason() {
 	cause := s.opError("send", byPeer(s.broken))
 	time.AfterFunc(brokenTimeout, func() { s.end(cause, nil, nil, "") })

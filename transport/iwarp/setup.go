@@ -12,17 +12,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// carrier is a connection that is an LLP by itself, when it has been set up: a *sctp.Conn.
+// carrier is a connection that becomes an LLP by itself after the setup: a *sctp.Conn.
 type carrier interface {
 	mpa.FrameConn
 	LLP(stall time.Duration) ddp.LLP
 
-	// Silent reports whether the startup sends nothing. The peer knows of the connection when
-	// something else comes, which the initiator sees to.
+	// Silent reports whether the startup sends nothing. The peer then learns of the connection from
+	// the first other message, so the initiator sends one.
 	Silent() bool
 }
 
-// newLLP returns the LLP of a connection on which the startup is complete.
+// newLLP returns the LLP of a connection whose startup is complete.
 func newLLP(conn net.Conn, o mpa.ConnOptions) (ddp.LLP, error) {
 	if c, ok := conn.(carrier); ok {
 		return c.LLP(o.Stall), nil
@@ -30,10 +30,10 @@ func newLLP(conn net.Conn, o mpa.ConnOptions) (ddp.LLP, error) {
 	return mpa.NewConn(conn, o)
 }
 
-// endpoint makes an endpoint of a connection on which the startup is complete.
+// endpoint makes an endpoint of a connection whose startup is complete.
 func (c *Config) endpoint(conn net.Conn, setup *mpa.Setup) (*endpoint, error) {
 	if own, ok := conn.(carrier); ok {
-		// What MPA has beside what RFC 6581 section 7 has in common.
+		// MPA has these, but not what RFC 6581 section 7 shares with other LLPs.
 		setup.CRC, setup.MarkersIn, setup.MarkersOut = false, false, false
 		setup.EitherFirst = setup.RTR == 0
 		if own.Silent() && setup.Initiator {
@@ -52,8 +52,8 @@ func (c *Config) endpoint(conn net.Conn, setup *mpa.Setup) (*endpoint, error) {
 	return newEndpoint(llp, &setup.Setup, setup, c, info), nil
 }
 
-// SetupOf returns what was agreed on when the connection of ep was set up, also if ep
-// wraps it (transport.As). It reports false for endpoints of other providers.
+// SetupOf returns what was agreed on when the connection of ep was set up, also if ep wraps it
+// (transport.As). It reports false for endpoints of other providers.
 func SetupOf(ep transport.Endpoint) (mpa.Setup, bool) {
 	if e, ok := transport.As[*endpoint](ep); ok {
 		if setup, ok := e.details.(*mpa.Setup); ok {
@@ -63,8 +63,8 @@ func SetupOf(ep transport.Endpoint) (mpa.Setup, bool) {
 	return mpa.Setup{}, false
 }
 
-// reasons are told apart in the log, so that a scan of ports does not hide what is wrong with a
-// client of the same host. What wraps two counts for the first.
+// reasons are kept apart in the log, so that a port scan does not hide a fault of a client on the
+// same host. An error that wraps two counts as the first.
 var reasons = []error{
 	mpa.ErrNotMPA, mpa.ErrRevision, mpa.ErrEnhanced, mpa.ErrInsufficientIRD, mpa.ErrFrame,
 	mpa.ErrCRC, mpa.ErrMarker, mpa.ErrStalled, mpa.ErrLength,

@@ -14,8 +14,8 @@ func appendTerminate(llp ddp.LLP, v version, message []byte) {
 	llp.Append(h.Append(nil), &p, len(message), 0)
 }
 
-// terminate takes the message by which the peer ends the stream. What it says is taken as far as it
-// can be understood, whatever its header says besides: there is no answer to a Terminate.
+// terminate takes the message by which the peer ends the stream. It uses as much of it as it
+// understands, and checks nothing: there is no answer to a Terminate.
 func (r *receiver) terminate(payload []byte) error {
 	t, err := rdmap.ParseTerminate(payload)
 	if err != nil && t.Code == 0 {
@@ -25,7 +25,7 @@ func (r *receiver) terminate(payload []byte) error {
 	return &terminated{t.Err(true)}
 }
 
-// blame finds the RDMA Read of ours that a Terminate is about.
+// blame finds the RDMA Read of ours that a Terminate refers to.
 func (r *receiver) blame(t *rdmap.Terminate) {
 	h, _, err := ddp.Parse(t.DDPHeader)
 	if err != nil || h.Tagged || h.Queue != ddp.QueueReadRequest {

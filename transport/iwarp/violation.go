@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// violation is a segment that RDMAP or DDP forbids.
+// violation is an error in a segment that RDMAP or DDP forbids.
 type violation struct {
 	terminate rdmap.Terminate
 	err       *rdmap.Error
@@ -24,7 +24,7 @@ func newViolation(code rdmap.Code, segment []byte) *violation {
 
 func (v *violation) Error() string { return v.err.Error() }
 
-// terminated is a Terminate message of the peer's.
+// terminated is a Terminate message from the peer.
 type terminated struct{ err *rdmap.Error }
 
 func (t *terminated) Error() string { return t.err.Error() }
@@ -34,7 +34,7 @@ type errCode rdmap.Code
 
 func (c errCode) Error() string { return rdmap.Code(c).String() }
 
-// writeError is what to tell the peer about a Write of n bytes that the table refuses with err.
+// writeError returns the error code for a Write of n bytes that the table refuses with err.
 func writeError(h *ddp.Header, n int, err error) error {
 	switch {
 	case err == nil:
@@ -49,7 +49,7 @@ func writeError(h *ddp.Header, n int, err error) error {
 	return errCode(rdmap.TaggedSTag)
 }
 
-// protectionCode is the code for a window that a Read of the peer's may not use.
+// protectionCode returns the code for a window that a Read of the peer may not use.
 func protectionCode(err error) rdmap.Code {
 	switch {
 	case errors.Is(err, transport.ErrAccess):
@@ -60,5 +60,5 @@ func protectionCode(err error) rdmap.Code {
 	return rdmap.ProtectionSTag
 }
 
-// wraps reports whether n bytes at off leave the address space at its end.
+// wraps reports whether n bytes at off exceed the end of the address space.
 func wraps(off, n uint64) bool { return off+n-1 < off }

@@ -10,35 +10,36 @@ import (
 )
 
 const (
-	// batchBytes is when a batch is full: about as much as one writev is worth, and 1 MiB with what
-	// belongs to it. With CRC it is less, so that what the CRC has brought to the cache is there
-	// still when it is sent.
+	// batchBytes is the size at which a batch is full: about as much as one writev is worth, 1 MiB
+	// with what belongs to it. With CRC it is less, so that what the CRC has brought into the cache
+	// is still there when it is sent.
 	batchBytes    = 1<<20 + 64<<10
 	batchBytesCRC = 256 << 10
 
-	// batchPieces is when a batch is full, too, below the 1024 that one writev takes (IOV_MAX).
+	// batchPieces is the number of pieces at which a batch is full. It stays below the 1024 that
+	// one writev takes (IOV_MAX).
 	batchPieces = 960
 
-	// copyBelow is how short payload is copied: that costs less than a piece of its own.
+	// copyBelow is the length up to which payload is copied: a copy costs less than a piece of its
+	// own.
 	copyBelow = 1 << 10
 
-	// arenaSize is room for the framing, and for payload that is copied: four of the largest
-	// segments.
+	// arenaSize is room for the framing and for copied payload: four of the largest segments.
 	arenaSize = 264 << 10
 )
 
-// batch is a run of FPDUs on their way to the network: a list of pieces, which are runs of the
-// arena, for the framing and what is not worth a piece of its own, or payload where it is.
+// batch is a run of FPDUs on their way to the network. It is a list of pieces. A piece is either a
+// run of the arena, which holds the framing and short payload, or payload where it lies.
 type batch struct {
 	arena  []byte
 	pieces [][]byte
 	owners []transport.STag // of the pieces
-	ends   []int            // of the FPDUs, in bytes from the beginning of the batch
+	ends   []int            // of each FPDU, in bytes from the beginning of the batch
 	size   int              // bytes
-	sent   int              // bytes that have left
-	base   int              // where in the stream of FPDUs the batch begins
-	first  int              // piece that has not left, or not as a whole
-	open   bool             // the last piece is the end of the arena
+	sent   int              // bytes sent
+	base   int              // position of the batch in the stream of FPDUs
+	first  int              // the first piece not wholly sent
+	open   bool             // the last piece is the end of the arena, and can grow
 	copies bool             // all payload is copied
 	vector vector
 }
@@ -52,7 +53,7 @@ var batches = sync.Pool{New: func() any {
 	}
 }}
 
-// release gives the batch back to the pool.
+// release returns the batch to the pool.
 func (b *batch) release() {
 	clear(b.pieces)
 	b.arena, b.pieces, b.owners, b.ends = b.arena[:0], b.pieces[:0], b.owners[:0], b.ends[:0]
@@ -60,7 +61,7 @@ func (b *batch) release() {
 	batches.Put(b)
 }
 
-// add appends the FPDU of a segment, unless the batch is full.
+// add appends the FPDU of a segment. It reports false if the batch is full.
 func (b *batch) add(header []byte, p *ddp.Payload, n int, owner transport.STag, crc bool) bool {
 	limit := batchBytes
 	if crc {
@@ -69,8 +70,8 @@ func (b *batch) add(header []byte, p *ddp.Payload, n int, owner transport.STag, 
 	ulpdu := len(header) + n
 	frame := fpduSize(ulpdu) - n
 	room := frame
-	// Memory of an owner may change while it is sent: the peer may write where it reads, too. The
-	// CRC has to be of what is sent.
+	// Memory of an owner may change while it is sent: the peer may write to what it reads. The CRC
+	// must be that of the bytes sent, so these are copied first.
 	snapshot := b.copies || crc && owner != 0
 	if snapshot {
 		room += n
@@ -111,12 +112,12 @@ func (b *batch) add(header []byte, p *ddp.Payload, n int, owner transport.STag, 
 	return true
 }
 
-// copy appends bytes by way of the arena, which has room.
+// copy appends bytes through the arena, which must have room.
 func (b *batch) copy(p []byte) {
 	b.took(copy(b.arena[len(b.arena):cap(b.arena)], p))
 }
 
-// took appends the n bytes behind the arena to it.
+// took extends the arena by the n bytes already written behind it.
 func (b *batch) took(n int) {
 	start := len(b.arena)
 	b.arena = b.arena[:start+n]
@@ -131,7 +132,7 @@ func (b *batch) took(n int) {
 	b.open = true
 }
 
-// refer appends bytes where they are.
+// refer appends bytes without a copy.
 func (b *batch) refer(p []byte, owner transport.STag) {
 	b.pieces = append(b.pieces, p)
 	b.owners = append(b.owners, owner)
@@ -139,7 +140,7 @@ func (b *batch) refer(p []byte, owner transport.STag) {
 	b.open = false
 }
 
-// advance notes that n more bytes have left.
+// advance notes that n more bytes were sent.
 func (b *batch) advance(n int) {
 	b.sent += n
 	for n > 0 {
@@ -154,10 +155,10 @@ func (b *batch) advance(n int) {
 	}
 }
 
-// empty reports whether all has left.
+// empty reports whether all was sent.
 func (b *batch) empty() bool { return b.sent == b.size }
 
-// detach copies what is referred to under the name owner.
+// detach copies the payload that the batch refers to under the name owner.
 func (b *batch) detach(owner transport.STag) {
 	for i := b.first; i < len(b.pieces); i++ {
 		if b.owners[i] == owner {
@@ -167,8 +168,8 @@ func (b *batch) detach(owner transport.STag) {
 	}
 }
 
-// cut keeps a copy of the rest of an FPDU of which a part has left, unless all is to go, and drops
-// everything else.
+// cut drops the FPDUs not yet begun. It copies the rest of a partly sent one, or drops that too if
+// all.
 func (b *batch) cut(all bool) {
 	keep := b.begun()
 	if all {
@@ -178,7 +179,7 @@ func (b *batch) cut(all bool) {
 	for _, p := range b.pieces[b.first:] {
 		rest = append(rest, p[:min(len(p), keep-len(rest))]...)
 	}
-	gone := min(1, b.sent) // what is kept is begun still
+	gone := min(1, b.sent) // so that begun still sees a partly sent FPDU
 	clear(b.pieces)
 	*b = batch{
 		arena:  b.arena[:0],
@@ -193,10 +194,10 @@ func (b *batch) cut(all bool) {
 	}
 }
 
-// unbegun reports whether there is a whole FPDU of which nothing has left.
+// unbegun reports whether there is a whole FPDU not yet begun.
 func (b *batch) unbegun() bool { return b.size-b.sent > b.begun() }
 
-// begun returns the number of bytes that are left of an FPDU of which a part has left.
+// begun returns the unsent bytes of a partly sent FPDU.
 func (b *batch) begun() int {
 	if b.sent == 0 {
 		return 0

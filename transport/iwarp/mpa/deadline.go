@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Interrupt ends Receive and Wait. Over TLS a Write that is under way has as long as an orderly
-// Close to come to its end: one that fails is the last, and the peer would not learn why the
+// Interrupt ends Receive, Hold and Wait. Over TLS a pending Write first gets as long as an orderly
+// Close to finish: a Write that fails is the last one, and the peer would not learn why the
 // connection ends.
 func (c *Conn) Interrupt() {
 	c.mu.Lock()
@@ -26,7 +26,7 @@ func (c *Conn) Interrupt() {
 	c.conn.SetDeadline(past)
 }
 
-// overTLS returns the connection below one of TLS, or of what is like it.
+// overTLS returns the connection below a TLS connection, or below one that has NetConn too.
 func overTLS(conn net.Conn) (below net.Conn, ok bool) {
 	tls, ok := conn.(interface{ NetConn() net.Conn })
 	if !ok {
@@ -35,10 +35,10 @@ func overTLS(conn net.Conn) (below net.Conn, ok bool) {
 	return tls.NetConn(), true
 }
 
-// past is a deadline that has passed.
+// past is a deadline in the past.
 var past = time.Unix(1, 0)
 
-// setReadDeadline and setWriteDeadline do nothing after Interrupt.
+// setReadDeadline and setWriteDeadline do nothing after Interrupt, which must stay in force.
 func (c *Conn) setReadDeadline(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +55,7 @@ func (c *Conn) setWriteDeadline(t time.Time) {
 	}
 }
 
-// isInterrupted says of a deadline that has passed whether it was an interruption.
+// isInterrupted tells Interrupt from a deadline that has merely passed.
 func (c *Conn) isInterrupted() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

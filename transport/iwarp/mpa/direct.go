@@ -7,42 +7,42 @@ import (
 )
 
 const (
-	// directFrom is how many bytes of a segment have to be on their way still for it to be read to
-	// its place, rather than copied there.
+	// directFrom is how many bytes of a segment must be still to come for it to be read into place
+	// rather than copied there.
 	directFrom = 12 << 10
 
-	// directTail is how much is read behind the segment: the header of the next, and small ones,
-	// but not much to copy.
+	// directTail is how much is read behind the segment: the header of the next, and small
+	// segments, but not much to copy.
 	directTail = 4 << 10
 
-	// directPieces is the most pieces that its place may be in, below the 1024 that one readv takes
-	// (IOV_MAX).
+	// directPieces is the most pieces that the destination may have. It stays below the 1024 that
+	// one readv takes (IOV_MAX).
 	directPieces = 960
 )
 
-// direct is a segment of which the system puts the payload where it belongs. That is not done where
-// there are markers, which lie between, nor with CRC: what has not been checked is not to be
-// delivered (RFC 5044 section 8).
+// direct is a segment whose payload the system reads straight into place. This is not done with
+// markers, which lie within the payload, nor with CRC: payload must not be delivered before it has
+// been checked (RFC 5044 section 8).
 type direct struct {
 	header [ddp.TaggedLen]byte
-	n      int // bytes of payload
-	placed int // of these
-	tail   int // bytes behind it, the padding and the CRC
-	rest   int // of these, how many have not come
+	n      int // bytes of payload, in all
+	placed int // bytes of payload in place
+	tail   int // bytes of padding and CRC behind it
+	rest   int // bytes of tail that have not come
 	to     [][]byte
 	vector vector
 }
 
-// placing reports whether segments may be read to their place.
+// placing reports whether segments may be read into place.
 func (r *reader) placing() bool { return r.places && !r.crc && !r.markers }
 
-// come is the number of bytes of the FPDU that have come.
+// come returns the number of bytes of the FPDU that have come.
 func (d *direct) come() int {
 	return lengthSize + ddp.TaggedLen + d.placed + d.tail - d.rest
 }
 
-// beginDirect begins with the segment whose header is in the buffer, if it is worth while. What of
-// its payload is there, too, is copied.
+// beginDirect starts to read into place the segment whose header is in the buffer, if that is
+// worthwhile. It copies the payload that is already in the buffer.
 func (r *reader) beginDirect() bool {
 	const payload = lengthSize + ddp.TaggedLen
 	d := &r.direct
@@ -76,7 +76,7 @@ func (r *reader) beginDirect() bool {
 	d.rest = d.tail
 	r.n = 0
 	if !r.whole() {
-		r.buf = nil // has no room for the tail
+		r.buf = nil // too small for the tail
 	}
 	return true
 }
@@ -88,7 +88,7 @@ func copyTo(pieces [][]byte, p []byte) {
 	}
 }
 
-// place returns where to read to, and whether it was lent.
+// place returns where to read to, and whether that memory is lent by the sink.
 func (r *reader) place() (to [][]byte, lent bool) {
 	d := &r.direct
 	tail := r.space()[:directTail]
@@ -102,8 +102,8 @@ func (r *reader) place() (to [][]byte, lent bool) {
 	return d.to, lent
 }
 
-// arrived takes n bytes that were read to where place says, and returns how many of them are in the
-// buffer.
+// arrived takes n bytes that were read into the result of place. It returns how many of them are in
+// the buffer.
 func (r *reader) arrived(n int) (int, error) {
 	d := &r.direct
 	clear(d.to)

@@ -1,12 +1,23 @@
-// Package mpa is Marker PDU Aligned Framing (RFC 5044, RFC 6581): how two ends of a connection
-// agree to speak iWARP, and how DDP segments lie in the byte stream from then on.
+// Package mpa implements Marker PDU Aligned Framing (RFC 5044, RFC 6581): the startup by which two
+// ends of a TCP connection agree to speak iWARP, and the stream of FPDUs that carries DDP segments
+// after that.
 //
-// The startup: [Initiate] sends an MPA Request and reads the Reply; [ReadRequest] reads a Request,
-// which is then accepted or rejected. Both come to a [Setup], by the rules of RFC 6581 where both
-// sides know it (setup.go, enhanced*.go).
+// Package iwarp uses it as follows. One side asks:
 //
-// The stream: [Conn] sends FPDUs in large batches, straight from where the payload is (batch.go,
-// writer.go), reads many at a time (reader.go), and implements ddp.LLP. TCP on Linux is read and
-// written by system calls that do not block (socket_linux.go), all else by Read and Write
-// (socket_plain.go).
+//	setup, err := mpa.Initiate(conn, mpa.Config{IRD: 16, ORD: 16}, private)
+//
+// The other side reads the request and answers it:
+//
+//	request, err := mpa.ReadRequest(conn)
+//	setup, err := request.Accept(mpa.Config{IRD: 16, ORD: 16}, private) // or request.Reject
+//
+// Both get a [Setup]. Then each makes a [Conn], which implements [ddp.LLP]:
+//
+//	c, err := mpa.NewConn(conn, mpa.ConnOptions{CRC: setup.CRC, Stall: 30 * time.Second})
+//
+// The startup fails with a [StartupError], or with a [RejectError] if the peer refused. Both wrap
+// one of the errors below, such as [ErrFrame]. A wrong [Config] is an error that wraps [ErrConfig].
+//
+// A Conn reads and writes TCP on Linux by system calls that do not block (socket_linux.go), and all
+// else by Read and Write (socket_plain.go).
 package mpa

@@ -1,11 +1,11 @@
 package mpa
 
-// What Config.Draft05 changes in the startup is in this file: the dialect of
-// draft-ietf-storm-mpa-peer-connect-05, from before RFC 6581. It was never tried on hardware. It
-// was tried with scripted peers, on bytes written by hand from the text of the draft.
+// This file holds all that Config.Draft05 changes in the startup: the dialect of
+// draft-ietf-storm-mpa-peer-connect-05, the predecessor of RFC 6581. It was never tested against
+// hardware, only against scripted peers and bytes written by hand from the text of the draft.
 
-// replyDraftRTR is replyRTR in the draft's dialect, where it differs: no common kind means that the
-// initiator's upper layer has to send first, and nothing is said then (section 9 of the draft).
+// replyDraftRTR does what replyRTR does, where the draft differs: if there is no common kind, the
+// reply names none, and the initiator's upper layer must send first (section 9 of the draft).
 func (c *Config) replyDraftRTR(common RTR) (accept RTR, differs bool) {
 	if !c.Draft05 || common != 0 || c.takes()&RTRSend == 0 {
 		return 0, false
@@ -13,8 +13,8 @@ func (c *Config) replyDraftRTR(common RTR) (accept RTR, differs bool) {
 	return RTRSend, true
 }
 
-// replyDraftIRD lowers the IRD of a responder to the initiator's ORD, in the draft's dialect, as
-// far as an RTR by Read allows.
+// replyDraftIRD lowers the IRD of a responder to the initiator's ORD, as the draft wants, but
+// leaves 1 for an RTR by Read.
 func (c *Config) replyDraftIRD(ird int, peer reads, taken RTR) int {
 	if !c.Draft05 || c.ManualReads || peer.ord == ReadsManual {
 		return ird

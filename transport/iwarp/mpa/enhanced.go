@@ -14,13 +14,13 @@ const (
 	// (RFC 6581 section 9.1).
 	MaxReads = 0x3FFE
 
-	// ReadsManual in place of an IRD or ORD says that the upper layer settles it (RFC 6581
+	// ReadsManual in place of an IRD or ORD says that the upper layer settles the number (RFC 6581
 	// section 9.1).
 	ReadsManual = 0x3FFF
 )
 
-// The control flags, and the bits beside them (RFC 6581 section 9). A and B stand above
-// the IRD, C and D above the ORD.
+// The control flags and the bits beside them (RFC 6581 section 9). A and B are above the IRD, C and
+// D above the ORD.
 const (
 	flagA     = 0x8000 // peer-to-peer model
 	flagB     = 0x4000 // RTR by Send
@@ -29,11 +29,11 @@ const (
 	readsMask = 0x3FFF
 )
 
-// RTR is a set of the ready-to-receive indications by which an initiator ends the setup of a
-// peer-to-peer connection (RFC 6581 section 9.2).
+// RTR is a set of kinds of ready-to-receive indications. An initiator sends one to end the setup of
+// a peer-to-peer connection (RFC 6581 section 9.2).
 type RTR = ddp.RTR
 
-// The kinds.
+// The kinds of RTR.
 const (
 	RTRSend  = ddp.RTRSend
 	RTRWrite = ddp.RTRWrite
@@ -42,16 +42,16 @@ const (
 	rtrAll = RTRSend | RTRWrite | RTRRead
 )
 
-// EnhancedData is what the private data of a frame with the S bit begins with (RFC 6581
-// section 9). It holds what is on the wire, flags that make no sense together included.
+// EnhancedData is the beginning of the private data of a frame with the S bit (RFC 6581 section 9).
+// It holds what is on the wire, including flags that make no sense together.
 type EnhancedData struct {
-	PeerToPeer bool   // A: peer-to-peer model, otherwise client-server
+	PeerToPeer bool   // A: peer-to-peer model; false is client-server
 	RTR        RTR    // B, C, D
 	IRD, ORD   uint16 // of the sender, at most MaxReads, or ReadsManual
 }
 
-// Append appends the encoded data, EnhancedDataLen bytes, to b. Of IRD and ORD the lower 14 bits
-// are sent.
+// Append appends the encoded data, EnhancedDataLen bytes, to b. It sends the lower 14 bits of IRD
+// and ORD.
 func (d *EnhancedData) Append(b []byte) []byte {
 	ird, ord := d.IRD&readsMask, d.ORD&readsMask
 	if d.PeerToPeer {
@@ -70,8 +70,8 @@ func (d *EnhancedData) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint16(b, ord)
 }
 
-// ParseEnhancedData reads the enhanced data that private data begins with, and returns the rest,
-// which is the upper layer's. It fails with an error that wraps ErrFrame if b is shorter than
+// ParseEnhancedData splits private data into the enhanced data at its beginning and the rest, which
+// belongs to the upper layer. It fails with an error that wraps ErrFrame if b is shorter than
 // EnhancedDataLen.
 func ParseEnhancedData(b []byte) (d EnhancedData, rest []byte, err error) {
 	if len(b) < EnhancedDataLen {

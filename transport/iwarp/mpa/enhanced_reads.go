@@ -1,12 +1,12 @@
 package mpa
 
-// The rules of RFC 6581 section 9.1, as functions of what this side is set to and what the
-// other side says.
+// The rules of RFC 6581 section 9.1, as functions of this side's Config and of what the other side
+// says.
 
-// reads are the read depths of one side.
+// reads is the read depths of one side.
 type reads struct{ ird, ord int }
 
-// requestReads is what an initiator says.
+// requestReads returns what an initiator says.
 func (c *Config) requestReads() reads {
 	if c.ManualReads {
 		return reads{ReadsManual, ReadsManual}
@@ -14,12 +14,12 @@ func (c *Config) requestReads() reads {
 	return reads{c.IRD, c.ORD}
 }
 
-// replyReads is what a responder that takes the kinds of RTR in taken uses, and what it says, when
-// the initiator has said peer. An IRD of the initiator's that is too small for RequiredORD is an
-// error; then say.ord is what is required.
+// replyReads returns, for a responder, the depths that it uses and those that it says. Peer is what
+// the initiator said; taken is the kinds of RTR that the responder takes. It fails if the
+// initiator's IRD is too small for RequiredORD; say.ord is then RequiredORD.
 //
-// The IRD said is the one in use, not lowered to the initiator's ORD: it covers that, if any IRD of
-// ours does, and the RTR by Read of an initiator whose ORD is zero.
+// The IRD said is the one in use, not lowered to the initiator's ORD. So it covers that ORD, if any
+// IRD of ours does, and the RTR by Read of an initiator whose ORD is zero.
 func (c *Config) replyReads(peer reads, taken RTR) (own, say reads, err error) {
 	own = reads{c.replyDraftIRD(c.IRD, peer, taken), c.ORD}
 	if !c.ManualReads && peer.ird != ReadsManual {
@@ -39,10 +39,9 @@ func (c *Config) replyReads(peer reads, taken RTR) (own, say reads, err error) {
 	return own, say, err
 }
 
-// concludeReads is what an initiator uses when the responder has said peer. An ORD of the
-// responder's above our IRD is an error. An initiator that said ReadsManual keeps its own values
-// even if the responder does not know about that and names numbers: its upper layer has been told
-// to settle them.
+// concludeReads returns the depths that an initiator uses when the responder has said peer. It
+// fails if the responder's ORD is above our IRD. An initiator that said ReadsManual keeps its own
+// depths even if the responder names numbers: its upper layer was told to settle them.
 func (c *Config) concludeReads(peer reads) (own reads, err error) {
 	own = reads{c.IRD, c.ORD}
 	if c.ManualReads {
@@ -57,7 +56,7 @@ func (c *Config) concludeReads(peer reads) (own reads, err error) {
 	return own, nil
 }
 
-// unenhancedReads is what either side uses when the other has said nothing.
+// unenhancedReads returns the depths that either side uses if the other has said none.
 func (c *Config) unenhancedReads() reads {
 	return reads{c.IRD, min(c.ORD, UnenhancedORD)}
 }

@@ -1,9 +1,9 @@
 package mpa
 
-// The rules of RFC 6581 section 9.2, as functions of what this side is set to and what the
-// other side says.
+// The rules of RFC 6581 section 9.2, as functions of this side's Config and of what the other side
+// says.
 
-// sends is the kinds of RTR that this side, as initiator, can send.
+// sends returns the kinds of RTR that this side can send as initiator.
 func (c *Config) sends() RTR {
 	if c.RTR == 0 {
 		return rtrAll
@@ -11,8 +11,8 @@ func (c *Config) sends() RTR {
 	return c.RTR
 }
 
-// takes is the kinds of RTR that this side, as responder, can take. An RTR by Read is a Read: it
-// takes a place in the inbound queue (RFC 6581 section 9.1).
+// takes returns the kinds of RTR that this side can take as responder. An RTR by Read takes a place
+// in the inbound queue like any Read (RFC 6581 section 9.1).
 func (c *Config) takes() RTR {
 	r := c.sends()
 	if c.IRD == 0 {
@@ -21,8 +21,8 @@ func (c *Config) takes() RTR {
 	return r
 }
 
-// replyRTR is the kinds that a responder accepts when the initiator offers those in offered, and
-// what it says: all of these that we take, or, if none, all that we take.
+// replyRTR returns the kinds that a responder accepts and those that it names, if the initiator
+// offers those in offered: all offered kinds that we take, or, if there are none, all that we take.
 func (c *Config) replyRTR(offered RTR) (accept, say RTR) {
 	common := offered & c.takes()
 	if accept, differs := c.replyDraftRTR(common); differs {
@@ -37,8 +37,8 @@ func (c *Config) replyRTR(offered RTR) (accept, say RTR) {
 	return common, common
 }
 
-// cheapest is one of the kinds: a Write touches no queue of the responder's, a Read has to be
-// answered, and a Send uses up a message number.
+// cheapest returns one of the kinds: Write if possible, as it touches no queue of the responder;
+// then Read, which must be answered; then Send, which uses up a message number.
 func cheapest(r RTR) RTR {
 	for _, kind := range []RTR{RTRWrite, RTRRead, RTRSend} {
 		if kind&r != 0 {
@@ -48,9 +48,10 @@ func cheapest(r RTR) RTR {
 	return 0
 }
 
-// concludeRTR is the kind that an initiator sends when the responder takes those in taken and has
-// said peer. A Read needs an IRD, whatever the flag says. None taken means a Send: RFC 6581 has no
-// such reply, and draft-ietf-storm-mpa-peer-connect-05 says so in section 9.
+// concludeRTR returns the kind that an initiator sends when the responder takes those in taken and
+// has said peer. A Read needs an IRD, whatever the flag says. If the responder names no kind, a
+// Send is meant: RFC 6581 has no such reply, but draft-ietf-storm-mpa-peer-connect-05 section 9
+// does.
 func (c *Config) concludeRTR(taken RTR, peer reads) (RTR, error) {
 	if taken == 0 {
 		taken = RTRSend

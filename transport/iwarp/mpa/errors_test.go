@@ -20,7 +20,7 @@ func TestStartupError(t *testing.T) {
 	}{
 		{"plain", mpa.ErrEnhanced, "MPA startup: peer asks for enhanced setup", false},
 		{"frame", key, "MPA startup: bad startup frame: peer does not speak MPA: wrong key", false},
-		{"RPC", rpc, "MPA startup: bad startup frame: peer does not speak MPA: it speaks RPC over TCP: that is another port", false},
+		{"RPC", rpc, "MPA startup: bad startup frame: peer does not speak MPA: it speaks RPC over TCP (wrong port?)", false},
 		{"deadline", os.ErrDeadlineExceeded, "MPA startup: i/o timeout", true},
 		{"context", context.DeadlineExceeded, "MPA startup: context deadline exceeded", true},
 	} {

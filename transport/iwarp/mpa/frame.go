@@ -8,21 +8,21 @@ import (
 )
 
 const (
-	// MaxPrivateData is the largest private data of a startup frame in bytes, enhanced data
-	// included (RFC 5044 section 7.1). Some peers take no more than 256.
+	// MaxPrivateData is the maximum length in bytes of the private data of a startup frame,
+	// enhanced data included (RFC 5044 section 7.1). Some peers take no more than 256.
 	MaxPrivateData = 512
 
 	keyLen         = 16
 	frameHeaderLen = keyLen + 4 // in front of the private data
 )
 
-// The keys that startup frames begin with (RFC 5044 section 7.1, RFC 6581 section 6).
+// The keys at the beginning of startup frames (RFC 5044 section 7.1, RFC 6581 section 6).
 const (
 	requestKey = "MPA ID Req Frame"
 	replyKey   = "MPA ID Rep Frame"
 )
 
-// The bits behind the key (RFC 5044 section 7.1; S: RFC 6581 section 6).
+// The bits of the byte behind the key (RFC 5044 section 7.1; S: RFC 6581 section 6).
 const (
 	bitMarkers  = 0x80
 	bitCRC      = 0x40
@@ -30,36 +30,35 @@ const (
 	bitEnhanced = 0x10
 )
 
-// Why bytes are not a startup frame. They are found below ErrFrame.
+// Reasons why bytes are not a startup frame. They come with ErrFrame.
 var (
 	errKey        = fmt.Errorf("%w: wrong key", ErrNotMPA)
-	errRPC        = fmt.Errorf("%w: it speaks RPC over TCP: that is another port", ErrNotMPA)
+	errRPC        = fmt.Errorf("%w: it speaks RPC over TCP (wrong port?)", ErrNotMPA)
 	errPDLength   = fmt.Errorf("private data of more than %d bytes", MaxPrivateData)
 	errShortFrame = errors.New("cut short")
 	errNoEnhanced = errors.New("private data too short for the enhanced data that the S bit announces")
 )
 
-// Frame is a startup frame: MPA Request or MPA Reply (RFC 5044 section 7.1, RFC 6581
-// section 6). It holds what is on the wire: whether the bits make sense together, and with this
-// revision, is for the rules of startup to say.
+// Frame is a startup frame: MPA Request or MPA Reply (RFC 5044 section 7.1, RFC 6581 section 6). It
+// holds what is on the wire, even bits that make no sense together or with this revision; the rules
+// of the startup check them.
 type Frame struct {
-	Reply       bool   // an MPA Reply, otherwise an MPA Request
+	Reply       bool   // an MPA Reply; false is an MPA Request
 	Markers     bool   // M: the sender needs markers in what it receives
 	CRC         bool   // C: the sender wants CRC32C
-	Reject      bool   // R: the connection is refused; of a reply
+	Reject      bool   // R: the connection is refused; in a reply
 	Enhanced    bool   // S: PrivateData begins with enhanced data; a reserved bit before revision 2
 	Revision    uint8  // Rev
 	PrivateData []byte // at most MaxPrivateData bytes, enhanced data included
 }
 
-// FrameConn is a connection of another LLP that has frames of its own for the startup, as SCTP has
-// session control messages (RFC 6581 section 7). Package mpa settles what they say. Of the Frame,
-// the key, the bits M and C, and revision 0 have no meaning there.
+// FrameConn is a connection of another LLP with its own frames for the startup. For example SCTP
+// has session control messages (RFC 6581 section 7). Package mpa negotiates their content. The key,
+// the bits M and C, and revision 0 have no meaning there.
 type FrameConn interface {
 	net.Conn
 
-	// WriteFrame sends a frame. ReadFrame receives the next one, a reply or a request as f says,
-	// and returns how much came of it: 0 if it fails. It fails with io.EOF if the peer has closed.
+	// WriteFrame sends a frame.
 	WriteFrame(f *Frame) error
 	ReadFrame(f *Frame) (int, error)
 }
@@ -76,8 +75,8 @@ func (f *Frame) Append(b []byte) ([]byte, error) {
 	return append(b, f.PrivateData...), nil
 }
 
-// ParseFrame reads the frame that b begins with, and says how many bytes it took. The frame does
-// not refer to b. Reserved bits are not looked at. It fails with an error that wraps ErrFrame.
+// ParseFrame decodes the frame at the beginning of b, and returns its length in bytes. The frame
+// does not refer to b. Reserved bits are ignored. It fails with an error that wraps ErrFrame.
 func ParseFrame(b []byte) (Frame, int, error) {
 	if len(b) < frameHeaderLen {
 		return Frame{}, 0, frameError(errShortFrame)
@@ -98,11 +97,11 @@ func ParseFrame(b []byte) (Frame, int, error) {
 	return f, n, nil
 }
 
-// wrongKey is the error for bytes that do not begin as a frame does. It knows a mistake that is
-// easily made: to mount over TCP at the port that is for RDMA.
+// wrongKey returns the error for bytes that do not begin like a frame. It recognizes a common
+// mistake: to mount over TCP at the port for RDMA.
 func wrongKey(b []byte) error {
-	// A record mark: the last fragment, of less than 64 KiB (RFC 5531 section 11). Behind it the
-	// transaction id, whatever it is, and a call of RPC version 2 (section 9).
+	// A record mark of the last fragment, of less than 64 KiB (RFC 5531 section 11); then any
+	// transaction id, and a call of RPC version 2 (section 9).
 	const mark, call = "\x80\x00", "\x00\x00\x00\x00\x00\x00\x00\x02"
 	if len(b) >= keyLen && string(b[:2]) == mark && string(b[8:keyLen]) == call {
 		return frameError(errRPC)
@@ -110,7 +109,7 @@ func wrongKey(b []byte) error {
 	return frameError(errKey)
 }
 
-// key returns the 16 bytes that the frame begins with.
+// key returns the 16 bytes at the beginning of the frame.
 func (f *Frame) key() string {
 	if f.Reply {
 		return replyKey
@@ -135,7 +134,7 @@ func (f *Frame) bits() (b byte) {
 	return b
 }
 
-// parseHeader reads what follows the key, and returns PD_Length.
+// parseHeader decodes what follows the key, and returns PD_Length.
 func (f *Frame) parseHeader(h [frameHeaderLen]byte) (int, error) {
 	bits := h[keyLen]
 	f.Markers = bits&bitMarkers != 0

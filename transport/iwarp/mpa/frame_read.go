@@ -2,12 +2,16 @@ package mpa
 
 import "io"
 
-// readFrame reads one frame, a reply or a request as f says, and not a byte that follows it: these
-// are FPDUs. A key that cannot become right is noticed at its first wrong byte: a peer of another
-// protocol, who may be waiting for us by then, does not hold us up.
+// readFrame reads one frame, a reply or a request as f.Reply says, and not a byte of the FPDUs that
+// follow it. It notices a wrong key at its first wrong byte. A peer of another protocol may be
+// waiting for us by then, so to wait for more could take forever.
 //
-// It returns how many bytes it took. It fails with io.EOF if the peer closed before the first byte,
-// with io.ErrUnexpectedEOF if it did later, with an error that wraps ErrFrame, or with that of r.
+// It returns how many bytes it took. It fails with
+//
+//   - io.EOF, if the peer closed before the first byte;
+//   - io.ErrUnexpectedEOF, if the peer closed later;
+//   - an error that wraps ErrFrame;
+//   - an error of r.
 func readFrame(r io.Reader, f *Frame) (int, error) {
 	if own, ok := r.(FrameConn); ok {
 		return own.ReadFrame(f)
@@ -35,7 +39,7 @@ func readFrame(r io.Reader, f *Frame) (int, error) {
 	return n, inFrame(err, n)
 }
 
-// inFrame tells an end inside a frame, of which n bytes have come, from one in front of it.
+// inFrame turns io.EOF into io.ErrUnexpectedEOF if n bytes of a frame have come.
 func inFrame(err error, n int) error {
 	if err == io.EOF && n > 0 {
 		return io.ErrUnexpectedEOF

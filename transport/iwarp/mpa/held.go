@@ -2,8 +2,8 @@ package mpa
 
 import "time"
 
-// Hold waits until the segment that the sink asked to keep may be taken, or the peer has gone. The
-// peer is not to blame for what stays incomplete meanwhile.
+// Hold waits until Resume, or until the peer has gone. Time spent here does not count against the
+// peer.
 func (c *Conn) Hold() error {
 	c.mu.Lock()
 	if c.resumed || c.interrupted {
@@ -25,7 +25,7 @@ func (c *Conn) Hold() error {
 	return nil
 }
 
-// Resume ends Hold, or has the next one return at once.
+// Resume ends Hold. If nobody holds, the next Hold returns at once.
 func (c *Conn) Resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

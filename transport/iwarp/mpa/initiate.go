@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// Initiate sets up MPA as the side that asks: it writes the request and reads the reply, and
-// nothing behind it. The private data is handed to the responder: at most MaxPrivateData bytes or
-// cfg.PrivateLimit, less EnhancedDataLen if enhanced setup is asked for; more is an error that
-// wraps transport.ErrPrivateData.
+// Initiate sets up MPA as the side that asks. It writes the request, reads the reply, and reads
+// nothing behind it. The private data goes to the responder's upper layer: at most MaxPrivateData
+// bytes or cfg.PrivateLimit, less EnhancedDataLen if enhanced setup is asked for. More is an error
+// that wraps transport.ErrPrivateData.
 //
-// How long it takes, and how it is given up, is for conn's deadline to say. It fails with a
-// *RejectError if the responder refuses, and otherwise with a *StartupError, unless the fault is
-// the caller's own.
+// Set a deadline on conn to bound it. It fails with a *RejectError if the responder refuses, with
+// an error that wraps ErrConfig or transport.ErrPrivateData if the caller is at fault, and
+// otherwise with a *StartupError.
 func Initiate(conn net.Conn, cfg Config, private []byte) (*Setup, error) {
 	if err := cfg.ValidateInitiator(private); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func Initiate(conn net.Conn, cfg Config, private []byte) (*Setup, error) {
 	}
 }
 
-// agreed adds to an error what the reply has settled all the same.
+// agreed adds to an error what the reply has settled nevertheless.
 func (c *Config) agreed(err error, reply *Frame) error {
 	failed, ok := err.(*StartupError)
 	if !ok {
@@ -55,8 +55,8 @@ func (c *Config) agreed(err error, reply *Frame) error {
 	return err
 }
 
-// unanswered is the error of a connection that ended before a reply. To an enhanced request, that
-// is the answer of a responder that does not know enhanced setup (RFC 6581 section 10).
+// unanswered returns the error of a connection that ended before a reply. If the request was
+// enhanced, the responder may not know enhanced setup (RFC 6581 section 10).
 func (c *Config) unanswered(err error) error {
 	closed := errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
@@ -71,7 +71,7 @@ func (c *Config) unanswered(err error) error {
 	return &StartupError{Code: CodeLost, Err: err}
 }
 
-// request is the frame by which an initiator begins: of revision 1 if nothing enhanced is wanted
+// request returns the frame that an initiator sends: of revision 1 if nothing enhanced is wanted
 // (RFC 6581 section 10).
 func (c *Config) request(private []byte) *Frame {
 	f := &Frame{
@@ -90,8 +90,8 @@ func (c *Config) request(private []byte) *Frame {
 	return f
 }
 
-// revision is what an initiator sends: 2 for an enhanced setup, and else 1, if it has that (RFC
-// 6581 section 6).
+// revision returns the revision that an initiator sends: 2 for an enhanced setup, otherwise 1, or 0
+// if this side has no other (RFC 6581 section 6).
 func (c *Config) revision() uint8 {
 	if c.wantsEnhanced() {
 		return 2

@@ -6,13 +6,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// conclude is what an initiator makes of the reply.
+// conclude returns the Setup that follows from the reply.
 func (c *Config) conclude(reply *Frame) (*Setup, error) {
 	if reply.Reject {
 		return nil, c.rejection(reply)
 	}
 	if err := c.unusableReply(reply); err != nil {
-		// The responder's FPDUs, and those it expects, are not of our kind: no Terminate.
+		// We cannot exchange FPDUs with such a responder, so no Terminate is possible.
 		return nil, &StartupError{Code: refusalCode(err), Err: err}
 	}
 	if c.wantsEnhanced() && !reply.enhanced() && !c.downgrades(reply) {
@@ -39,8 +39,8 @@ func (c *Config) conclude(reply *Frame) (*Setup, error) {
 	return s, nil
 }
 
-// concludeEnhanced checks and enters into s what the responder's enhanced data says. The connection
-// model comes first: a responder that has that wrong may mean anything by the rest.
+// concludeEnhanced checks the responder's enhanced data and enters it into s. It checks the
+// connection model first: if that is wrong, the rest may mean anything.
 func (c *Config) concludeEnhanced(d *EnhancedData, s *Setup) (own reads, err error) {
 	peer := d.reads()
 	s.PeerIRD, s.PeerORD = peer.ird, peer.ord
@@ -49,7 +49,7 @@ func (c *Config) concludeEnhanced(d *EnhancedData, s *Setup) (own reads, err err
 	}
 	if own, err = c.concludeReads(peer); err != nil {
 		return own, &StartupError{Code: CodeIRD, Terminate: true,
-			Err: fmt.Errorf("%w: %d, for an ORD of the peer's of %d", err, own.ird, peer.ord)}
+			Err: fmt.Errorf("%w: ours is %d, the peer's ORD is %d", err, own.ird, peer.ord)}
 	}
 	if !d.PeerToPeer {
 		return own, nil // B, C and D mean nothing (RFC 6581 section 9.2)
@@ -63,7 +63,7 @@ func (c *Config) concludeEnhanced(d *EnhancedData, s *Setup) (own reads, err err
 	return own, nil
 }
 
-// unusableReply says why no connection can come of a reply, because of its revision.
+// unusableReply returns an error if the revision of a reply makes a connection impossible.
 func (c *Config) unusableReply(reply *Frame) error {
 	if sent := c.revision(); reply.Revision > sent {
 		return fmt.Errorf("%w: %d in reply to %d", ErrRevision, reply.Revision, sent)
@@ -71,8 +71,8 @@ func (c *Config) unusableReply(reply *Frame) error {
 	return c.unusable(reply)
 }
 
-// rejection is the error for a reply with the R bit. It counts however little else of the reply
-// makes sense. The IRD and ORD are there for the upper layer (RFC 6581 section 9.1).
+// rejection returns the error for a reply with the R bit, which counts even if the rest of the
+// reply makes no sense. The IRD and ORD are for the upper layer (RFC 6581 section 9.1).
 func (c *Config) rejection(f *Frame) *RejectError {
 	e := &RejectError{
 		PrivateData: f.PrivateData, PeerIRD: unsaid, PeerORD: unsaid, Err: c.rejected0(f),

@@ -7,26 +7,27 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// A stream with markers has one at its beginning and at every 512th byte from there: two bytes that
-// mean nothing, and the number of bytes of the stream between the beginning of the FPDU and the
-// marker. One that stands between two FPDUs points nowhere, and belongs to the one that follows
-// (RFC 5044 section 4.3). The CRC covers them; the length and the padding of an FPDU do not count
-// them. Like everything here they begin at a multiple of four, so that none stands within a length
-// or a CRC.
+// A stream with markers has one at its beginning and one at every 512th byte from there. A marker
+// is two bytes without meaning, and the number of bytes from the beginning of its FPDU to the
+// marker. A marker between two FPDUs has the number 0 and belongs to the second (RFC 5044 section
+// 4.3).
+//
+// The CRC of an FPDU covers its markers; the length and the padding do not count them. Everything
+// starts at a multiple of four, so no marker lies within a length or a CRC.
 const (
 	markerSize  = 4
 	markerEvery = 512
 
-	// maxMarkedULPDU is the longest ULPDU of whose FPDU any marker can tell the beginning in 16
-	// bits (RFC 5044 section 4.3).
+	// maxMarkedULPDU is the longest ULPDU for which the 16 bits of any marker can hold the distance
+	// to the beginning of the FPDU (RFC 5044 section 4.3).
 	maxMarkedULPDU = 64768
 
-	// maxMarked is about the most that an FPDU can take in a stream with markers, though not all of
-	// these can tell its beginning.
+	// maxMarked is about the maximum size of an FPDU in a stream with markers. The markers of the
+	// longest FPDUs cannot hold the distance to the beginning.
 	maxMarked = maxFPDU + markerSize*(maxFPDU/(markerEvery-markerSize)+1)
 )
 
-// markedSize is the room that an FPDU of n bytes takes in a stream with markers when it begins at
+// markedSize returns the bytes that an FPDU of n bytes takes, with its markers, if it begins at
 // position pos.
 func markedSize(pos, n int) int {
 	next := toMarker(pos)
@@ -37,15 +38,15 @@ func markedSize(pos, n int) int {
 	return n + markerSize*((n-next+run-1)/run)
 }
 
-// toMarker is the number of bytes from position pos to the next marker.
+// toMarker returns the number of bytes from position pos to the next marker.
 func toMarker(pos int) int { return -pos & (markerEvery - 1) }
 
-// pointer is what a marker at position pos tells when the length of its FPDU stands, or will stand,
-// at position start.
+// pointer returns the number in a marker at position pos. The length field of its FPDU is at
+// position start, before or behind the marker.
 func pointer(pos, start int) int { return max(pos-start, 0) }
 
-// addMarked is add in a stream with markers. Between two of them there is too little for a piece of
-// its own, so all goes by way of the arena.
+// addMarked does what add does, in a stream with markers. The runs between two markers are too
+// short to be pieces of their own, so everything is copied to the arena.
 func (b *batch) addMarked(header []byte, p *ddp.Payload, n int, crc bool) bool {
 	ulpdu := len(header) + n
 	if len(b.arena)+markedSize(b.position(), fpduSize(ulpdu)) > cap(b.arena) {
@@ -74,14 +75,14 @@ func (b *batch) addMarked(header []byte, p *ddp.Payload, n int, crc bool) bool {
 	return true
 }
 
-// marking is an FPDU being written, with its markers.
+// marking is an FPDU being written with its markers.
 type marking struct {
-	out   []byte // what is written, in memory that has room for all
-	pos   int    // in the stream, of the end of it
-	start int    // in the stream, of the length of the FPDU
+	out   []byte // what is written; it has the capacity for all
+	pos   int    // position of its end in the stream
+	start int    // position of the FPDU's length field in the stream
 }
 
-// add appends a part of the FPDU, and the markers in front of it and in it.
+// add appends a part of the FPDU, and the markers that are due before or within it.
 func (m *marking) add(part []byte) {
 	for len(part) > 0 {
 		m.due()
@@ -92,7 +93,7 @@ func (m *marking) add(part []byte) {
 	}
 }
 
-// due appends a marker if this is the place of one.
+// due appends a marker if one is due here.
 func (m *marking) due() {
 	if toMarker(m.pos) == 0 {
 		m.out = binary.BigEndian.AppendUint32(m.out, uint32(pointer(m.pos, m.start)))
@@ -100,10 +101,10 @@ func (m *marking) due() {
 	}
 }
 
-// position is where in the stream the batch ends.
+// position returns the position of the batch's end in the stream.
 func (b *batch) position() int { return b.base + b.size }
 
-// parseMarked is parse for a stream with markers.
+// parseMarked does what parse does, in a stream with markers.
 func (r *reader) parseMarked(sink ddp.Sink) error {
 	b := r.buf[:r.n]
 	for {
@@ -144,9 +145,9 @@ func (r *reader) parseMarked(sink ddp.Sink) error {
 	return nil
 }
 
-// unmark moves the FPDU in b together, which begins at position pos of the stream, and whose length
-// stands at start in b. It fails with ErrMarker if a marker tells something else. The two low bits
-// of what it tells mean nothing.
+// unmark removes the markers from the FPDU in b, and checks them. The FPDU begins at position pos
+// of the stream, and its length field at index start of b. It fails with ErrMarker if a marker
+// holds a wrong number. The two low bits of the number mean nothing.
 func unmark(b []byte, pos, start int) ([]byte, error) {
 	next := toMarker(pos) // marker
 	fpdu := b[start:max(min(next, len(b)), start)]

@@ -11,21 +11,22 @@ import (
 )
 
 const (
-	// readSize is about how much one read takes: few system calls, and small enough to stay in the
+	// readSize is about how much one read takes: few system calls, but small enough to stay in the
 	// cache until it has been placed.
 	readSize   = 256 << 10
-	readLittle = 16 << 10 // for a sink that may not take it
-	// readBulk is as comes where somebody transfers something: there the window shall be wide.
+	readLittle = 16 << 10 // if the sink may return ErrHold
+	// readBulk: if one read brings so much, this is a bulk transfer, and the receive window is
+	// widened.
 	readBulk = 32 << 10
-	// readFew is where large segments are read to their place: the header of one, and small ones
-	// before.
+	// readFew is the size of a read if large segments are read into place: the header of one, and
+	// small segments before it.
 	readFew    = 8 << 10
-	bufferSize = readSize + maxMarked // of which a part of an FPDU may be there already
+	bufferSize = readSize + maxMarked // maxMarked: a part of an FPDU may be there already
 
-	// maxKept is how many connections of the process may keep a buffer while they wait for the rest
-	// of an FPDU. Others move what they have to less memory, with room for as much again, but at
-	// least leastRoom: what comes little by little is moved only when it has doubled. Peers that
-	// stop in the middle hold no more than four times the memory of what they have sent, or 1 KiB.
+	// maxKept is how many connections of the process may keep a whole buffer while they wait for
+	// the rest of an FPDU. The others move what they have to a smaller one, of twice its size, or
+	// leastRoom more. Bytes that trickle in are moved again only when they have doubled. So a peer
+	// that stops in the middle holds at most four times the memory of what it has sent, or 1 KiB.
 	maxKept   = 64
 	leastRoom = 512
 )
@@ -38,32 +39,32 @@ var (
 )
 
 // reader is the receiving half of a Conn. It has memory only while there is something in it: a
-// buffer, or less.
+// whole buffer, or less.
 //
-// Up to held comes what a short message touches; see Conn.
+// A short message touches only the fields up to held; see Conn.
 type reader struct {
 	c    *Conn
 	sys  input
 	sink ddp.Sink
-	buf  []byte // a whole buffer, or a smaller piece of memory
-	n    int    // bytes in it, the beginning of an FPDU
+	buf  []byte // a whole buffer, or a smaller one
+	n    int    // bytes in buf: the beginning of an FPDU
 
 	crc     bool
 	markers bool
-	places  bool // payload can be read to its place
-	aside   bool // direct has an FPDU that is not in the buffer
-	kept    bool // the buffer is one of maxKept
-	wide    bool // the receive window
-	many    bool // more comes than readFew at a time, all of which goes by way of the buffer
+	places  bool // payload can be read into place
+	aside   bool // an FPDU is in direct, not in the buffer
+	kept    bool // buf is one of maxKept
+	wide    bool // the receive window was widened
+	many    bool // reads bring more than readFew, and all of it went through the buffer
 	armed   bool // the stall watch has set a deadline
 	taps    bool // there is a Conn.tap
 
 	fpdus int    // complete ones, ever
-	held  []byte // a segment ahead of what is in the buffer, which the sink could not take
+	held  []byte // a segment that the sink could not take; it comes before those in the buffer
 
 	direct direct
-	pos    int // in the stream, of what comes first in the buffer; where there are markers
-	ahead  int // bytes that were read while a segment was held
+	pos    int // position in the stream of the buffer's beginning; with markers only
+	ahead  int // bytes read while a segment was held
 	watch  stallWatch
 }
 
@@ -105,7 +106,7 @@ func (r *reader) parseAny(sink ddp.Sink) error {
 }
 
 // hold keeps a segment that the sink could not take, and what was read behind it, in memory of
-// their size. That is no more than readLittle, unless the sink was ready when it was read, and is
+// exactly that size. This is at most readLittle, unless the sink was ready when it was read and is
 // not any more.
 func (r *reader) hold(segment, behind []byte) {
 	r.held = append([]byte(nil), segment...)
@@ -114,7 +115,7 @@ func (r *reader) hold(segment, behind []byte) {
 	r.shrink(0)
 }
 
-// resume goes on with the segment that is held.
+// resume offers the held segment again.
 func (r *reader) resume(sink ddp.Sink) error {
 	if err := sink.Segment(r.held); err != nil {
 		return err
@@ -140,7 +141,7 @@ func (r *reader) space() []byte {
 	return p
 }
 
-// room returns the memory behind what is there, n bytes or more.
+// room returns the free memory behind the bytes in buf: n bytes or more.
 func (r *reader) room(n int) []byte {
 	if len(r.buf)-r.n < n {
 		b := buffers.Get().(*buffer)
@@ -155,7 +156,7 @@ func (r *reader) idle() {
 	switch {
 	case r.n == 0:
 		r.release()
-	case r.pending() == 0: // a marker, with which the peer may stay silent for as long as it likes
+	case r.pending() == 0: // a marker alone, after which the peer may pause for any time
 		r.shrink(0)
 	case r.kept:
 	case r.whole() && kept.Add(1) <= maxKept:
@@ -171,8 +172,8 @@ func (r *reader) idle() {
 // whole reports whether there is a whole buffer.
 func (r *reader) whole() bool { return len(r.buf) == bufferSize }
 
-// shrink moves what is there to memory of its size and room for more, and gives the buffer back. It
-// leaves memory that is less than a buffer, and not half of it unused then.
+// shrink moves the bytes in buf to memory of their size plus room, and returns a whole buffer to
+// the pool. It does nothing to a smaller buffer that is at least half used then.
 func (r *reader) shrink(room int) {
 	if !r.whole() && 2*(r.n+room) > len(r.buf) {
 		return
@@ -186,7 +187,7 @@ func (r *reader) shrink(room int) {
 	r.buf, r.n = less, n
 }
 
-// release lets go of what there is, and gives the buffer back.
+// release drops the bytes in buf, and returns a whole buffer to the pool.
 func (r *reader) release() {
 	if r.kept {
 		r.kept = false
@@ -198,8 +199,8 @@ func (r *reader) release() {
 	r.buf, r.n = nil, 0
 }
 
-// pending is the number of bytes of an incomplete FPDU. A marker alone is none: some may send it
-// ahead of the FPDU that it belongs to.
+// pending returns the number of bytes of an incomplete FPDU. A marker alone does not count: a peer
+// may send it before its FPDU.
 func (r *reader) pending() int {
 	n := r.n
 	if r.aside {
@@ -240,7 +241,7 @@ func (r *reader) parse(sink ddp.Sink) error {
 	return nil
 }
 
-// keep moves the beginning of the next FPDU to the front.
+// keep moves the beginning of the next FPDU to the front of buf.
 func (r *reader) keep(b []byte) {
 	r.n = copy(r.buf, b)
 	r.arm()

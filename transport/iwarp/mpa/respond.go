@@ -6,21 +6,21 @@ import (
 	"net"
 )
 
-// Request is an initiator that waits for an answer: one of Accept and Reject. It is not for
+// Request is an initiator's request, which waits for one of Accept and Reject. It is not safe for
 // concurrent use.
 type Request struct {
 	conn     net.Conn
 	frame    Frame
 	data     EnhancedData // if the frame is enhanced
-	private  []byte       // the upper layer's part of the frame's
+	private  []byte       // the upper layer's part of the private data
 	answered bool
 }
 
-// ReadRequest reads a request for a connection, and nothing behind it. How long that takes is for
-// conn's deadline to say. It fails with a *StartupError: nothing has been written then, and the
-// caller closes conn. If that wraps io.EOF the peer closed without a word.
+// ReadRequest reads a request, and nothing behind it. Set a deadline on conn to bound it. It fails
+// with a *StartupError. Nothing has been written then, and the caller closes conn. If the error
+// wraps io.EOF, the peer closed without sending anything.
 //
-// Requests that cannot be accepted because of revision 0 come as others do: Accept answers them.
+// It also returns requests that cannot be accepted because of revision 0. Accept answers them.
 func ReadRequest(conn net.Conn) (*Request, error) {
 	r := &Request{conn: conn}
 	_, err := readFrame(conn, &r.frame)
@@ -40,18 +40,19 @@ func ReadRequest(conn net.Conn) (*Request, error) {
 	}
 }
 
-// Accept makes the connection: it settles what cfg leaves open and writes the reply, with private
-// data for the initiator's upper layer, at most MaxPrivateData bytes or cfg.PrivateLimit, less
-// EnhancedDataLen if the reply is enhanced. More is an error that wraps transport.ErrPrivateData;
-// after that, as after ErrConfig, the request can still be answered.
+// Accept accepts the request. It settles what cfg leaves open and writes the reply. The private
+// data goes to the initiator's upper layer: at most MaxPrivateData bytes or cfg.PrivateLimit, less
+// EnhancedDataLen if the reply is enhanced. More is an error that wraps transport.ErrPrivateData.
+// After that error, and after one that wraps ErrConfig, the request can still be answered.
 //
-// A request that cannot be accepted is answered as it must be, and Accept fails with a
-// *StartupError. It wraps
-//   - ErrInsufficientIRD: rejected, with cfg.RequiredORD (RFC 6581 section 9.1);
-//   - ErrEnhanced: there is no answer but to close (RFC 6581 section 10);
-//   - ErrRevision, for a request of revision 0: where there is no version 0 of DDP and RDMAP it is
-//     rejected in revision 1 (draft-carrier-rddp-rnic-interop-00 section 5.2.1), and elsewhere, if
-//     it does not ask for markers, in revision 0. An orderly close lets the reply arrive.
+// If the request cannot be accepted, Accept answers it and fails with a *StartupError that wraps
+//
+//   - ErrInsufficientIRD: it was rejected, naming cfg.RequiredORD (RFC 6581 section 9.1);
+//   - ErrEnhanced: it was not answered; the caller can only close (RFC 6581 section 10);
+//   - ErrRevision, for a request of revision 0: a side without version 0 of DDP and RDMAP rejected
+//     it in revision 1 (draft-carrier-rddp-rnic-interop-00 section 5.2.1); a side with version 0
+//     rejected it in revision 0, because it does not ask for markers. The caller closes in an
+//     orderly way, so that the reply arrives.
 func (r *Request) Accept(cfg Config, private []byte) (*Setup, error) {
 	if err := r.begin(&cfg, private); err != nil {
 		return nil, err
@@ -69,8 +70,8 @@ func (r *Request) Accept(cfg Config, private []byte) (*Setup, error) {
 	return s, nil
 }
 
-// Reject refuses the connection, with private data as for Accept. Of cfg the IRD and ORD are told
-// to an initiator that asked for enhanced setup, RequiredORD if it is what was missing.
+// Reject refuses the request, with private data as for Accept. An initiator that asked for enhanced
+// setup is told the IRD and ORD of cfg, or RequiredORD if its own IRD was too small for that.
 func (r *Request) Reject(cfg Config, private []byte) error {
 	if err := r.begin(&cfg, private); err != nil {
 		return err
@@ -82,8 +83,8 @@ func (r *Request) Reject(cfg Config, private []byte) error {
 	return nil
 }
 
-// begin checks what the caller has passed, and then whether there is to be a reply. It is the
-// caller's only chance to come again.
+// begin checks the arguments of Accept or Reject, and then whether there may be a reply. An error
+// of the first kind leaves the request unanswered, so the caller can try again.
 func (r *Request) begin(cfg *Config, private []byte) error {
 	if r.conn == nil {
 		return ErrSnapshot
@@ -104,7 +105,7 @@ func (r *Request) begin(cfg *Config, private []byte) error {
 	return nil
 }
 
-// reply writes the reply, by which s is known to the initiator.
+// reply writes the reply, which tells the initiator what s holds.
 func (r *Request) reply(s *Setup, d *EnhancedData, reject bool, private []byte) error {
 	f := Frame{
 		Reply: true, Reject: reject, Markers: s.MarkersIn, CRC: s.CRC, Enhanced: s.Enhanced,
@@ -116,7 +117,7 @@ func (r *Request) reply(s *Setup, d *EnhancedData, reject bool, private []byte) 
 	return f.write(r.conn)
 }
 
-// Snapshot returns the request without the ability to answer it: its Accept and Reject fail with
+// Snapshot returns a copy of the request that cannot be answered: its Accept and Reject fail with
 // ErrSnapshot.
 func (r *Request) Snapshot() *Request {
 	s := *r
@@ -124,10 +125,10 @@ func (r *Request) Snapshot() *Request {
 	return &s
 }
 
-// PrivateData is what the initiator's upper layer sent, without the enhanced data.
+// PrivateData returns what the initiator's upper layer sent, without the enhanced data.
 func (r *Request) PrivateData() []byte { return r.private }
 
-// Revision is the initiator's, 0 to 2.
+// Revision returns the initiator's revision of MPA, 0 to 2.
 func (r *Request) Revision() int { return int(r.frame.Revision) }
 
 // Enhanced reports whether the initiator asks for enhanced setup.
@@ -142,7 +143,7 @@ func (r *Request) Markers() bool { return r.frame.Markers }
 // PeerToPeer reports whether the initiator asks for the peer-to-peer model.
 func (r *Request) PeerToPeer() bool { return r.frame.enhanced() && r.data.PeerToPeer }
 
-// RTR is the kinds of RTR that the initiator offers, none in the client-server model.
+// RTR returns the kinds of RTR that the initiator offers; none in the client-server model.
 func (r *Request) RTR() RTR {
 	if !r.PeerToPeer() {
 		return 0 // the flags mean nothing (RFC 6581 section 9.2)
@@ -150,10 +151,10 @@ func (r *Request) RTR() RTR {
 	return r.data.RTR
 }
 
-// PeerIRD is the initiator's IRD as it said it, be it ReadsManual, or -1 if it did not.
+// PeerIRD returns the IRD that the initiator said, possibly ReadsManual, or -1 if it said none.
 func (r *Request) PeerIRD() int { return r.said(r.data.IRD) }
 
-// PeerORD is the initiator's ORD likewise.
+// PeerORD returns the ORD that the initiator said, possibly ReadsManual, or -1 if it said none.
 func (r *Request) PeerORD() int { return r.said(r.data.ORD) }
 
 func (r *Request) said(depth uint16) int {

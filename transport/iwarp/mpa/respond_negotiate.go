@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// negotiate is what a responder makes of a request, and what it says in the reply if that is to be
-// enhanced. An error says why the reply has to be a reject.
+// negotiate returns the Setup that follows from a request, and the enhanced data for the reply. An
+// error says why the reply must be a reject.
 func (c *Config) negotiate(r *Request) (*Setup, EnhancedData, error) {
 	s := &Setup{
 		Setup:    ddp.Setup{Draft05: c.Draft05, PrivateData: r.PrivateData()},
@@ -36,12 +36,12 @@ func (c *Config) negotiate(r *Request) (*Setup, EnhancedData, error) {
 	return s, d, err
 }
 
-// replyRevision is the revision of the reply: the request's, or that of ours which comes next to
-// it.
+// replyRevision returns the revision of the reply: that of the request, or the closest that we
+// have.
 func (c *Config) replyRevision(r *Request) int {
 	lowest, highest := c.revisions()
 	return min(max(r.Revision(), lowest), highest)
 }
 
-// replyEnhanced reports whether the reply is enhanced: if the request is, and this side can.
+// replyEnhanced reports whether the reply is enhanced: if the request is, and this side knows that.
 func (c *Config) replyEnhanced(r *Request) bool { return r.Enhanced() && !c.rdmac() }

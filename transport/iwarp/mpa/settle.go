@@ -6,33 +6,33 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// Markers is what a side wants of the stream that it receives. What it sends has markers if the
+// Markers says whether a side wants markers in what it receives. What it sends has markers if the
 // peer wants them.
 type Markers uint8
 
 const (
-	// MarkersAuto is without, except with version 0.
+	// MarkersAuto means no markers, except with version 0.
 	MarkersAuto Markers = iota
-	// MarkersOn is with markers.
+	// MarkersOn means markers.
 	MarkersOn
-	// MarkersOff is without. An RDMAC side cannot have that, nor one with VersionRDMAC. A
-	// Permissive side has markers all the same towards an RDMAC peer.
+	// MarkersOff means no markers. It is an error for an RDMAC side and with VersionRDMAC. A
+	// Permissive side gets markers from an RDMAC peer all the same.
 	MarkersOff
 )
 
 // String names the value.
 func (m Markers) String() string { return named("markers", m, "auto", "on", "off") }
 
-// wantsMarkers is the M bit of this side.
+// wantsMarkers returns the M bit of this side.
 func (c *Config) wantsMarkers() bool { return c.rdmac() || c.Markers == MarkersOn }
 
-// wantsCRC is the C bit of this side.
+// wantsCRC returns the C bit of this side.
 func (c *Config) wantsCRC() bool { return c.rdmac() || c.CRC }
 
 // wantsEnhanced reports whether this side, as initiator, asks for enhanced setup.
 func (c *Config) wantsEnhanced() bool { return !c.rdmac() && c.Enhanced != EnhancedNever }
 
-// unusable says why no connection can come of a frame of the peer's, because of its revision.
+// unusable returns an error if the revision of the peer's frame makes a connection impossible.
 func (c *Config) unusable(f *Frame) error {
 	switch {
 	case f.Revision > maxRevision:
@@ -43,9 +43,9 @@ func (c *Config) unusable(f *Frame) error {
 	return nil
 }
 
-// settle enters into s what follows from the revision that is agreed on, and from the M and C bits
-// of this side and of the peer's frame: each direction has markers if its receiver wants them, and
-// CRC is used if either side wants it (RFC 5044 section 7.1).
+// settle enters into s what follows from the agreed revision and from the M and C bits of both
+// sides: each direction has markers if its receiver wants them, and CRC is used if either side
+// wants it (RFC 5044 section 7.1).
 func (c *Config) settle(s *Setup, peer *Frame) {
 	s.Version = ddp.Version
 	s.MarkersIn = c.wantsMarkers()

@@ -7,28 +7,28 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// UnenhancedORD limits the RDMA Reads outstanding at a peer that did not say how many it takes
-// because the setup was not enhanced. It is a guess: few enough for what adapters have.
+// UnenhancedORD limits our outstanding RDMA Reads if the peer did not say how many it takes,
+// because the setup was not enhanced. It is a guess, low enough for known adapters.
 const UnenhancedORD = 8
 
 // Enhanced says whether a side does enhanced setup (RFC 6581).
 type Enhanced uint8
 
 const (
-	// EnhancedAuto has an initiator ask for it, and a responder do it if asked.
+	// EnhancedAuto makes an initiator ask for enhanced setup, and a responder do it if asked.
 	EnhancedAuto Enhanced = iota
-	// EnhancedRequired is EnhancedAuto for a caller who would not do without. A responder must
-	// accept unenhanced requests (RFC 6581 section 10), and does.
+	// EnhancedRequired is EnhancedAuto for an initiator that does not fall back. A responder still
+	// accepts unenhanced requests, as it must (RFC 6581 section 10).
 	EnhancedRequired
-	// EnhancedNever has an initiator send revision 1, and a responder, of any RNIC, give enhanced
-	// requests no answer.
+	// EnhancedNever makes an initiator send revision 1, and a responder of any RNIC leave enhanced
+	// requests unanswered.
 	EnhancedNever
 )
 
 // String names the value.
 func (e Enhanced) String() string { return named("enhanced", e, "auto", "required", "never") }
 
-// named is the name of a value, or of what kind it is if it has none.
+// named returns the name of a value, or its kind and number if it has none.
 func named[T ~uint8](kind string, v T, names ...string) string {
 	if int(v) < len(names) {
 		return names[v]
@@ -36,76 +36,78 @@ func named[T ~uint8](kind string, v T, names ...string) string {
 	return fmt.Sprintf("%s %d", kind, v)
 }
 
-// Config is what one side of a connection is set to.
+// Config configures the startup of one side of a connection.
 type Config struct {
-	// IRD and ORD are the limits of this side, 0 to MaxReads: of RDMA Reads that the peer, and
-	// that this side, may have outstanding.
+	// IRD is how many RDMA Reads the peer may have outstanding here; ORD is how many this side may
+	// have outstanding at the peer. Both are from 0 to MaxReads.
 	IRD, ORD int
 
-	// RequiredORD is the least ORD a responder can do with. An enhanced request with a smaller IRD
-	// is rejected, naming this number (RFC 6581 section 9.1).
+	// RequiredORD is the least ORD that a responder accepts. It rejects an enhanced request with a
+	// smaller IRD, and names this number (RFC 6581 section 9.1).
 	RequiredORD int
 
-	// ManualReads leaves IRD and ORD to the upper layer (RFC 6581 section 9.1): ReadsManual is sent
-	// for both, and the limits of this side are left as they are.
+	// ManualReads leaves IRD and ORD to the upper layer (RFC 6581 section 9.1): both are sent as
+	// ReadsManual, and this side's limits stay as set here.
 	ManualReads bool
 
 	Enhanced Enhanced
 
-	// PeerToPeer has an initiator ask for the peer-to-peer model: it sends an RTR, after which
-	// either side may speak first. Responders go by the request.
+	// PeerToPeer makes an initiator ask for the peer-to-peer model: it sends an RTR, after which
+	// either side may send first. A responder takes the model that the request asks for.
 	PeerToPeer bool
 
-	// RTR is the kinds that an initiator can send, or a responder take. Zero means all.
+	// RTR is the kinds of RTR that an initiator can send, or a responder can take. Zero means all.
 	RTR RTR
 
-	// OneRTR has a responder name one of the kinds of RTR that the initiator offers, rather than
-	// all that it takes: a Write if it can, else a Read, else a Send. Some initiators send what
-	// they cannot if more are named.
+	// OneRTR makes a responder name only one of the offered kinds of RTR that it takes: Write if
+	// possible, else Read, else Send. Some initiators, given several, choose one that they cannot
+	// send.
 	OneRTR bool
 
 	// CRC asks for CRC32C. It is used if either side asks.
 	CRC bool
 
-	// RNIC is the kind of adapter that this side is. Of the versions of DDP and RDMAP that it has,
-	// Version may ask for one.
+	// RNIC is the kind of adapter that this side presents itself as. Version may ask for one of the
+	// versions of DDP and RDMAP that it has.
 	RNIC    RNIC
 	Version Version
 
-	// Markers is what this side wants in what it receives.
+	// Markers says whether this side wants markers in what it receives.
 	Markers Markers
 
-	// PrivateLimit is the most private data in bytes that is sent, enhanced data included: some
+	// PrivateLimit is the maximum private data to send, in bytes, enhanced data included. Some
 	// peers drop connections with more than they expect. Zero means MaxPrivateData.
 	PrivateLimit int
 
-	// Draft05 is the dialect of draft-ietf-storm-mpa-peer-connect-05, the predecessor of RFC 6581.
-	// A responder's IRD is not above the initiator's ORD, but for an RTR by Read; if it takes none
-	// of the kinds of RTR that the initiator offers, it names none, and the first message has to be
-	// a Send (section 9 of the draft). Peers that do so are understood without it.
+	// Draft05 makes this side speak the dialect of draft-ietf-storm-mpa-peer-connect-05, the
+	// predecessor of RFC 6581. A responder's IRD is then at most the initiator's ORD, or 1 for an
+	// RTR by Read. If a responder takes none of the offered kinds of RTR, it names none, and the
+	// first message must be a Send (section 9 of the draft). Peers that speak it are understood
+	// without this option.
 	Draft05 bool
 }
 
-// Setup is what the two sides have agreed on. Its PrivateData is without the enhanced data.
+// Setup is what the two sides agreed on. Its PrivateData is without the enhanced data.
 type Setup struct {
 	ddp.Setup
 
-	Revision int // of MPA: 0 to 2, that of the reply; with 0 goes version 0 of DDP and RDMAP
+	Revision int // of MPA, in the reply: 0 to 2; 0 means version 0 of DDP and RDMAP
 	Enhanced bool
 	CRC      bool // FPDUs carry CRC32C, both ways
 
-	// MarkersIn and MarkersOut tell whether there are markers in what is received, and in what is
+	// MarkersIn and MarkersOut say whether there are markers in what is received, and in what is
 	// sent.
 	MarkersIn, MarkersOut bool
 
-	// as the peer said them, be it ReadsManual; -1 if the setup was not enhanced
+	// PeerIRD and PeerORD are as the peer said them, possibly ReadsManual; -1 if the setup was not
+	// enhanced.
 	PeerIRD, PeerORD int
 
 	PeerToPeer bool
 }
 
-// ValidateResponder finds what a responder cannot mean, with an error that wraps ErrConfig. Accept
-// and Reject do the same, when it is late.
+// ValidateResponder checks c for use as a responder. It fails with an error that wraps ErrConfig.
+// Accept and Reject make the same check, but only once there is a request.
 func (c *Config) ValidateResponder() error {
 	if err := c.validate(); err != nil {
 		return err
@@ -116,9 +118,9 @@ func (c *Config) ValidateResponder() error {
 	return nil
 }
 
-// ValidateInitiator finds what an initiator cannot mean, and what it does not have, with an error
-// that wraps ErrConfig, and private data that it cannot send, with one that wraps
-// transport.ErrPrivateData. Initiate does the same, when there is a connection already.
+// ValidateInitiator checks c and the private data for use as an initiator. It fails with an error
+// that wraps ErrConfig or transport.ErrPrivateData. Initiate makes the same check, but only once
+// there is a connection.
 func (c *Config) ValidateInitiator(private []byte) error {
 	if err := c.validate(); err != nil {
 		return err
@@ -135,7 +137,7 @@ func (c *Config) ValidateInitiator(private []byte) error {
 	return c.checkPrivate(private, c.wantsEnhanced())
 }
 
-// validate finds what neither side can mean.
+// validate makes the checks that both sides share.
 func (c *Config) validate() error {
 	switch {
 	case c.IRD < 0 || c.IRD > MaxReads:
@@ -157,13 +159,13 @@ func (c *Config) validate() error {
 	return c.validateRNIC()
 }
 
-// wrong is an ErrConfig about a field.
+// wrong returns an ErrConfig about a field.
 func wrong(field string, value any, want string, args ...any) error {
 	want = fmt.Sprintf(want, args...)
 	return fmt.Errorf("%w: Config.%s is %v: it must be %s", ErrConfig, field, value, want)
 }
 
-// checkPrivate tells whether private data fits in a frame.
+// checkPrivate checks that private data fits in a frame.
 func (c *Config) checkPrivate(private []byte, enhanced bool) error {
 	limit := MaxPrivateData
 	if c.PrivateLimit > 0 {

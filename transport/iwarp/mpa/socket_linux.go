@@ -14,7 +14,7 @@ import (
 
 const iovMax = 1024 // IOV_MAX
 
-// open finds out how to write and read.
+// open chooses how to write and read.
 func (c *Conn) open() error {
 	tcp, tap := tcpOf(c.conn)
 	if tcp == nil {
@@ -36,10 +36,10 @@ func (c *Conn) open() error {
 
 // rawOutput writes without blocking.
 type rawOutput struct {
-	tryWait func(fd uintptr) bool // made once, as tryOnce is, since a method value allocates
-	lock    sync.Locker           // of the wait under way
+	tryWait func(fd uintptr) bool // made once, like tryOnce: a method value allocates
+	lock    sync.Locker           // of the pending wait
 
-	// What follows is needed for each message: see Conn.
+	// Each message needs the following; see Conn.
 	err     error
 	raw     syscall.RawConn
 	w       *writer
@@ -77,8 +77,8 @@ func (s *rawOutput) unsent() (n int) {
 	return n
 }
 
-// unsentMost is how many bytes the socket holds that TCP has not sent yet, or little more: what is
-// posted later waits behind them. By itself the system holds megabytes.
+// unsentMost is about how many bytes the socket may hold that TCP has not sent yet. Whatever is
+// posted later waits behind them. By default the system holds megabytes.
 const unsentMost = 256 << 10
 
 func (s *rawOutput) holdLittle() {
@@ -94,8 +94,8 @@ func (s *rawOutput) mss() (n int) {
 	return n
 }
 
-// write makes one attempt, and reports whether the socket took anything. A batch of very many
-// pieces takes several.
+// write makes one attempt, and reports whether the socket took anything. If a batch has very many
+// pieces, it makes several.
 func (s *rawOutput) write(fd uintptr) (some bool) {
 	for b := s.w.batch; b != nil; b = s.w.batch {
 		pieces := b.pieces[b.first:]
@@ -134,7 +134,7 @@ func (s *rawOutput) write(fd uintptr) (some bool) {
 	return some
 }
 
-// writeTapped is one attempt of write on a connection with a tap.
+// writeTapped writes on a connection with a tap.
 func (s *rawOutput) writeTapped(fd int, b *batch, pieces [][]byte) (int, error) {
 	return s.w.c.tap.Sending(pieces, func() (int, error) { return b.vector.write(fd, pieces) })
 }
@@ -169,7 +169,7 @@ func (s *rawInput) open(raw syscall.RawConn, r *reader) {
 	}
 }
 
-// attempt reads what there is, to where it belongs if that can be told.
+// attempt reads what there is, straight into place if the place is known.
 func (s *rawInput) attempt(fd int) (int, error) {
 	r := s.r
 	if r.aside || r.n > 0 && r.beginDirect() {
@@ -194,7 +194,7 @@ func (s *rawInput) attempt(fd int) (int, error) {
 
 func (s *rawInput) read() (int, error) {
 	err := s.raw.Read(s.try)
-	for s.spin.on { // and again if it waited, was woken for nothing, and may spin again
+	for s.spin.on { // more than once if it slept, was woken for nothing, and may spin again
 		err = s.readSoon()
 	}
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *rawInput) read() (int, error) {
 	return max(s.n, 0), s.err
 }
 
-// readSoon spins, and waits like others if that is of no use.
+// readSoon spins, and then waits normally if nothing came.
 func (s *rawInput) readSoon() error {
 	for start := time.Now(); ; {
 		runtime.Gosched() // there may be other work
@@ -220,8 +220,7 @@ func (s *rawInput) readSoon() error {
 	}
 }
 
-// hold waits for the news that the peer has gone, which need not wait until what it has sent
-// before is read.
+// hold waits until the peer has gone. It learns this even if earlier bytes of the peer are unread.
 func (s *rawInput) hold() error {
 	var gone error
 	err := s.raw.Read(func(fd uintptr) bool {
@@ -236,7 +235,7 @@ func (s *rawInput) hold() error {
 
 func (s *rawInput) wake() {}
 
-// hungUp says whether the peer has closed the connection, io.EOF, or reset it, as Linux has it.
+// hungUp returns io.EOF if the peer has closed the connection, or the error by which it ended.
 func hungUp(fd int) error {
 	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
 	for {
@@ -257,14 +256,14 @@ func hungUp(fd int) error {
 	}
 }
 
-// window is what the peer may have sent and nobody read yet, in bytes.
+// window is how many unread bytes the peer may have sent.
 const window = 2 << 20
 
-// widen has the system take so much, if it is not to take more already. By itself it finds out what
-// a connection needs, and that goes wrong where the round trip takes a few microseconds and this
-// end reads as fast as the peer sends: the sender then waits for the window again and again.
-// SO_RCVBUF would do it, too, but has a low limit, and is for good. A mark below which nobody is to
-// be woken needs room for as much, and the room stays.
+// widen makes the system buffer so much, if it does not already plan for more. Linux finds the
+// needed window by itself, but gets it wrong if a round trip takes a few microseconds and this end
+// reads as fast as the peer sends: the sender then waits for the window again and again. SO_RCVBUF
+// would also work, but it has a low limit and cannot be undone. SO_RCVLOWAT makes Linux provide
+// room for the mark, and the room stays when the mark goes back to 1.
 func (s *rawInput) widen() {
 	_ = s.raw.Control(func(fd uintptr) {
 		for _, mark := range []int{window, 1} {

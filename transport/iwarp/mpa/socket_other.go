@@ -2,17 +2,18 @@
 
 package mpa
 
-// The build tag mpaportable has Linux do as other systems do, so that it can be tested there:
+// The build tag mpaportable makes Linux behave like other systems, so that this can be tested
+// there:
 //
 //	go test -tags mpaportable ./transport/iwarp/...
 
-// open has TCP written and read like everything else.
+// open reads and writes TCP like everything else.
 func (c *Conn) open() error {
 	c.openPlain()
 	return nil
 }
 
-// These are not needed here.
+// These types are used on Linux only.
 type (
 	vector    struct{}
 	rawInput  struct{}

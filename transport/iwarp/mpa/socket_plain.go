@@ -9,16 +9,17 @@ import (
 )
 
 const (
-	// plainMost is the most that one Write gets, if a peer that takes the least that it may is
-	// through with that within ConnOptions.Stall.
+	// plainMost is the most that one Write gets, if the slowest permitted peer can take that within
+	// ConnOptions.Stall. Otherwise it gets less.
 	plainMost = 64 << 10
 
-	// plainFew is what a connection waits with for bytes, rather than with a whole buffer.
+	// plainFew is the size of the buffer with which a connection waits for bytes. A whole buffer
+	// would be too much for an idle connection.
 	plainFew = 4 << 10
 )
 
-// openPlain has c write and read by Write and Read, which block. So a batch holds copies only, and
-// nothing is read to its place: no memory is touched but the connection's own.
+// openPlain makes c write and read by Write and Read, which block. So a batch holds copies only,
+// and nothing is read into place: only memory of the connection itself is touched.
 func (c *Conn) openPlain() {
 	c.out.plain = true
 	c.out.sys = &plainOutput{w: &c.out}
@@ -27,7 +28,7 @@ func (c *Conn) openPlain() {
 	}
 }
 
-// plainOutput writes with the means that every net.Conn has. Since Write blocks, only wait writes.
+// plainOutput writes by the methods that every net.Conn has. Since Write blocks, only wait writes.
 type plainOutput struct{ w *writer }
 
 func (s *plainOutput) try() error { return nil }
@@ -46,7 +47,7 @@ func (s *plainOutput) wait(l sync.Locker) error {
 	if s.w.c.isInterrupted() {
 		return os.ErrDeadlineExceeded
 	}
-	n, err := s.w.c.conn.Write(p) // nobody else changes what is there
+	n, err := s.w.c.conn.Write(p) // nobody else changes p
 	s.w.torn = err != nil
 	l.Lock()
 	s.w.sent(n)
@@ -61,7 +62,7 @@ func (s *plainOutput) mss() int {
 	if tcp, _ := tcpOf(s.w.c.conn); tcp != nil && !isLoopback(tcp.RemoteAddr()) {
 		return ethernet
 	}
-	return large // what is not TCP divides what it carries as it likes
+	return large // not TCP: it splits the stream as it likes
 }
 
 func isLoopback(a net.Addr) bool {
@@ -69,17 +70,17 @@ func isLoopback(a net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// plainInput reads with the means that every net.Conn has.
+// plainInput reads by the methods that every net.Conn has.
 type plainInput struct {
 	r     *reader
 	few   []byte
-	many  bool          // more comes than few at a time
+	many  bool          // reads fill few
 	woken chan struct{} // capacity 1: hold need not wait
 }
 
 func (s *plainInput) read() (int, error) {
 	if s.r.buf != nil {
-		s.r.idle() // for all that is known
+		s.r.idle() // Read may wait
 	}
 	p := s.few
 	if s.many && s.r.buf != nil {
@@ -88,7 +89,7 @@ func (s *plainInput) read() (int, error) {
 	n, err := io.ReadAtLeast(s.r.c.conn, p, 1)
 	s.many = n >= plainFew
 	if n > 0 {
-		copy(s.r.room(n), p[:n]) // where it may be already
+		copy(s.r.room(n), p[:n]) // p may be that memory
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
@@ -96,15 +97,15 @@ func (s *plainInput) read() (int, error) {
 	return n, err
 }
 
-// hold reads ahead, since there is no other way to learn that the peer has gone. That shows if it
-// has sent no more than plainFew bytes since the segment that is held was read; else when its turn
-// comes.
+// hold reads ahead, as there is no other way to learn that the peer has gone. It learns this if the
+// peer has sent no more than plainFew bytes since the held segment was read. Otherwise the end is
+// noticed when its turn comes.
 func (s *plainInput) hold() error {
 	for r := s.r; r.ahead < plainFew; {
 		n, err := r.c.conn.Read(s.few[:plainFew-r.ahead])
 		r.c.received.Add(uint64(n))
 		r.ahead += n
-		r.buf = append(r.buf[:r.n], s.few[:n]...) // which is no whole buffer
+		r.buf = append(r.buf[:r.n], s.few[:n]...) // not a whole buffer, so it may grow
 		r.n += n
 		if err != nil {
 			return err

@@ -8,31 +8,30 @@ import (
 )
 
 const (
-	// spinTime is about twice what a CPU that sleeps takes to wake: the peer may have to do so
+	// spinTime is about twice what a sleeping CPU takes to wake up: the peer may have to do that
 	// first.
 	spinTime = 50 * time.Microsecond
 
-	// spinRow is how often a connection spins before it sleeps all the same: while goroutines are
-	// ready to run, as those that spin are, the runtime need not look whose socket is ready
-	// besides.
+	// spinRow is how often in a row a connection spins before it sleeps nevertheless. The runtime
+	// need not look for other ready sockets while goroutines are ready to run, as spinning ones
+	// are.
 	spinRow = 16
 
-	// spinPause is how often at most a connection sleeps before it tries again whether to spin
-	// helps.
+	// spinPause is the most sleeps between two attempts to spin.
 	spinPause = 255
 )
 
-// spinning is set while a connection of the process spins: one is enough, and many would take the
-// CPU away from what they wait for.
+// spinning is set while one connection of the process spins. One is enough: many would take the CPU
+// away from what they wait for.
 var spinning atomic.Bool
 
-// spin decides whether to look again for what the peer is about to send, before sleeping. Where the
-// peer is far, or slow, that is soon given up, and tried but rarely.
+// spin decides whether to look again for what the peer is about to send, before sleeping. If the
+// peer is far away or slow, it soon gives up and rarely tries again.
 type spin struct {
 	on     bool
-	row    uint8  // successes without a sleep between
-	missed uint16 // the length of the last pause, if nothing has succeeded since
-	pause  uint16 // sleeps until the next attempt
+	row    uint8  // successes without a sleep in between
+	missed uint16 // length of the last pause, or 0 after a success
+	pause  uint16 // sleeps left until the next attempt
 }
 
 // begin reports whether to spin.
@@ -48,7 +47,7 @@ func (s *spin) begin() bool {
 	return s.on
 }
 
-// end notes whether that was of use.
+// end notes whether spinning found something.
 func (s *spin) end(found bool) {
 	s.on = false
 	spinning.Store(false)

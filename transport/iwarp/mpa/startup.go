@@ -5,13 +5,13 @@ import (
 	"io"
 )
 
-// maxRevision is the highest revision of MPA that is understood (RFC 6581 section 6).
+// maxRevision is the highest revision of MPA that this package knows (RFC 6581 section 6).
 const maxRevision = 2
 
-// unsaid is the IRD and the ORD of a peer that did not say them.
+// unsaid stands for the IRD or ORD of a peer that did not say it.
 const unsaid = -1
 
-// refusalCode is the MPA error code of a reason to have no connection.
+// refusalCode returns the MPA error code for the reason of a refusal.
 func refusalCode(err error) uint8 {
 	if errors.Is(err, ErrInsufficientIRD) {
 		return CodeIRD
@@ -19,12 +19,11 @@ func refusalCode(err error) uint8 {
 	return CodeFrame // the revision
 }
 
-// enhanced reports whether the S bit is set, and is one: before revision 2 it is reserved (RFC
-// 6581 section 6).
+// enhanced reports whether the S bit is set and valid: before revision 2 it is reserved (RFC 6581
+// section 6).
 func (f *Frame) enhanced() bool { return f.Enhanced && f.Revision == 2 }
 
-// split takes the private data of a frame apart. Where there is no enhanced data, neither do IRD
-// and ORD mean anything.
+// split splits the private data of a frame. Without enhanced data, the IRD and ORD mean nothing.
 func (f *Frame) split() (d EnhancedData, private []byte, err error) {
 	private = f.PrivateData
 	if f.enhanced() {
@@ -36,7 +35,7 @@ func (f *Frame) split() (d EnhancedData, private []byte, err error) {
 	return d, private, err
 }
 
-// write writes a frame at once.
+// write writes a frame in one Write.
 func (f *Frame) write(w io.Writer) error {
 	if own, ok := w.(FrameConn); ok {
 		return own.WriteFrame(f)
@@ -49,5 +48,5 @@ func (f *Frame) write(w io.Writer) error {
 	return err
 }
 
-// reads are the IRD and ORD in d.
+// reads returns the IRD and ORD in d.
 func (d *EnhancedData) reads() reads { return reads{int(d.IRD), int(d.ORD)} }

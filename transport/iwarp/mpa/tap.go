@@ -2,21 +2,21 @@ package mpa
 
 import "net"
 
-// tap is a connection of TCP that is told what passes: what package trace makes of one.
+// tap is a TCP connection that is told what passes. Package trace makes one.
 type tap interface {
 	net.Conn
 
-	// TCPConn is the connection itself, for system calls.
+	// TCPConn returns the connection itself, for system calls.
 	TCPConn() *net.TCPConn
 
-	// Sending calls write, which does not block, and learns how many bytes of pieces it has sent.
+	// Sending calls write, which does not block, and records how many bytes of pieces it has sent.
 	Sending(pieces [][]byte, write func() (int, error)) (int, error)
 
-	// Received learns what came of reading to pieces. No bytes without an error are the end.
+	// Received records the result of a read into pieces. 0 bytes without an error are the end.
 	Received(pieces [][]byte, n int, err error)
 }
 
-// tcpOf returns the connection of TCP that conn is, and what is told about it, if anything.
+// tcpOf returns the TCP connection that conn is or wraps, and its tap, if any.
 func tcpOf(conn net.Conn) (tcp *net.TCPConn, t tap) {
 	if t, ok := conn.(tap); ok {
 		return t.TCPConn(), t

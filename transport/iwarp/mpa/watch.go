@@ -6,25 +6,25 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/pace"
 )
 
-// stallWatch is what a reader knows of what is incomplete: a message, of which the sink knows, or
-// else an FPDU. While anything is, the reader is armed, and its deadline is the next tick. So the
-// watch costs little where FPDUs come: a deadline for each tick that ends amid one.
+// stallWatch knows what is incomplete: a message, as the sink says, or else an FPDU. While there is
+// one, the reader is armed, and its deadline is the next tick. So the watch costs little while
+// FPDUs come: one deadline for each tick that ends in the middle of something.
 type stallWatch struct {
 	pace    pace.Pace
-	message uint64 // as the sink names it, 0 if there is none
-	fpdus   int    // reader.fpdus, when that was found
+	message uint64 // as the sink names it; 0: none
+	fpdus   int    // reader.fpdus when that was found
 
-	held time.Time // when the segment came that is held
-	used int       // ticks that have passed of the time for what is incomplete behind it
+	held time.Time // when the held segment came
+	used int       // ticks already spent of the time for what is incomplete behind it
 }
 
-// begin notes what is incomplete, and was not before.
+// begin starts the watch for something that has become incomplete.
 func (w *stallWatch) begin(r *reader, message uint64, moved int) {
 	w.message, w.fpdus = message, r.fpdus
 	w.pace.Begin(moved + r.pending())
 }
 
-// arm has what is incomplete watched, if anything is.
+// arm starts the watch if something is incomplete.
 func (r *reader) arm() {
 	if r.armed {
 		return
@@ -48,8 +48,8 @@ func (r *reader) disarm() {
 	r.c.setReadDeadline(time.Time{})
 }
 
-// expired is called when a tick has passed. It fails if what is incomplete has been so for too
-// long, and too little of it has come.
+// expired is called when a tick has passed. It fails if something has been incomplete for too long
+// and too little of it has come.
 func (r *reader) expired() error {
 	w := &r.watch
 	message, moved := r.sink.Unfinished()
@@ -66,10 +66,9 @@ func (r *reader) expired() error {
 	return nil
 }
 
-// taken notes that the segment which was held has been taken. While it was, the peer could send on,
-// as far as the system takes what nobody reads: what it has not sent in all that time is due soon.
-// So those that have stopped do not each take the whole of ConnOptions.Stall from those that wait
-// behind them.
+// taken notes that the sink took the held segment. Meanwhile the peer could send on, as far as the
+// system buffers unread bytes, so what it has not sent in all that time is due soon. This way peers
+// that have stopped do not each take all of ConnOptions.Stall from those that wait behind them.
 func (w *stallWatch) taken(peerHeldUp bool) {
 	if !peerHeldUp {
 		w.used = min(int(time.Since(w.held)/w.pace.Tick), pace.Ticks)

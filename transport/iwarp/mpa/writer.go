@@ -16,13 +16,14 @@ type writer struct {
 	batch *batch // nil when there is nothing to send
 	total int    // bytes sent, ever
 	plain bool   // a write blocks
-	torn  bool   // a write has failed, with a part of what it was given sent maybe
+	torn  bool   // a Write has failed, and may have sent a part
 	taps  bool   // there is a Conn.tap
 
-	// The stall watch, which looks at each tick. Of a plain connection each Write has a deadline.
+	// The stall watch, which looks at each tick. On a plain connection each Write has a deadline
+	// instead.
 	pace     pace.Pace
 	deadline time.Time // the next tick
-	waiting  bool      // there was something to send at the last tick, and ever since
+	waiting  bool      // there has been something to send since the last tick
 }
 
 func (w *writer) append(header []byte, p *ddp.Payload, n int, owner transport.STag) bool {
@@ -36,7 +37,7 @@ func (w *writer) append(header []byte, p *ddp.Payload, n int, owner transport.ST
 	return w.batch.add(header, p, n, owner, w.c.crc)
 }
 
-// sent notes that n bytes have left.
+// sent notes that n bytes were sent.
 func (w *writer) sent(n int) {
 	w.total += n
 	w.c.sent.Add(uint64(n))
@@ -44,7 +45,7 @@ func (w *writer) sent(n int) {
 	w.settle()
 }
 
-// settle lets go of a batch that is empty.
+// settle releases an empty batch.
 func (w *writer) settle() {
 	if w.batch.empty() {
 		w.batch.release()
@@ -58,7 +59,7 @@ func (w *writer) flush() (empty bool, err error) {
 	}
 	err = w.sys.try()
 	if err != nil && isTimeout(err) && !w.c.isInterrupted() {
-		// The deadline of a stall that was none.
+		// This deadline was set by a wait that ended in time.
 		w.deadline = time.Time{}
 		w.c.setWriteDeadline(time.Time{})
 		err = w.sys.try()
@@ -96,9 +97,9 @@ func (w *writer) wait(l sync.Locker) (empty bool, err error) {
 	return empty, err
 }
 
-// stalled reports whether the peer takes less than it must, and sees to it that the next tick ends
-// a wait. But if writes block, each has the whole of the time: of TLS it is the last if the
-// deadline ends it.
+// stalled reports whether the peer takes less than it must, and sets a deadline for the next wait.
+// If writes block, each gets all of the stall time at once: over TLS a Write that the deadline ends
+// is the last.
 func (w *writer) stalled() bool {
 	now := time.Now()
 	if w.plain {
@@ -108,7 +109,7 @@ func (w *writer) stalled() bool {
 	if now.Before(w.deadline) {
 		return false
 	}
-	// Of what the socket took the peer has taken what the socket does not hold any more.
+	// The peer has taken what was sent and the socket no longer holds.
 	taken := w.total - w.sys.unsent()
 	if !w.waiting {
 		w.waiting = true
@@ -121,10 +122,10 @@ func (w *writer) stalled() bool {
 	return false
 }
 
-// unbegun reports whether a whole FPDU is among what is left to send.
+// unbegun reports whether a whole FPDU is left to send.
 func (w *writer) unbegun() bool { return w.batch != nil && w.batch.unbegun() }
 
-// finish sends what is left, before the deadline that Close has set.
+// finish sends what is left, until the deadline that Close has set.
 func (w *writer) finish() error {
 	if w.batch == nil {
 		return nil

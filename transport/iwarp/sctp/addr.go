@@ -12,7 +12,7 @@ import (
 type Addr struct {
 	IP      netip.Addr
 	Port    uint16 // of SCTP
-	UDPPort uint16 // that carries it
+	UDPPort uint16 // the UDP port that carries SCTP
 }
 
 var _ net.Addr = Addr{}
@@ -26,7 +26,7 @@ func (a Addr) AddrPort() netip.AddrPort { return netip.AddrPortFrom(a.IP, a.Port
 // String returns "host:port", with the SCTP port.
 func (a Addr) String() string { return a.AddrPort().String() }
 
-// resolve finds the address of a "host:port".
+// resolve looks up the address of a "host:port".
 func resolve(ctx context.Context, addr string) (netip.AddrPort, error) {
 	host, service, err := net.SplitHostPort(addr)
 	if err != nil {

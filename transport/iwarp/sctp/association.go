@@ -10,31 +10,31 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
 )
 
-// association is an association of DDP, and the streams on it, each of which has one session at a
+// association is an SCTP association for DDP, with its streams. Each stream has one session at a
 // time (RFC 5043 section 6).
 type association struct {
 	cfg           *Config
 	host          peerhost.Host // of the peer
 	lower         lower.Association
 	local, remote Addr
-	offer         func(*Conn) bool // hands over what asks for a session; false: there is no room
-	ended         func()           // is called when the association has ended; may be nil
+	offer         func(*Conn) bool // takes a session that the peer asks for; false: no room
+	ended         func()           // called when the association has ended; may be nil
 
 	mu       sync.Mutex // guards what follows
 	sessions map[uint16]*Conn
-	unended  int      // sessions that this side does not end
-	live     int      // and those that the peer has not heard the end of
-	draining bool     // it ends with the last of these
-	fresh    int      // streams from here on have never been used
-	free     []uint16 // streams that were, and may be again
+	unended  int      // sessions that this side is not ending
+	live     int      // sessions whose end the peer has not acknowledged
+	draining bool     // it ends with the last live session
+	fresh    int      // streams from this id on were never used
+	free     []uint16 // used streams that may be used again
 	err      error    // why the association has ended
 
-	over chan struct{} // closed when it has, and nothing of it is left
+	over chan struct{} // closed when it has ended and nothing is left of it
 
 	order *tsnOrder // in the draft
 }
 
-// newAssociation takes over an association. Offer is nil where nobody may ask for sessions.
+// newAssociation takes over an SCTP association. Offer is nil if the peer may not ask for sessions.
 func newAssociation(cfg *Config, l lower.Association, local, remote Addr, offer func(*Conn) bool,
 	ended func()) *association {
 	a := &association{
@@ -66,7 +66,7 @@ func (a *association) run() {
 	}
 }
 
-// messageSize is that of the buffer for a message: larger ones are rare.
+// messageSize is the size of the buffer for a message. Larger messages are rare.
 const messageSize = maxMTU + noteFront + noteBack
 
 // message takes a message.
@@ -85,7 +85,7 @@ func (a *association) message(m *lower.Message) {
 	}
 }
 
-// begin begins a session that the peer asks for, or returns nil if it cannot.
+// begin begins a session that the peer asks for. It returns nil if it cannot.
 func (a *association) begin(id uint16) *Conn {
 	a.mu.Lock()
 	if a.err != nil || a.offer == nil || int(id) >= a.lower.Streams() {
@@ -109,7 +109,7 @@ func (a *association) session(id uint16, active bool) *Conn {
 	return c
 }
 
-// open begins a session as the side that asks. A stream that was never used is preferred (draft
+// open begins a session as the side that asks. It prefers a stream that was never used (draft
 // section 7.2).
 func (a *association) open() (*Conn, error) {
 	a.mu.Lock()
@@ -128,39 +128,40 @@ func (a *association) open() (*Conn, error) {
 	return nil, ErrNoStream
 }
 
-// closing notes that this side ends a session.
+// closing notes that this side is ending a session.
 func (a *association) closing() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.unended--
 }
 
-// idle reports whether this side has ended all sessions.
+// idle reports whether this side has ended all sessions, or is ending them.
 func (a *association) idle() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.unended == 0
 }
 
-// reserve takes memory for a message from what the peer's host may have, or reports false.
+// reserve takes memory for a message from the share of the peer's host. It reports false if that is
+// used up.
 func (a *association) reserve(n int) bool { return a.cfg.memory.Take(a.host, int64(n)) }
 
-// giveBack ends what reserve has begun.
+// giveBack returns memory that reserve took.
 func (a *association) giveBack(n int) {
 	if n > 0 {
 		a.cfg.memory.Give(a.host, int64(n))
 	}
 }
 
-// alone reports whether no more than one session could be held up.
+// alone reports whether there is no other session to hold up.
 func (a *association) alone() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.live <= 1
 }
 
-// rest notes that this side has ended a session, and the peer has all that it has sent. A dialer
-// ends an association without others.
+// rest notes that this side has ended a session and the peer has acknowledged everything. The
+// association of a dialer ends with its last session.
 func (a *association) rest() {
 	a.mu.Lock()
 	a.live--
@@ -175,7 +176,7 @@ func (a *association) rest() {
 	}
 }
 
-// release notes that a session is over on both sides, so that its stream may have another one.
+// release notes that a session is over on both sides, so that its stream is free.
 func (a *association) release(c *Conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -187,7 +188,7 @@ func (a *association) release(c *Conn) {
 	}
 }
 
-// drain has the association end with its last session.
+// drain makes the association end with its last session.
 func (a *association) drain() {
 	a.mu.Lock()
 	a.draining = true
@@ -198,8 +199,8 @@ func (a *association) drain() {
 	}
 }
 
-// shutdown ends an association that has no live session. The side that has made it does so in
-// order; the other one where it has to.
+// shutdown ends an association without live sessions. The side that made it uses SHUTDOWN; the
+// other one, only if it must end it, uses ABORT.
 func (a *association) shutdown() {
 	a.mu.Lock()
 	again := a.err != nil
@@ -216,7 +217,7 @@ func (a *association) shutdown() {
 	}
 }
 
-// awaitSession ends an association on which the peer begins no session for long.
+// awaitSession ends the association if the peer begins no session for SetupTimeout.
 func (a *association) awaitSession() {
 	t := time.NewTimer(a.cfg.SetupTimeout)
 	defer t.Stop()

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 )
 
-// The defaults of Config.
+// Defaults of Config.
 const (
 	DefaultUDPPort         = 9899 // sctp-tunneling (RFC 6951 section 5.1)
 	DefaultStreams         = 256
@@ -25,26 +25,26 @@ const (
 	DefaultKeepAlive       = 15 * time.Second
 )
 
-// Bounds of MTU: the least leaves room for a segment of 516 bytes (RFC 5043 section 9), and its
-// chunk's padding; the most is what pion/sctp can be given.
+// Bounds of MTU. The minimum leaves room for a segment of 516 bytes (RFC 5043 section 9) and the
+// padding of its chunk. The maximum is what pion/sctp accepts.
 const (
 	minMTU = headerLen + dataHeaderLen + ssnLen + leastSegment + 2
 	maxMTU = 8000
 )
 
-// Indication is the Adaptation Layer Indication of an endpoint: what it takes SCTP to carry (RFC
-// 5061 section 4.2.6).
+// Indication is the Adaptation Layer Indication of an endpoint: what it carries over SCTP (RFC 5061
+// section 4.2.6).
 type Indication uint32
 
 const (
-	// NoIndication stands for there being none.
+	// NoIndication means that there is none.
 	NoIndication Indication = 0
-	// DDP is that of RFC 5043, and in the draft the one of an endpoint without RDMA.
+	// DDP is the indication of RFC 5043. In the draft it stands for an endpoint without RDMA.
 	DDP Indication = 1
-	// DDPRDMA is that of DDP and RDMA (draft-stewart-rddp-sctp-01 section 8).
+	// DDPRDMA is the indication of DDP and RDMA (draft-stewart-rddp-sctp-01 section 8).
 	DDPRDMA Indication = 2
 
-	// unknownIndication is a value of zero that was indicated.
+	// unknownIndication stands for an indicated value of zero.
 	unknownIndication Indication = 1<<32 - 1
 )
 
@@ -61,86 +61,91 @@ func (i Indication) String() string {
 	return fmt.Sprintf("%#x", uint32(i))
 }
 
-// Config is what a Dialer or a Listener is set to. The zero value is good, and in each field zero
-// means the default. What is out of range is an error of Listen or NewDialer that wraps ErrConfig.
+// Config configures a Dialer or a Listener. The zero value works; in each field zero means the
+// default. If a value is out of range, Listen and NewDialer fail with an error that wraps
+// ErrConfig.
 type Config struct {
-	// Draft has streams as draft-stewart-rddp-sctp-01 has them, rather than RFC 5043: there are no
-	// sessions, so nothing is negotiated and there is no private data; a stream is there when it is
-	// used; and completion waits for the association's cumulative TSN, so that a packet which is
-	// lost delays all streams.
+	// Draft uses streams as in draft-stewart-rddp-sctp-01, not as in RFC 5043:
+	//
+	//   - There are no sessions, so nothing is negotiated, and there is no private data. A stream
+	//     exists once it is used.
+	//   - Completion waits for the association's cumulative TSN, so a lost packet delays all
+	//     streams.
 	Draft bool
 
-	// Indication is what this side indicates, and the peer must: an association with another is
-	// refused. Zero means DDP, or with Draft DDPRDMA; with Draft it may be DDP, and otherwise it
-	// must.
+	// Indication is what this side indicates, and requires of the peer: an association with another
+	// indication is refused. Zero means DDP, or DDPRDMA with Draft. It must be DDP, or with Draft
+	// DDP or DDPRDMA.
 	Indication Indication
 
-	// UDPPort is the UDP port that carries SCTP: of a Listener the one that it receives at, for
-	// which a negative number means any, and of a Dialer that of the peer. Zero means
-	// DefaultUDPPort.
+	// UDPPort is the UDP port that carries SCTP: for a Listener its own, for a Dialer that of the
+	// peer. Zero means DefaultUDPPort. A negative number lets a Listener use any port.
 	UDPPort int
 
-	// Streams is how many streams an association is asked to have, and may have, in each direction:
-	// 1 to 65535. Each is an endpoint. Zero means DefaultStreams.
+	// Streams is how many streams an association asks for, and allows, in each direction: 1 to
+	// 65535. Each stream is an endpoint. Zero means DefaultStreams.
 	Streams int
 
-	// MTU is the most bytes of an SCTP packet, its header included and those of UDP and IP not: 548
-	// to 8000. Zero means what the path has when the association is made, and no more than that
-	// later on.
+	// MTU is the maximum size of an SCTP packet in bytes: 548 to 8000. It includes the SCTP header,
+	// but not those of UDP and IP. Zero means what the path takes when the association is made;
+	// later packets may get smaller with the path, but not larger.
 	MTU int
 
-	// Window is how many bytes an association may have received that nobody has looked at: 64 KiB
-	// or more. Zero means DefaultWindow. StreamMemory is how many of them may wait for the consumer
-	// of one stream, 64 KiB or more. The session of a stream with more ends: nothing holds up one
-	// stream of several. Zero means DefaultStreamMemory.
+	// Window is how many received bytes an association may hold that no consumer has taken: 64 KiB
+	// or more. Zero means DefaultWindow.
+	//
+	// StreamMemory is how many of them may wait for the consumer of one stream: 64 KiB or more, and
+	// at most Window. A session with more ends, as nothing can hold up one stream of several. Zero
+	// means DefaultStreamMemory.
 	Window, StreamMemory int
 
 	// Memory is how many bytes may wait for the consumers of all associations of a Dialer or
-	// Listener together, shared out by host: Window or more. The session of a host that would have
-	// more ends. Zero means DefaultMemory, or Window where that is more.
+	// Listener together: Window or more. It is shared out by host. If a host would get more than
+	// its share, its session ends. Zero means DefaultMemory, or Window if that is more.
 	Memory int
 
-	// MaxAssociations is how many associations a Listener has at a time, shared out by host: one
-	// that has some gets another only while it then has no more than is left for others. Zero means
-	// DefaultMaxAssociations.
+	// MaxAssociations is how many associations a Listener has at a time. They are shared out by
+	// host: a host that has some gets another only if it then has no more than is left for others.
+	// Zero means DefaultMaxAssociations.
 	MaxAssociations int
 
-	// Admit, if not nil, is asked by a Listener whether a host may have an association, before
-	// anything is kept for it. It must not block. Who is not admitted is told so.
+	// Admit, if not nil, decides whether a host may have an association with a Listener, before
+	// anything is kept for it. It must not block. A host that is not admitted is told so.
 	Admit func(netip.Addr) bool
 
-	// SetupTimeout bounds the time until an association is there, or a session is answered, or an
-	// association has a session. Zero means DefaultSetupTimeout.
+	// SetupTimeout bounds three waits: until an association is established, until a session is
+	// answered, and until an association has a session. Zero means DefaultSetupTimeout.
 	SetupTimeout time.Duration
 
-	// KeepAlive is how long an association may be silent before the peer is asked whether it is
-	// there. It has gone that does not answer for three times as long. Zero means DefaultKeepAlive.
+	// KeepAlive is how long an association may be silent before the peer is sent a heartbeat. A
+	// peer that stays silent for three times as long is gone (ErrGone). Zero means
+	// DefaultKeepAlive.
 	KeepAlive time.Duration
 
-	// Trace, if not nil, is called with each UDP datagram that is received, and with each before it
-	// is sent. It is called concurrently, must not block, and must not keep the packet. The local
-	// address is unspecified where a Listener has all addresses of this host, and the system
-	// chooses one.
+	// Trace, if not nil, is called with each UDP datagram after it is received, and before it is
+	// sent. It is called concurrently, must not block, and must not keep the packet. The local
+	// address is unspecified if a Listener has all addresses of this host and the system chooses
+	// one.
 	Trace func(local, remote netip.AddrPort, sent bool, packet []byte)
 
-	// Counters, if not nil, counts for several Dialers or Listeners together.
+	// Counters, if not nil, counts events. Several Dialers and Listeners may share one.
 	Counters *Counters
 
-	// Logger is told of what peers do wrong. Nil means slog.Default().
+	// Logger gets a line for each fault of a peer. Nil means slog.Default().
 	Logger *slog.Logger
 
 	faults *faultlog.Log
-	memory *fair.Shares // Memory
+	memory *fair.Shares // of Memory bytes
 }
 
-// ErrConfig: a Config with values out of range.
+// ErrConfig: a Config has values out of range.
 var ErrConfig = errors.New("bad SCTP configuration")
 
 func wrong(field string, value any, want string) error {
 	return fmt.Errorf("%w: %s is %v, want %s", ErrConfig, field, value, want)
 }
 
-// withDefaults returns c with what zero means, or what is wrong with it.
+// withDefaults returns c with each unset field at its default. It fails if c is wrong.
 func (c Config) withDefaults() (*Config, error) {
 	indication := DDP
 	if c.Draft {
@@ -184,8 +189,8 @@ func (c Config) withDefaults() (*Config, error) {
 	return &c, nil
 }
 
-// initiation returns what an INIT or INIT ACK of this side says. There are as many streams in both
-// directions (RFC 5043 section 8).
+// initiation returns the content of an INIT or INIT ACK of this side, with the same number of
+// streams in both directions (RFC 5043 section 8).
 func (c *Config) initiation() initiation {
 	return initiation{
 		tag: random(), window: uint32(c.Window), out: uint16(c.Streams), in: uint16(c.Streams),
@@ -198,18 +203,18 @@ func (c *Config) usable(ours, theirs initiation) uint16 {
 	return min(ours.out, ours.in, theirs.out, theirs.in)
 }
 
-// IndicationError is an association that was refused for its indication (RFC 5043 section 11.1,
+// IndicationError is an association refused because of its indication (RFC 5043 section 11.1,
 // draft-stewart-rddp-sctp-01 section 7.1).
 type IndicationError struct {
 	Peer, Want Indication
 }
 
 func (e *IndicationError) Error() string {
-	return fmt.Sprintf("the peer indicates %v as its adaptation of SCTP, and not %v", e.Peer, e.Want)
+	return fmt.Sprintf("the peer indicates SCTP adaptation %v, want %v", e.Peer, e.Want)
 }
 
-// agree compares the peer's indication with that of this side. In the draft, one with DDP alone and
-// one with RDMA have DDP alone in common, on which there is no RPC-over-RDMA.
+// agree compares the peer's indication with that of this side. In the draft, a side with DDP only
+// and one with RDMA could agree on DDP, but RPC-over-RDMA cannot use that.
 func (c *Config) agree(peer Indication) error {
 	if peer != c.Indication {
 		return &IndicationError{peer, c.Indication}

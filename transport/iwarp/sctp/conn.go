@@ -13,66 +13,66 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
 )
 
-// Conn is a DDP stream session (RFC 5043 section 6): one side of it. It begins as a connection for
-// package mpa to set up, with frames that travel as session control messages: see ReadFrame. From
-// then on it is a ddp.LLP: see LLP. Of net.Conn it has addresses, deadlines for the startup, and
-// Close.
+// Conn is one side of a DDP stream session (RFC 5043 section 6). It begins as a connection for
+// package mpa to set up, with frames that travel as session control messages: see ReadFrame. After
+// that it is a ddp.LLP: see LLP. As a net.Conn it has addresses, deadlines for the startup, and
+// Close. It cannot Read or Write.
 type Conn struct {
 	a      *association
 	id     uint16
-	active bool // this side asks for the session
+	active bool // this side asked for the session
 
 	mu      sync.Mutex // guards what follows
 	changed sync.Cond
 	state   state
 	err     error // why the session has ended, for this side
 
-	// What the peer has sent: next is the DDP-SSN up to which all has come. In the draft it is the
-	// association that has the order.
+	// What the peer has sent. All messages before DDP-SSN next have come. In the draft, the
+	// association keeps the order.
 	next     uint16
-	early    map[uint16]*held // what has come before others that are in front of it
-	unplaced []*held          // of these, what the consumer has not seen
+	early    map[uint16]*held // messages that came before an earlier one
+	unplaced []*held          // early ones that the consumer has not seen
 	ready    []*held          // for the consumer, in order
-	memory   int              // of what is for the consumer, in order
-	ahead    int              // and of what is not
-	received int              // bytes, ever
-	setup    []control        // messages of the setup, for ReadFrame
+	memory   int              // bytes held for the consumer, in order
+	ahead    int              // bytes held that came early
+	received int              // bytes received so far
+	setup    []control        // setup messages, for ReadFrame
 	last     bool             // the peer's last message has come
-	deaf     bool             // whatever comes is ignored, since it makes no sense
+	deaf     bool             // all input is ignored, after a violation
 
 	// What this side has sent.
 	ssn      uint16        // of the next message
 	sent     int           // bytes
-	controls int           // sent, when the last control message had been
-	marks    [3]int        // sent, when SSNs that were multiples of markEvery had been
-	acked    chan struct{} // has llp.Wait look again
-	allAcked chan struct{} // and finish: each may change what the other is told of
+	controls int           // value of sent after the last control message
+	marks    [3]int        // values of sent at the last SSNs that markEvery divides
+	acked    chan struct{} // wakes up llp.Wait
+	allAcked chan struct{} // wakes up finish; each may replace the other's lower.Acknowledged
 
-	said     bool          // the last that this side has to say has been sent
-	ending   bool          // this side is about to close it
-	closed   bool          // and has
-	over     bool          // and the peer has all
-	finished chan struct{} // closed when it is over
+	said     bool          // this side has sent its last message
+	ending   bool          // this side is about to close the session
+	closed   bool          // this side has closed it
+	over     bool          // and the peer has acknowledged all
+	finished chan struct{} // closed when over is set
 	deadline time.Time
 	timer    *time.Timer
 }
 
-// state is where in the legal sequences a session is (RFC 5043 sections 6.2 to 6.4, RFC 6581
+// state is the position of a session in the legal sequences (RFC 5043 sections 6.2 to 6.4, RFC 6581
 // section 7).
 type state uint8
 
 const (
-	idle          state = iota // nothing has been said
-	asked                      // Initiate has been sent, or has come
-	askedEnhanced              // likewise Enhanced Initiate
-	open                       // and Accept
-	concluded                  // or Reject or Terminate
+	idle          state = iota // nothing was sent or received
+	asked                      // Initiate was sent or received
+	askedEnhanced              // Enhanced Initiate was
+	open                       // Accept was
+	concluded                  // Reject or Terminate was
 )
 
 var _ net.Conn = (*Conn)(nil)
 
-// markEvery is how many messages are between two marks. What is in front of the oldest mark has
-// been acknowledged, so there are never more than three times as many and one that have not: fewer
+// markEvery is how many messages are between two marks. All messages before the oldest mark have
+// been acknowledged. So at most three times markEvery messages, plus one, are unacknowledged: fewer
 // than 32,768 (RFC 5043 section 10).
 const markEvery = 8 << 10
 
@@ -85,16 +85,16 @@ func newConn(a *association, id uint16, active bool) *Conn {
 	return c
 }
 
-// LocalAddr returns an Addr.
+// LocalAddr returns the Addr of this side.
 func (c *Conn) LocalAddr() net.Addr { return c.a.local }
 
-// RemoteAddr returns an Addr.
+// RemoteAddr returns the Addr of the peer.
 func (c *Conn) RemoteAddr() net.Addr { return c.a.remote }
 
-// Stream returns the id of the SCTP streams that the session is on.
+// Stream returns the id of the two SCTP streams that the session uses.
 func (c *Conn) Stream() uint16 { return c.id }
 
-// Read waits until the session has ended, since nothing is read so.
+// Read waits until the session has ended, and reads nothing.
 func (c *Conn) Read([]byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +104,7 @@ func (c *Conn) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// Write fails, since nothing is written so.
+// Write fails: a session carries messages, not bytes.
 func (c *Conn) Write([]byte) (int, error) {
 	return 0, fmt.Errorf("sctp: write: %w", errors.ErrUnsupported)
 }
@@ -134,7 +134,8 @@ func (c *Conn) SetReadDeadline(t time.Time) error { return c.SetDeadline(t) }
 // SetWriteDeadline does nothing: Write does not wait.
 func (c *Conn) SetWriteDeadline(time.Time) error { return nil }
 
-// await waits until ok, which is called with c.mu, or for the end of the session or the deadline.
+// await waits until ok reports true, or for the end of the session or the deadline. It calls ok
+// with c.mu held.
 func (c *Conn) await(ok func() bool) error {
 	for {
 		switch {
@@ -151,7 +152,7 @@ func (c *Conn) await(ok func() bool) error {
 	}
 }
 
-// take takes a message of the peer.
+// take takes a message from the peer.
 func (c *Conn) take(m *lower.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +165,7 @@ func (c *Conn) take(m *lower.Message) {
 	c.changed.Broadcast()
 }
 
-// taken is take; c.mu is held.
+// taken is take with c.mu held.
 func (c *Conn) taken(m *lower.Message) error {
 	control := m.PPID == ppidControl
 	switch {
@@ -175,14 +176,14 @@ func (c *Conn) taken(m *lower.Message) error {
 	case len(m.Data) < ssnLen:
 		return violation("a message of %d bytes", len(m.Data))
 	case c.last:
-		return violation("a message behind the last")
+		return violation("a message after the last")
 	}
 	ssn := binary.BigEndian.Uint16(m.Data)
 	if ahead := ssn - c.next; ahead >= 1<<15 {
-		return violation("DDP-SSN %d, when %d is due", ssn, c.next)
+		return violation("DDP-SSN %d, expected %d", ssn, c.next)
 	}
 	if c.early[ssn] != nil {
-		return violation("DDP-SSN %d for the second time", ssn)
+		return violation("duplicate DDP-SSN %d", ssn)
 	}
 	h, err := c.keep(control, m.Data[ssnLen:], ssn != c.next)
 	if err != nil {
@@ -198,13 +199,13 @@ func (c *Conn) taken(m *lower.Message) error {
 	return c.follow()
 }
 
-// grace is how long all streams of an association wait for the consumer of one that has more than
-// Config.StreamMemory, and takes none of it. Meanwhile the window closes, which slows the peer
-// down. Where there is one stream, it waits for as long as that takes.
+// grace is how long all streams of an association wait for the consumer of a stream that has more
+// than Config.StreamMemory and takes none of it. Meanwhile the window closes, which slows the peer
+// down. A single stream waits for as long as it takes.
 const grace = time.Second
 
-// keep copies a message for the consumer, when there is room. One that is early cannot wait for
-// that: what is missing in front of it comes behind it.
+// keep copies a message for the consumer, when there is room. An early message cannot wait for
+// room: the missing ones are behind it in the input.
 func (c *Conn) keep(control bool, data []byte, early bool) (*held, error) {
 	c.received += len(data)
 	h := keep(control, data)
@@ -225,11 +226,12 @@ func (c *Conn) keep(control bool, data []byte, early bool) (*held, error) {
 	return h, nil
 }
 
-// aheadMost is how many windows may have come behind something that has not. SCTP lets the peer go
-// on, since what has come is acknowledged.
+// aheadMost is how many windows of early messages may be held. SCTP lets the peer go on, since what
+// has come is acknowledged.
 const aheadMost = 4
 
-// awaitRoom waits until the consumer has taken enough, and reports whether it has.
+// awaitRoom waits until the consumer has made room for n bytes. It reports false if the consumer
+// stops while other streams wait.
 func (c *Conn) awaitRoom(n int) bool {
 	if c.memory+n <= c.a.cfg.StreamMemory || c.closed {
 		return true
@@ -255,27 +257,27 @@ func (c *Conn) awaitRoom(n int) bool {
 	return true
 }
 
-// catchUp notes that a message is early no more.
+// catchUp notes that a message is no longer early.
 func (c *Conn) catchUp(h *held) {
 	c.ahead -= h.size()
 	c.memory += h.size()
 }
 
-// drop gives back what keep has taken, and is in order.
+// drop frees a message that was in order.
 func (c *Conn) drop(h *held) {
 	c.free(h.size())
 	h.release()
 }
 
-// free notes that a message which was in order is not kept any more.
+// free notes that n bytes in order are no longer held.
 func (c *Conn) free(n int) {
 	c.memory -= n
 	c.a.giveBack(n)
 }
 
-// forget drops what has come early, and is not going to be in order.
+// forget drops the early messages that will never be in order.
 func (c *Conn) forget() {
-	for _, h := range c.early { // who places it may look at it still, so it is not used again
+	for _, h := range c.early { // not reused: llp.place may still read it
 		c.ahead -= h.size()
 		c.a.giveBack(h.size())
 	}
@@ -283,7 +285,7 @@ func (c *Conn) forget() {
 	c.unplaced = nil
 }
 
-// follow takes what has come early, and is not any more.
+// follow takes the early messages that are now in order.
 func (c *Conn) follow() error {
 	for len(c.early) > 0 {
 		h := c.early[c.next]
@@ -312,13 +314,13 @@ func (c *Conn) inOrder(h *held) error {
 		return c.controlled(m)
 	case c.state == idle || c.state == concluded || c.active && c.state != open:
 		c.drop(h)
-		return violation("a segment outside of a session")
+		return violation("a segment outside a session")
 	}
 	c.deliver(h)
 	return nil
 }
 
-// deliver hands a segment to the consumer, unless there is none any more.
+// deliver hands a segment to the consumer, if there still is one.
 func (c *Conn) deliver(h *held) {
 	if c.closed {
 		c.drop(h)
@@ -334,7 +336,7 @@ func (c *Conn) controlled(m control) error {
 		(c.state == asked || c.state == askedEnhanced)
 	switch {
 	case f == terminate:
-		c.said = c.said || c.state == idle // it is of a session that this side knows nothing of
+		c.said = c.said || c.state == idle // this side never knew the session
 		c.concluded()
 	case (f == initiate || f == enhancedInitiate) && c.state == idle && !c.active:
 		c.state = asked
@@ -352,12 +354,12 @@ func (c *Conn) controlled(m control) error {
 		c.said = true
 		c.concluded()
 	default:
-		return violation("%v out of its place", f)
+		return violation("unexpected %v", f)
 	}
 	return nil
 }
 
-// concluded notes that the peer has said its last.
+// concluded notes that the peer has sent its last message.
 func (c *Conn) concluded() {
 	c.state, c.last = concluded, true
 	c.forget()
@@ -365,12 +367,12 @@ func (c *Conn) concluded() {
 		c.a.release(c)
 	}
 	if c.said && !c.closed && len(c.setup) == 0 {
-		c.close(io.EOF) // there is nobody else who would
+		c.close(io.EOF) // nobody else will close it
 	}
 }
 
-// offer hands over a session that the peer asks for. Where there is no room, it is answered by
-// Terminate (RFC 5043 section 6.4).
+// offer offers the peer's new session to Accept. If there is no room, it answers with Terminate
+// (RFC 5043 section 6.4).
 func (c *Conn) offer() {
 	if !c.a.offer(c) {
 		c.a.cfg.Counters.pending.Add(1)
@@ -378,7 +380,7 @@ func (c *Conn) offer() {
 	}
 }
 
-// violated ends the session for what the peer has sent (RFC 5043 section 6.1).
+// violated ends the session because of what the peer has sent (RFC 5043 section 6.1).
 func (c *Conn) violated(err error) {
 	c.deaf = true
 	c.forget()
@@ -395,19 +397,19 @@ func (c *Conn) violated(err error) {
 	}
 }
 
-// lost ends the session, since the association has ended.
+// lost ends the session because the association has ended.
 func (c *Conn) lost(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forget()
-	if c.err == nil && !c.last { // else the peer has ended the session before
+	if c.err == nil && !c.last { // otherwise the session ended before
 		c.err = err
 	}
 	c.changed.Broadcast()
 	c.wake()
 }
 
-// wake has who waits for acknowledgements look again.
+// wake wakes up those that wait for acknowledgements.
 func (c *Conn) wake() {
 	for _, waits := range []chan struct{}{c.acked, c.allAcked} {
 		select {
@@ -417,10 +419,10 @@ func (c *Conn) wake() {
 	}
 }
 
-// room is in front of what send is given.
+// room is the free space that send needs at the front of its argument.
 const room = ssnLen
 
-// send sends a message, for whose DDP-SSN p begins with room. c.mu is held.
+// send sends a message. It writes the DDP-SSN into the first room bytes of p. c.mu is held.
 func (c *Conn) send(ppid uint32, p []byte) error {
 	binary.BigEndian.PutUint16(p, c.ssn)
 	if c.ssn%markEvery == 0 {
@@ -445,10 +447,10 @@ func (c *Conn) sendControl(m control) error {
 	return err
 }
 
-// acknowledged is how many of the bytes that were sent the peer has acknowledged; c.mu is held.
+// acknowledged returns how many of the sent bytes the peer has acknowledged; c.mu is held.
 func (c *Conn) acknowledged() int { return c.sent - c.a.lower.Unacknowledged(c.id) }
 
-// Close ends the session, as Terminate tells the peer. It does not wait.
+// Close ends the session, and sends the peer a Terminate. It does not wait.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -456,7 +458,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// close is Close, for a reason. c.mu is held.
+// close ends the session with err; c.mu is held.
 func (c *Conn) close(err error) {
 	if c.closed {
 		return
@@ -466,7 +468,7 @@ func (c *Conn) close(err error) {
 	if c.err == nil {
 		c.err = err
 	}
-	// Who is in Receive may look at them still, so they are not used again.
+	// They are not reused, because a pending Receive may still read them.
 	for _, h := range c.ready {
 		c.free(h.size())
 	}
@@ -486,9 +488,9 @@ func (c *Conn) ends() {
 	}
 }
 
-// succeeded reports whether a message of the peer belongs to another session, since both sides have
-// said their last in this one. That the peer begins another tells that it has all of this one,
-// which the acknowledgement may not have told yet.
+// succeeded reports whether a message from the peer belongs to a new session on this stream,
+// because both sides have sent their last message in this one. Then the peer has received all of
+// this session, even if the acknowledgement has not arrived yet.
 func (c *Conn) succeeded() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -501,8 +503,8 @@ func (c *Conn) succeeded() bool {
 	return true
 }
 
-// finish says the last, and waits until the peer has acknowledged everything. No control message
-// overtakes another (RFC 5043 section 6.6).
+// finish sends the last message, and waits until the peer has acknowledged everything. It first
+// waits for older control messages, as none may overtake another (RFC 5043 section 6.6).
 func (c *Conn) finish() {
 	if c.a.cfg.Draft {
 		c.awaitAcknowledged(func() int { return c.sent })
@@ -510,12 +512,12 @@ func (c *Conn) finish() {
 		c.awaitAcknowledged(func() int { return c.controls })
 	}
 	c.mu.Lock()
-	if !c.said && (c.ssn > 0 || !c.active) { // else the peer knows nothing of the session
+	if !c.said && (c.ssn > 0 || !c.active) { // otherwise the peer never learned of the session
 		c.said = true
 		if c.a.cfg.Draft {
 			_ = c.sendReset()
 		} else {
-			_ = c.sendControl(control{function: terminate}) // or the association has ended
+			_ = c.sendControl(control{function: terminate}) // fails only after its end
 		}
 	}
 	nothing := c.ssn == 0 && c.active
@@ -531,15 +533,15 @@ func (c *Conn) finish() {
 	c.a.rest()
 }
 
-// awaitAcknowledged waits until the peer has acknowledged so much, or is known to have all, or the
-// association has ended. The function is called with c.mu.
+// awaitAcknowledged waits until the peer has acknowledged much() bytes, or is known to have all, or
+// until the association has ended. It calls much with c.mu held.
 func (c *Conn) awaitAcknowledged(much func() int) {
 	for {
 		c.mu.Lock()
 		mark, acknowledged := much(), c.acknowledged()
 		below := max(c.sent-mark, 0) + 1
 		known := c.over || acknowledged >= mark
-		if !known { // else the stream may be another session's
+		if !known { // once known, the stream may belong to another session
 			c.a.lower.Acknowledged(c.id, below, c.wake)
 		}
 		c.mu.Unlock()

@@ -15,7 +15,7 @@ const (
 	ppidDraftControl = 2
 )
 
-// ssnLen is the length of the DDP-SSN, which every message begins with (RFC 5043 section 5.2.1).
+// ssnLen is the length of the DDP-SSN, with which every message begins (RFC 5043 section 5.2.1).
 const ssnLen = 2
 
 // function is the function code of a session control message (RFC 5043 section 5.2.3, RFC 6581
@@ -50,27 +50,27 @@ func (f function) enhanced() bool {
 	return f == enhancedInitiate || f == enhancedAccept || f == enhancedReject
 }
 
-// Private data has at most maxPrivate bytes, the enhancedLen of an enhanced message included (RFC
-// 5043 section 5.2.3, RFC 6581 section 7).
+// Private data has at most maxPrivate bytes. In an enhanced message this includes the enhancedLen
+// bytes of enhanced data (RFC 5043 section 5.2.3, RFC 6581 section 7).
 const (
 	maxPrivate  = 512
 	enhancedLen = 4
 )
 
-// leastSegment is what a segment may have at least, whatever the path takes: as many bytes as the
-// longest session control message (RFC 5043 section 9).
+// leastSegment is the least maximum segment, whatever the path takes: the length of the longest
+// session control message (RFC 5043 section 9).
 const leastSegment = ssnLen + 2 + maxPrivate
 
-// control is a session control message, behind its DDP-SSN.
+// control is a session control message without its DDP-SSN.
 type control struct {
 	function function
 	private  []byte
 }
 
-// errControl is a session control message that cannot be one.
+// errControl: a message is not a valid session control message.
 var errControl = errors.New("not a session control message")
 
-// parseControl takes what is behind the DDP-SSN. What it returns refers to p.
+// parseControl parses what follows the DDP-SSN. The result refers to p.
 func parseControl(p []byte) (control, error) {
 	if len(p) < 2 {
 		return control{}, fmt.Errorf("%w: %d bytes", errControl, len(p))
@@ -94,9 +94,9 @@ func (c *control) append(p []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(p, uint16(c.function)), c.private...)
 }
 
-// draftReset is the message of the draft that makes a stream a new one (section 7.2). It has four
-// bytes, which is never a DDP segment.
+// draftReset is the message of the draft that makes a stream available for a new session (section
+// 7.2). It has resetLen bytes, too few for a DDP segment.
 const draftReset = 1
 
-// resetLen is its length.
+// resetLen is the length of draftReset in bytes.
 const resetLen = 4

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// cookieLife is how long a State Cookie is good for (Valid.Cookie.Life, RFC 9260 section 16).
+// cookieLife is how long a State Cookie is valid (Valid.Cookie.Life, RFC 9260 section 16).
 const cookieLife = 60 * time.Second
 
-// bakery makes State Cookies (RFC 9260 section 5.1.3). A cookie is all that there is of an
-// association until its peer has shown that it receives at its address.
+// bakery makes State Cookies (RFC 9260 section 5.1.3). Until a peer has shown that it receives at
+// its address, the cookie is all that exists of the association.
 type bakery struct {
 	key [sha256.Size]byte
 	now func() time.Time
@@ -26,7 +26,7 @@ func newBakery() *bakery {
 	return b
 }
 
-// cookie is what a State Cookie says.
+// cookie is the content of a State Cookie.
 type cookie struct {
 	made     time.Time // to the millisecond
 	from     netip.AddrPort
@@ -35,13 +35,13 @@ type cookie struct {
 	theirs   initiation
 }
 
-// Why a cookie is not good.
+// Reasons to refuse a cookie.
 var (
 	errCookie      = errors.New("not a cookie of ours")
 	errCookieStale = errors.New("stale cookie")
 )
 
-const initiationLen = 20 // as a cookie has it
+const initiationLen = 20 // in a cookie
 
 func appendInitiation(p []byte, i *initiation) []byte {
 	short := initiation{tag: i.tag, window: i.window, out: i.out, in: i.in, tsn: i.tsn}
@@ -59,8 +59,8 @@ func readInitiation(p []byte) initiation {
 	}
 }
 
-// bake returns a cookie as bytes, made now. The UDP port of the peer is not part of it: a NAT may
-// change that.
+// bake encodes a cookie, made now. The UDP port of the peer is not part of it, as a NAT may change
+// that.
 func (b *bakery) bake(c *cookie) []byte {
 	p := binary.BigEndian.AppendUint64(nil, uint64(b.now().UnixMilli()))
 	addr := c.from.Addr().As16()
@@ -81,8 +81,8 @@ func (b *bakery) mac(p []byte) []byte {
 // cookieLen is the length of a cookie without its MAC.
 const cookieLen = 8 + 16 + 4 + 2*initiationLen
 
-// open reads a cookie that came in a packet from an address (RFC 9260 section 5.1.5). A stale one
-// is returned beside errCookieStale.
+// open decodes a cookie that came in a packet from an address (RFC 9260 section 5.1.5). It returns
+// a stale one along with errCookieStale.
 func (b *bakery) open(p []byte, from netip.AddrPort, h header) (*cookie, error) {
 	if len(p) != cookieLen+sha256.Size {
 		return nil, errCookie

@@ -5,13 +5,13 @@ import (
 	"net/netip"
 )
 
-// path is where datagrams come from, and go to.
+// path is where datagrams come from and go to.
 type path struct {
 	peer  netip.AddrPort
-	local netip.Addr // of this host; the zero Addr: whichever the system takes
+	local netip.Addr // of this host; zero: the system chooses
 }
 
-// packetConn is what carries datagrams.
+// packetConn carries datagrams.
 type packetConn interface {
 	receive(p []byte) (n int, from path, err error)
 	send(p []byte, to path) error
@@ -35,7 +35,7 @@ func (c connected) send(p []byte, _ path) error {
 	return err
 }
 
-// bound is a UDP socket that has one address of this host, so that the system answers from it.
+// bound is a UDP socket with one address of this host. The system always answers from that.
 type bound struct{ *net.UDPConn }
 
 func (b bound) receive(p []byte) (int, path, error) {
@@ -48,12 +48,12 @@ func (b bound) send(p []byte, to path) error {
 	return err
 }
 
-// unmapped has an IPv4 address as such, which a socket of IPv6 has in a mapped one.
+// unmapped converts an IPv4-mapped IPv6 address, as an IPv6 socket reports it, to IPv4.
 func unmapped(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 }
 
-// listening returns a socket that answers each peer from the address that it has sent to.
+// listening returns a socket that answers each peer from the address to which the peer has sent.
 func listening(conn *net.UDPConn) (packetConn, error) {
 	if conn.LocalAddr().(*net.UDPAddr).IP.IsUnspecified() {
 		return anyAddress(conn)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unbound is a UDP socket that has all addresses of this host. The system says at which of them a
-// datagram has come, and is told from which one is sent.
+// unbound is a UDP socket with all addresses of this host. The system reports the one at which a
+// datagram came, and is told the one to send from.
 type unbound struct{ *net.UDPConn }
 
 func anyAddress(conn *net.UDPConn) (packetConn, error) {
@@ -18,7 +18,7 @@ func anyAddress(conn *net.UDPConn) (packetConn, error) {
 		return nil, err
 	}
 	var v6, v4 error
-	err = raw.Control(func(fd uintptr) { // a socket of IPv6 may have both
+	err = raw.Control(func(fd uintptr) { // an IPv6 socket may carry both
 		v6 = unix.SetsockoptInt(int(fd), unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1)
 		v4 = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_PKTINFO, 1)
 	})
@@ -37,7 +37,7 @@ func (u unbound) receive(p []byte) (int, path, error) {
 	return n, path{unmapped(from), localOf(info[:m])}, err
 }
 
-// localOf is the address at which a datagram has come.
+// localOf returns the address at which a datagram came.
 func localOf(info []byte) (local netip.Addr) {
 	for len(info) > 0 {
 		h, data, rest, err := unix.ParseOneSocketControlMessage(info)
@@ -49,7 +49,7 @@ func localOf(info []byte) (local netip.Addr) {
 		case h.Level == unix.IPPROTO_IPV6 && h.Type == unix.IPV6_PKTINFO && len(data) >= 16:
 			local = netip.AddrFrom16([16]byte(data)).Unmap()
 		case h.Level == unix.IPPROTO_IP && h.Type == unix.IP_PKTINFO && len(data) >= 12:
-			local = netip.AddrFrom4([4]byte(data[8:])) // struct in_pktinfo: behind ipi_spec_dst
+			local = netip.AddrFrom4([4]byte(data[8:])) // ipi_addr of struct in_pktinfo
 		}
 	}
 	return local

@@ -4,5 +4,5 @@ package sctp
 
 import "net"
 
-// anyAddress leaves it to the system from which address it answers.
+// anyAddress lets the system choose the address to answer from.
 func anyAddress(conn *net.UDPConn) (packetConn, error) { return bound{conn}, nil }

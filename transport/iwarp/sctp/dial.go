@@ -12,37 +12,37 @@ import (
 type dial struct {
 	ports header // as this side sends them
 	to    path
-	in    chan chunk // what answers
+	in    chan chunk // answers
 }
 
-// firstRTO is how long an answer may take at first, and lastRTO at last (RTO.Initial and RTO.Max,
-// RFC 9260 section 16; the attempt has a time limit of its own).
+// firstRTO is how long the first answer may take, and lastRTO the maximum after retransmissions
+// (RTO.Initial and RTO.Max, RFC 9260 section 16). The attempt has its own time limit.
 const (
 	firstRTO = time.Second
 	lastRTO  = 10 * time.Second
 )
 
-// take takes the first chunk of a packet, if it belongs to the startup. It has come in a buffer
-// that is used again.
+// take takes the first chunk of a packet, if it belongs to the startup. It copies the chunk, as its
+// buffer is reused.
 func (d *dial) take(c chunk) bool {
 	switch c.kind() {
 	case chunkInitAck, chunkCookieAck, chunkError, chunkAbort:
 		select {
 		case d.in <- append(chunk(nil), c...):
-		default: // the peer says more than it has to
+		default: // more answers than needed
 		}
 		return true
 	}
 	return false
 }
 
-// errRefusedUDP is what a dial gets where the peer's host has said that nobody has the UDP port.
-var errRefusedUDP = fmt.Errorf("nobody receives SCTP in UDP there: %w", syscall.ECONNREFUSED)
+// errRefusedUDP is the error of a dial if the peer's host says that nothing has the UDP port.
+var errRefusedUDP = fmt.Errorf("nothing receives SCTP over UDP there: %w", syscall.ECONNREFUSED)
 
 func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
-// refused tells dials that nobody has the UDP port that was sent to. Associations go on: it may be
-// false, and time tells.
+// refused tells dials that nothing has the UDP port. Associations go on: the report may be forged,
+// and time will tell.
 func (s *socket) refused() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *socket) refused() {
 	}
 }
 
-// connect makes an association with what listens on an SCTP port at an address.
+// connect makes an association with the listener at an SCTP port of an address.
 func (s *socket) connect(ctx context.Context, to path, src, dst uint16) (l *link,
 	ours, theirs initiation, err error) {
 	ours = s.cfg.initiation()
@@ -117,7 +117,7 @@ func (s *socket) answered(d *dial, c chunk) (theirs initiation, err error) {
 	return theirs, err
 }
 
-// ask sends a chunk until the one comes that answers it.
+// ask sends a chunk, again and again, until its answer comes.
 func (s *socket) ask(ctx context.Context, d *dial, h header, want chunkType, p []byte) (chunk, error) {
 	packet := seal(append(h.append(nil), p...))
 	rto := firstRTO
@@ -148,13 +148,13 @@ func (s *socket) ask(ctx context.Context, d *dial, h header, want chunkType, p [
 	}
 }
 
-// isStale reports whether an ERROR is that of a stale cookie.
+// isStale reports whether an ERROR chunk reports a stale cookie.
 func isStale(c chunk) bool {
 	q, _, ok := nextParameter(c.value())
 	return ok && q.kind == causeStaleCookie
 }
 
-// causeOf is what an ABORT says.
+// causeOf returns the reason in an ABORT chunk.
 func causeOf(c chunk) string {
 	q, _, ok := nextParameter(c.value())
 	switch {
@@ -168,5 +168,5 @@ func causeOf(c chunk) string {
 	return fmt.Sprintf("cause %d: %q", q.kind, q.value)
 }
 
-// maxReason bounds what is taken of a peer's words.
+// maxReason bounds the text taken from a peer's reason.
 const maxReason = 100

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Dialer asks for sessions. Those with one address are streams of one association, and of another
-// when it has no more.
+// Dialer opens sessions. Sessions with one address are streams of one association, and of another
+// when that has none left.
 type Dialer struct {
 	cfg *Config
 
@@ -21,12 +21,12 @@ type Dialer struct {
 
 // dialed is an association, or an attempt to make one.
 type dialed struct {
-	done  chan struct{} // closed when what follows is there
+	done  chan struct{} // closed when the following fields are set
 	assoc *association
 	err   error
 }
 
-// NewDialer returns a Dialer. Its error wraps ErrConfig.
+// NewDialer returns a Dialer. It fails with an error that wraps ErrConfig if cfg is wrong.
 func NewDialer(cfg Config) (*Dialer, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
@@ -38,9 +38,9 @@ func NewDialer(cfg Config) (*Dialer, error) {
 	return &Dialer{cfg: c, associations: make(map[netip.AddrPort][]*dialed)}, nil
 }
 
-// DialContext returns a session that the peer has not been asked for: a *Conn. The address is
-// "host:port" with a port of SCTP. An association is made if there is none with a free stream, and
-// ends with its last session.
+// DialContext returns a new session, a *Conn, that the peer has not been asked for yet. The address
+// is "host:port" with an SCTP port. It makes an association if none has a free stream. An
+// association ends with its last session.
 func (d *Dialer) DialContext(ctx context.Context, _, addr string) (net.Conn, error) {
 	to, err := resolve(ctx, addr)
 	if err != nil {
@@ -57,13 +57,13 @@ func (d *Dialer) DialContext(ctx context.Context, _, addr string) (net.Conn, err
 			return c, nil
 		case errors.Is(err, ErrNoStream):
 			tried++
-		default: // it has ended meanwhile
+		default: // it ended meanwhile
 			d.forget(to, at)
 		}
 	}
 }
 
-// association returns the i-th association with an address, which it makes if there are fewer.
+// association returns the i-th association with an address. If there are fewer, it makes one.
 func (d *Dialer) association(ctx context.Context, to netip.AddrPort, i int) (*dialed, error) {
 	for {
 		d.mu.Lock()
@@ -88,14 +88,14 @@ func (d *Dialer) association(ctx context.Context, to netip.AddrPort, i int) (*di
 		if at.err == nil {
 			return at, nil
 		}
-		// It was another's attempt, with his time limit.
+		// Another caller's attempt failed, perhaps because of its time limit. Try again.
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// forget forgets an association that has ended.
+// forget removes an association that has ended.
 func (d *Dialer) forget(to netip.AddrPort, at *dialed) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,9 +105,8 @@ func (d *Dialer) forget(to netip.AddrPort, at *dialed) {
 	}
 }
 
-// Close waits until the associations whose sessions have ended have ended, too, so that their peers
-// do not have to find out by themselves. Those that have sessions stay. It waits no longer than
-// ctx.
+// Close waits until associations without live sessions have ended, so that their peers need not
+// find out by timeout. Associations with sessions stay. It waits no longer than ctx.
 func (d *Dialer) Close(ctx context.Context) error {
 	d.mu.Lock()
 	var idle []*association
@@ -133,7 +132,7 @@ func (d *Dialer) Close(ctx context.Context) error {
 	return nil
 }
 
-// connect makes an association. When it has ended, it calls ended.
+// connect makes an association. It calls ended when that has ended.
 func (d *Dialer) connect(ctx context.Context, to netip.AddrPort, ended func()) (*association, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.cfg.SetupTimeout, ErrGone)
 	defer cancel()

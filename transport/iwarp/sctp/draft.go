@@ -8,29 +8,29 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
 )
 
-// This file has what draft-stewart-rddp-sctp-01 has in another way than RFC 5043: no sessions and
-// no DDP-SSN, but DDP Stream Reset (section 7.2), and the order of the association's TSNs (section
+// This file holds what draft-stewart-rddp-sctp-01 does differently from RFC 5043: no sessions and
+// no DDP-SSN, but DDP Stream Reset (section 7.2) and the order of the association's TSNs (section
 // 6.1).
 
-// tsnOrder is the order of an association: of what has come, up to the cumulative TSN all may be
-// complete. It belongs to the goroutine that receives.
+// tsnOrder delivers messages in the order of an association: a message may complete when all before
+// it, by TSN, have come. It belongs to the goroutine that receives.
 type tsnOrder struct {
-	next  uint32 // the cumulative TSN, plus one
+	next  uint32 // the cumulative TSN plus one
 	early map[uint32]tsnMessage
 }
 
-// tsnMessage is a message that has come before others.
+// tsnMessage is a message that came before an earlier one.
 type tsnMessage struct {
 	conn    *Conn
-	message *held  // nil: a message that nobody wants
-	last    uint32 // TSN
+	message *held  // nil: nobody wants it
+	last    uint32 // its last TSN
 }
 
 func newTSNOrder(first uint32) *tsnOrder {
 	return &tsnOrder{next: first, early: make(map[uint32]tsnMessage)}
 }
 
-// take takes a message for a session, which may be nil, and delivers what may be complete now.
+// take takes a message for a session, which may be nil, and delivers what is now in order.
 func (o *tsnOrder) take(c *Conn, m *lower.Message) {
 	t := tsnMessage{conn: c, last: m.Last}
 	if c != nil {
@@ -53,7 +53,7 @@ func (o *tsnOrder) take(c *Conn, m *lower.Message) {
 	}
 }
 
-// end drops what is not going to be in order.
+// end drops the messages that will never be in order.
 func (o *tsnOrder) end() {
 	for _, t := range o.early {
 		if t.message != nil {
@@ -63,7 +63,7 @@ func (o *tsnOrder) end() {
 	clear(o.early)
 }
 
-// forgetDraft drops a message that has come early.
+// forgetDraft drops an early message.
 func (c *Conn) forgetDraft(h *held) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,12 +71,12 @@ func (c *Conn) forgetDraft(h *held) {
 	c.a.giveBack(h.size())
 }
 
-// takeDraft takes a message, and returns it as it is to be delivered.
+// takeDraft takes a message, and returns it in the form to deliver.
 func (c *Conn) takeDraft(m *lower.Message, early bool) *held {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	reset := len(m.Data) == resetLen && binary.BigEndian.Uint32(m.Data) == draftReset
-	if c.deaf && !reset { // Reset makes the stream good again, whatever was wrong with it
+	if c.deaf && !reset { // Reset makes the stream usable again
 		return nil
 	}
 	var err error
@@ -108,7 +108,7 @@ func (c *Conn) deliverDraft(h *held, early bool) {
 		c.catchUp(h)
 	}
 	switch {
-	case h.control: // the next message is of another session
+	case h.control: // the next message belongs to another session
 		c.drop(h)
 		c.last = true
 		if c.over {
@@ -121,7 +121,7 @@ func (c *Conn) deliverDraft(h *held, early bool) {
 	}
 }
 
-// beginDraft begins a session that the peer has begun by using the stream.
+// beginDraft begins a session after the peer has used the stream.
 func (c *Conn) beginDraft() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +130,7 @@ func (c *Conn) beginDraft() {
 	c.offer()
 }
 
-// writeDraftFrame has the session begin; c.mu is held.
+// writeDraftFrame makes the session open; c.mu is held.
 func (c *Conn) writeDraftFrame(f *mpa.Frame) error {
 	c.state = open
 	c.a.cfg.Counters.sessions.Add(1)
@@ -143,8 +143,8 @@ func (c *Conn) writeDraftFrame(f *mpa.Frame) error {
 	return nil
 }
 
-// sendReset makes the stream one for another session, from the peer's side on; c.mu is held.
-// Nothing follows until it is acknowledged.
+// sendReset lets the peer use the stream for another session; c.mu is held. Nothing may follow
+// until the peer has acknowledged it.
 func (c *Conn) sendReset() error {
 	return c.send(ppidDraftSegment, binary.BigEndian.AppendUint32(make([]byte, room), draftReset))
 }

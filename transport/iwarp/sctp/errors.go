@@ -7,30 +7,30 @@ import (
 	"net"
 )
 
-// What ends associations and sessions.
+// Errors that end associations and sessions.
 var (
-	// ErrRestarted: the peer has made the association anew.
+	// ErrRestarted: the peer has made the association again, as after a restart.
 	ErrRestarted = errors.New("the peer has restarted the association")
 	// ErrGone: the peer does not answer.
 	ErrGone = errors.New("the peer does not answer")
-	// ErrOverrun: more has come than the consumer of a stream has taken (Config.StreamMemory).
-	ErrOverrun = errors.New("too much of what the peer has sent is not taken")
-	// ErrViolation: the peer has sent what is outside the legal sequences (RFC 5043 section 6.1).
-	ErrViolation = errors.New("the peer violates the protocol of DDP over SCTP")
+	// ErrOverrun: more was received than the consumer of a stream took (Config.StreamMemory).
+	ErrOverrun = errors.New("stream memory exceeded: the consumer is too slow")
+	// ErrViolation: the peer sent something that the legal sequences do not allow (RFC 5043 section
+	// 6.1).
+	ErrViolation = errors.New("the peer violates DDP over SCTP")
 	// ErrNoStream: all streams of an association are in use.
 	ErrNoStream = errors.New("no stream is free")
 )
 
-// errNoRoom: there are as many associations as there may be.
+// errNoRoom: the Listener already has MaxAssociations.
 var errNoRoom = errors.New("no room for another association")
 
-// errClosed is that of what this side has closed.
+// errClosed is the error of what this side has closed.
 var errClosed = net.ErrClosed
 
-// AbortError is an association that the peer has aborted, or refused. It wraps
-// io.ErrUnexpectedEOF.
+// AbortError is an association that the peer aborted or refused. It wraps io.ErrUnexpectedEOF.
 type AbortError struct {
-	Reason string // as the peer says it; it may be empty
+	Reason string // the peer's words; may be empty
 }
 
 func (e *AbortError) Error() string {
@@ -42,7 +42,7 @@ func (e *AbortError) Error() string {
 
 func (e *AbortError) Unwrap() error { return io.ErrUnexpectedEOF }
 
-// violation is an ErrViolation about something.
+// violation returns an ErrViolation with details.
 func violation(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrViolation, fmt.Errorf(format, args...))
 }

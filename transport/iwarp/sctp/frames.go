@@ -7,17 +7,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// A session begins with what MPA has as startup frames (RFC 6581 section 7): Initiate is a request,
-// Accept and Reject are replies, and the enhanced ones those with enhanced data, which is the same.
-// So package mpa settles what there is to settle.
+// The messages that begin a session correspond to MPA's startup frames (RFC 6581 section 7).
+// Initiate is a request; Accept and Reject are replies. The enhanced ones carry the same enhanced
+// data. So package mpa does the negotiation.
 
 var _ mpa.FrameConn = (*Conn)(nil)
 
 // Silent reports whether startup frames are not sent, as in the draft.
 func (c *Conn) Silent() bool { return c.a.cfg.Draft }
 
-// WriteFrame sends a startup frame as a session control message. In the draft there is none: the
-// stream is there when it is used.
+// WriteFrame sends a startup frame as a session control message. In the draft it sends nothing: a
+// stream exists once it is used.
 func (c *Conn) WriteFrame(f *mpa.Frame) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,7 +45,7 @@ func (c *Conn) WriteFrame(f *mpa.Frame) error {
 		}
 	}
 	if f.Reply && c.state != asked && c.state != askedEnhanced || !f.Reply && c.state != idle {
-		return fmt.Errorf("sctp: %v out of its place", m.function)
+		return fmt.Errorf("sctp: %v not allowed now", m.function)
 	}
 	if err := c.sendControl(m); err != nil {
 		return err
@@ -60,8 +60,8 @@ func (c *Conn) WriteFrame(f *mpa.Frame) error {
 	return nil
 }
 
-// ReadFrame waits for the session control message that is a startup frame, a reply or a request as
-// f says. It returns whether there is one, as 1 or 0. A Terminate is io.EOF.
+// ReadFrame waits for a startup frame: a reply or a request, as the state of the session has it. It
+// returns 1 if one came, otherwise 0 and an error. A Terminate is io.EOF.
 func (c *Conn) ReadFrame(f *mpa.Frame) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

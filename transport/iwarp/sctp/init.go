@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Types of parameters of INIT and INIT ACK (RFC 9260 section 3.3.2; RFC 5061 section 4.2.6).
+// Parameter types of INIT and INIT ACK (RFC 9260 section 3.3.2; RFC 5061 section 4.2.6).
 const (
 	paramIPv4Address        = 5
 	paramIPv6Address        = 6
@@ -18,21 +18,20 @@ const (
 	paramZeroChecksum       = 0x8001 // RFC 9653 section 8
 )
 
-// The upper bits of the type of a parameter that is not known say what to do (RFC 9260 section
-// 3.2.1).
+// The upper bits of an unknown parameter's type say what to do (RFC 9260 section 3.2.1).
 const (
-	paramSkip   = 0x8000 // go on behind it, rather than to stop
+	paramSkip   = 0x8000 // skip it and go on, do not stop
 	paramReport = 0x4000
 )
 
-// initLen is the length of INIT and INIT ACK up to their parameters, without the chunk's header,
-// and leastWindow the least a_rwnd that they may say (RFC 9260 section 3.3.2).
+// initLen is the length of INIT and INIT ACK without chunk header and parameters. leastWindow is
+// the minimum a_rwnd (RFC 9260 section 3.3.2).
 const (
 	initLen     = 16
 	leastWindow = 1500
 )
 
-// initiation is what INIT and INIT ACK say (RFC 9260 sections 3.3.2 and 3.3.3).
+// initiation is the content of INIT and INIT ACK (RFC 9260 sections 3.3.2 and 3.3.3).
 type initiation struct {
 	tag        uint32
 	window     uint32 // a_rwnd
@@ -41,10 +40,10 @@ type initiation struct {
 	indication Indication
 	cookie     []byte // of INIT ACK
 
-	unrecognized []byte // parameters that report those of the peer that are not known
+	unrecognized []byte // Unrecognized Parameters, for the peer
 }
 
-// Why an INIT or INIT ACK cannot be taken.
+// Reasons to refuse an INIT or INIT ACK.
 var (
 	errInitTag     = errors.New("initiate tag of zero")
 	errInitFormat  = errors.New("INIT is cut short")
@@ -53,8 +52,8 @@ var (
 	errHostName    = errors.New("INIT with a host name")
 )
 
-// parseInitiation takes the value of an INIT or INIT ACK chunk. With errInitTag there is to be no
-// answer, and with another error an ABORT.
+// parseInitiation parses the value of an INIT or INIT ACK chunk. After errInitTag nothing is
+// answered; any other error is answered with ABORT.
 func parseInitiation(p []byte) (i initiation, err error) {
 	if len(p) < initLen {
 		return i, errInitTag
@@ -97,14 +96,14 @@ func (i *initiation) take(q parameter, whole []byte) (goOn bool, err error) {
 		}
 		i.indication = Indication(binary.BigEndian.Uint32(q.value))
 		if i.indication == NoIndication {
-			i.indication = unknownIndication // a value of zero is one
+			i.indication = unknownIndication // zero was indicated
 		}
 	case paramStateCookie:
 		i.cookie = q.value
 	case paramHostName:
 		return false, errHostName
 	case paramIPv4Address, paramIPv6Address, paramCookiePreservative, paramAddressTypes,
-		paramUnrecognized: // one path is enough
+		paramUnrecognized: // ignored: one path is enough
 	default:
 		if q.kind&paramReport != 0 {
 			i.unrecognized = parameter{paramUnrecognized, whole}.append(i.unrecognized)
@@ -114,7 +113,7 @@ func (i *initiation) take(q parameter, whole []byte) (goOn bool, err error) {
 	return true, nil
 }
 
-// append appends what INIT and INIT ACK have behind the header of the chunk.
+// append appends the value of an INIT or INIT ACK chunk.
 func (i *initiation) append(p []byte) []byte {
 	p = binary.BigEndian.AppendUint32(p, i.tag)
 	p = binary.BigEndian.AppendUint32(p, i.window)

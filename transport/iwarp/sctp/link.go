@@ -13,50 +13,50 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/ring"
 )
 
-// Package pion/sctp sends from this port to the same, whatever it is told.
+// pion/sctp uses this port for both ends.
 const pionPort = 5000
 
-// pionPacket is the most bytes of a packet that pion/sctp reads.
+// pionPacket is the maximum size of a packet that pion/sctp reads, in bytes.
 const pionPacket = 8192
 
-// A message that is handed to pion/sctp has a note around it, since that does not say what it was:
-// its stream, whether it was ordered, and its first TSN in front, and behind it its last. All come
-// on one stream, so one goroutine takes what comes on all of them, in the order in which it does.
+// pion/sctp does not report the stream, the order or the TSNs of a message. So the link adds a note
+// to each one: in front its stream, whether it was ordered, and its first TSN; behind it its last
+// TSN. It puts all messages on one stream, so that one goroutine takes them in order of arrival.
 const (
 	noteFront = 8
 	noteBack  = 4
 )
 
-// link is the path of an association's packets, between a socket and pion/sctp, whose net.Conn it
-// is. It edits them: ports, the checksum, and notes.
+// link carries an association's packets between a socket and pion/sctp. It is pion/sctp's net.Conn.
+// It edits the packets: ports, checksum, and notes.
 type link struct {
 	socket  *socket
-	ports   header // as this side sends them; tag is the peer's
+	ports   header // in packets from this side; tag is the peer's
 	tag     uint32 // of this side
-	streams uint16 // the peer may send on: ids below that
+	streams uint16 // the peer may send on ids below this
 	key     peerKey
-	most    int          // bytes of a packet, that pion/sctp makes
-	mtu     atomic.Int32 // of the path now, no more than that
-	heard   atomic.Int64 // when the peer was heard last, in unix ns
+	most    int          // maximum packet that pion/sctp makes, in bytes
+	mtu     atomic.Int32 // of the path now, at most most
+	heard   atomic.Int64 // when the peer last sent a packet, in Unix ns
 
 	mu     sync.Mutex // guards what follows
 	to     path
 	queue  ring.Ring[[]byte] // packets for Read
 	ready  sync.Cond
 	ending bool
-	closed bool  // and the last has been said
-	reason error // why the packets of the peer end the association
+	closed bool  // and the last packet was sent
+	reason error // why the path ended
 }
 
-// maxQueue bounds the packets of an association that wait for pion/sctp, and maxQueued those of a
-// socket, but for fairQueue of each association. More are lost, as the network may lose them.
+// maxQueue is how many packets of an association may wait for pion/sctp, and maxQueued how many of
+// a socket; fairQueue of each association are always allowed. Others are dropped, as by a network.
 const (
 	maxQueue  = 512
 	maxQueued = 4096
 	fairQueue = 16
 )
 
-// packets for pion/sctp, of pionPacket bytes.
+// packets holds buffers of pionPacket bytes for pion/sctp.
 var packets = sync.Pool{New: func() any { return new([pionPacket]byte) }}
 
 var _ net.Conn = (*link)(nil)
@@ -74,7 +74,7 @@ func newLink(s *socket, ports header, tag uint32, streams uint16, to path) *link
 	return l
 }
 
-// look finds out what the path takes now.
+// look updates the MTU of the path.
 func (l *link) look() {
 	if l.socket.cfg.MTU != 0 {
 		return
@@ -84,19 +84,19 @@ func (l *link) look() {
 	}
 }
 
-// path is where packets go.
+// path returns where packets go.
 func (l *link) path() path {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.to
 }
 
-// maxMessage is the most bytes of a message that fits one packet.
+// maxMessage returns the maximum length in bytes of a message that fits in one packet.
 func (l *link) maxMessage() int {
 	return (int(l.mtu.Load()) - headerLen - dataHeaderLen) &^ 3
 }
 
-// Read reads a packet of the peer.
+// Read reads a packet from the peer.
 func (l *link) Read(p []byte) (int, error) {
 	l.mu.Lock()
 	for l.queue.Len() == 0 && !l.closed {
@@ -116,8 +116,8 @@ func (l *link) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write sends a packet, in several where the path has come to take less. A chunk that is too long
-// for it is left to IP to fragment.
+// Write sends a packet, split into several if the path now takes less. IP fragments a chunk that is
+// too long by itself.
 func (l *link) Write(p []byte) (int, error) {
 	to := l.path()
 	l.ports.put(p)
@@ -131,14 +131,14 @@ func (l *link) Write(p []byte) (int, error) {
 		if next == len(p) {
 			return len(p), nil
 		}
-		// The header of the next goes where the last has ended.
+		// The header of the next packet overwrites the end of the last.
 		begin = next - headerLen
 		l.ports.put(p[begin:])
 	}
 }
 
-// hasten asks for acknowledgements without delay of session control messages, which this side waits
-// for: it says nothing behind one until then, and the end of a session takes two.
+// hasten asks for immediate acknowledgement of session control messages. This side sends nothing
+// behind one until it is acknowledged, and the end of a session takes two.
 func hasten(chunks []byte) {
 	for len(chunks) > 0 {
 		c, rest := nextChunk(chunks)
@@ -155,7 +155,8 @@ func hasten(chunks []byte) {
 	}
 }
 
-// splitAt returns where a packet is to end that has no more than mtu bytes, if one chunk has not.
+// splitAt returns where to end a packet so that it has at most mtu bytes, unless a single chunk has
+// more.
 func splitAt(p []byte, mtu int) int {
 	end := headerLen
 	for rest := p[headerLen:]; len(rest) > 0; {
@@ -179,11 +180,11 @@ func (l *link) Close() error {
 	return nil
 }
 
-// end ends the path for a reason, unless it has ended.
+// end ends the path with a reason, if it has not ended.
 func (l *link) end(reason error) { l.endWith(reason, nil) }
 
-// endWith is end that says something last, before pion/sctp can notice: with that the socket may
-// end.
+// endWith does what end does, and calls last first. After that pion/sctp notices, and the socket
+// may be closed.
 func (l *link) endWith(reason error, last func()) {
 	l.mu.Lock()
 	if l.ending {
@@ -203,16 +204,16 @@ func (l *link) endWith(reason error, last func()) {
 	l.ready.Broadcast()
 }
 
-// Why what a peer sends ends the association.
+// Reasons to end an association because of what the peer sent.
 var (
 	errNoData = errors.New("a DATA chunk without data")
 	errChunk  = fmt.Errorf("a DATA chunk of more than %d bytes", maxChunk)
 )
 
-// maxChunk is the most bytes of a chunk that pion/sctp can be given.
+// maxChunk is the maximum length of a chunk that pion/sctp accepts, in bytes.
 const maxChunk = pionPacket - headerLen - noteFront - noteBack
 
-// take takes the chunks of a packet of the peer, whose header is right.
+// take takes the chunks of a packet from the peer. The header has been checked.
 func (l *link) take(chunks []byte, from path) {
 	l.heard.Store(time.Now().UnixNano())
 	h := header{src: pionPort, dst: pionPort, tag: l.tag}
@@ -244,13 +245,13 @@ func (l *link) take(chunks []byte, from path) {
 	l.put(p, from)
 }
 
-// refuse ends the association for what the peer has sent.
+// refuse aborts the association because of what the peer sent.
 func (l *link) refuse(cause uint16, err error) {
 	l.endWith(err, func() { l.socket.abort(l, cause, err.Error()) })
 }
 
-// translate appends a chunk as pion/sctp is to see it. It reports false where the packet is to be
-// looked at no further.
+// translate appends a chunk in the form for pion/sctp. It reports false if the rest of the packet
+// must be ignored.
 func (l *link) translate(p []byte, c chunk) ([]byte, bool) {
 	switch t := c.kind(); t {
 	case chunkData:
@@ -262,7 +263,7 @@ func (l *link) translate(p []byte, c chunk) ([]byte, bool) {
 		l.end(&AbortError{causeOf(c)})
 		return p, false
 	case chunkInit, chunkInitAck, chunkCookieEcho, chunkCookieAck:
-		return p, true // an echo of the startup
+		return p, true // a duplicate from the startup
 	default:
 		const skip = 0x80 // RFC 9260 section 3.2
 		return p, t&skip != 0
@@ -276,7 +277,7 @@ func (l *link) data(p []byte, c chunk) ([]byte, bool) {
 		return p, false
 	}
 	stream := binary.BigEndian.Uint16(c[8:])
-	if stream >= l.streams { // the session layer discards it (RFC 9260 section 6.5)
+	if stream >= l.streams { // the sessions ignore it (RFC 9260 section 6.5)
 		l.socket.complain(l, parameter{causeInvalidStream, []byte{c[8], c[9], 0, 0}})
 	}
 	flags, begin := c.flags(), len(p)
@@ -311,7 +312,7 @@ func (l *link) put(p []byte, from path) {
 	l.ready.Signal()
 }
 
-// What net.Conn has besides, and pion/sctp does not use.
+// The rest of net.Conn, which pion/sctp does not use.
 
 func (l *link) LocalAddr() net.Addr              { return l.socket.conn.LocalAddr() }
 func (l *link) RemoteAddr() net.Addr             { return net.UDPAddrFromAddrPort(l.key.udp) }

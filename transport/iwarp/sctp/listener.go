@@ -13,7 +13,7 @@ import (
 // maxPending is how many sessions may wait for Accept (RFC 5043 section 6.4).
 const maxPending = 128
 
-// Listener takes associations, and accepts the sessions that are asked for on them.
+// Listener accepts associations, and the sessions that peers ask for on them.
 type Listener struct {
 	cfg    *Config
 	socket *socket
@@ -29,8 +29,8 @@ type Listener struct {
 
 var _ net.Listener = (*Listener)(nil)
 
-// Listen listens at "host:port", with a port of SCTP, which 0 makes any. Its error wraps ErrConfig,
-// or is that of the network.
+// Listen listens at "host:port" with an SCTP port; port 0 means any. It fails with an error that
+// wraps ErrConfig if cfg is wrong, or with that of the network.
 func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
@@ -71,10 +71,11 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 
 func hostOf(a netip.Addr) peerhost.Host { return peerhost.Of(Addr{IP: a}) }
 
-// Addr returns an Addr.
+// Addr returns the Addr listened on.
 func (l *Listener) Addr() net.Addr { return l.addr }
 
-// Accept waits for a session that is asked for: a *Conn, of which the request is to be read.
+// Accept waits for a session that a peer asks for. It returns a *Conn whose request has not been
+// read yet.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.ready:
@@ -84,8 +85,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends listening. Sessions stay, except for those that Accept has not returned. Associations
-// stay until they have none.
+// Close stops listening. Sessions that Accept has returned stay; others end. Associations stay
+// until their last session has ended.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -120,7 +121,7 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// opened makes an association whose peer has proven its address.
+// opened makes an association with a peer that has proven its address.
 func (l *Listener) opened(link *link, c *cookie) {
 	host := hostOf(c.from.Addr())
 	if !l.shares.Take(host, 1) {
@@ -160,7 +161,7 @@ func (l *Listener) opened(link *link, c *cookie) {
 	}
 }
 
-// offer hands a session to Accept.
+// offer hands a session to Accept. It reports false if there is no room.
 func (l *Listener) offer(c *Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

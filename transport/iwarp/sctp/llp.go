@@ -12,37 +12,37 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/pace"
 )
 
-// maxUnacknowledged is how many bytes of a stream may be on their way. There is room for more when
-// half of them are acknowledged.
+// maxUnacknowledged is how many bytes of a stream may be unacknowledged. Beyond it, there is room
+// again when half of them are acknowledged.
 const maxUnacknowledged = 1 << 20
 
-// llp carries the segments of a session. A segment is a message, which SCTP has a copy of, so there
-// is no batch.
+// llp carries the segments of a session. Each segment is a message, which SCTP copies, so there is
+// no batch.
 type llp struct {
 	*Conn
 
-	// The goroutine that receives has these: what it has taken from the session, and of that the
-	// next that is to be delivered.
+	// These belong to the goroutine that receives. taken is what it took from the session; delivers
+	// is the index of the next one to deliver.
 	taken    []*held
 	delivers int
 	unplaced []*held
 	to       [][]byte
 	gaps     pace.Pace
-	watched  bool // something is incomplete: a message, or what has come is not in order
+	watched  bool // something is incomplete: a message, or the order of messages
 	message  uint64
 	tick     *time.Timer
 
-	message0 []byte // the message that is being sent
-	most     int    // of a segment, as the sender was told
+	message0 []byte // buffer of the message being sent
+	most     int    // the maximum segment, as last returned
 
-	// Guarded by Conn.mu.
+	// Conn.mu guards these.
 	interrupted bool
 	resumed     bool
 	ticked      bool
 }
 
-// LLP returns the session as DDP uses it, when the startup is over. A peer that leaves something
-// incomplete, or does not acknowledge what is sent, has stalled after so long.
+// LLP returns the session as a ddp.LLP, when the startup is over. After stall, a peer has stalled
+// that leaves something incomplete or does not acknowledge what is sent.
 func (c *Conn) LLP(stall time.Duration) ddp.LLP {
 	l := &llp{Conn: c, gaps: pace.New(stall), message0: make([]byte, room, messageSize)}
 	l.tick = time.AfterFunc(time.Hour, func() {
@@ -57,8 +57,8 @@ func (c *Conn) LLP(stall time.Duration) ddp.LLP {
 	return l
 }
 
-// MaxSegment is what fits a packet on the path now, and never less than a session control message
-// may need (RFC 5043 section 9).
+// MaxSegment returns what fits in a packet on the path now. It is at least what a session control
+// message may need (RFC 5043 section 9).
 func (l *llp) MaxSegment() int {
 	l.most = l.a.lower.MaxMessage()
 	if !l.a.cfg.Draft {
@@ -67,8 +67,8 @@ func (l *llp) MaxSegment() int {
 	return l.most
 }
 
-// Receive waits for segments, and hands them to sink: those that are in order, and of others the
-// payload.
+// Receive waits for segments. It hands those in order to sink, and puts the payload of early ones
+// into place.
 func (l *llp) Receive(sink ddp.Sink) error {
 	if l.delivers == len(l.taken) {
 		if err := l.fetch(sink); err != nil {
@@ -103,11 +103,11 @@ func (l *llp) Receive(sink ddp.Sink) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.free(freed)
-	l.changed.Broadcast() // there is room for more
+	l.changed.Broadcast() // there is room again
 	return err
 }
 
-// headerLenOf is the length of the DDP header of a segment, which has been parsed.
+// headerLenOf returns the length of the header of a tagged segment, and of others the whole length.
 func headerLenOf(segment []byte) int {
 	if h, payload, err := ddp.Parse(segment); err == nil && h.Tagged {
 		return len(segment) - len(payload)
@@ -115,7 +115,7 @@ func headerLenOf(segment []byte) int {
 	return len(segment)
 }
 
-// place has the payload of a segment that has come early put where it belongs, if it can be.
+// place puts the payload of an early segment into place, if the sink lends the memory.
 func (l *llp) place(sink ddp.Sink, h *held) {
 	n := headerLenOf(h.data)
 	payload := h.data[n:]
@@ -133,7 +133,7 @@ func (l *llp) place(sink ddp.Sink, h *held) {
 	l.to = to[:0]
 }
 
-// fetch takes what has come, and waits if nothing has.
+// fetch takes what has come, waiting if nothing has.
 func (l *llp) fetch(sink ddp.Sink) error {
 	c := l.Conn
 	c.mu.Lock()
@@ -158,7 +158,7 @@ func (l *llp) fetch(sink ddp.Sink) error {
 	return nil
 }
 
-// stalled looks after what is incomplete, before it is waited for; c.mu is held.
+// stalled checks what is incomplete, before a wait; c.mu is held.
 func (l *llp) stalled(sink ddp.Sink) bool {
 	message, moved := sink.Unfinished()
 	moved += l.received
@@ -211,10 +211,10 @@ func (l *llp) Resume() {
 	l.changed.Broadcast()
 }
 
-// errLong is a segment with more bytes than MaxSegment has said (RFC 5043 section 9).
-var errLong = errors.New("a segment that is too long for the path")
+// errLong: a segment is longer than MaxSegment said (RFC 5043 section 9).
+var errLong = errors.New("segment too long for the path")
 
-// Append sends a segment, if there is room, and the session has not ended.
+// Append sends a segment if there is room. After the end of the session it drops it.
 func (l *llp) Append(header []byte, p *ddp.Payload, n int, _ transport.STag) bool {
 	b := append(l.message0[:room], header...)
 	l.mu.Lock()
@@ -237,7 +237,7 @@ func (l *llp) Append(header []byte, p *ddp.Payload, n int, _ transport.STag) boo
 	if l.a.cfg.Draft {
 		ppid = ppidDraftSegment
 	}
-	_ = l.send(ppid, b) // or the association has ended, and the session is going to be told why
+	_ = l.send(ppid, b) // if the association has ended, lost will say why
 	return true
 }
 
@@ -254,12 +254,12 @@ func (l *llp) Flush() (empty bool, err error) {
 	return l.hasRoom(), l.err
 }
 
-// Wait waits until the peer has acknowledged half of what is on its way.
+// Wait waits until the peer has acknowledged half of what is in flight.
 func (l *llp) Wait(sync.Locker) (empty bool, err error) {
 	watch := pace.New(l.gaps.Tick * pace.Ticks)
 	tick := time.NewTicker(watch.Tick)
 	defer tick.Stop()
-	defer l.wake() // finish may wait for less
+	defer l.wake() // finish may wait for another amount
 	for first := true; ; first = false {
 		l.mu.Lock()
 		acknowledged, has, interrupted := l.acknowledged(), l.hasRoom(), l.interrupted
@@ -291,13 +291,13 @@ func (l *llp) Wait(sync.Locker) (empty bool, err error) {
 	}
 }
 
-// Detach does nothing: nothing is referred to.
+// Detach does nothing: nothing refers to the payload.
 func (l *llp) Detach(transport.STag) {}
 
 // Cut does nothing: there is no batch.
 func (l *llp) Cut(bool) {}
 
-// Interrupt ends Receive, Hold and Wait. Close is going to follow.
+// Interrupt ends Receive, Hold and Wait. Close will follow.
 func (l *llp) Interrupt() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -310,7 +310,7 @@ func (l *llp) Interrupt() {
 // closeTimeout is how long Close waits for the peer.
 const closeTimeout = 5 * time.Second
 
-// Close ends the session, when nobody is in Receive. If orderly it waits until the peer has
+// Close ends the session, when nobody is in Receive. If orderly, it waits until the peer has
 // acknowledged everything.
 func (l *llp) Close(orderly bool) {
 	l.tick.Stop()
@@ -331,7 +331,7 @@ func (l *llp) Close(orderly bool) {
 	}
 }
 
-// Traffic returns the bytes of messages.
+// Traffic returns the bytes of messages sent and received.
 func (l *llp) Traffic() (sent, received uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

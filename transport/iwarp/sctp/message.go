@@ -5,14 +5,14 @@ import "sync"
 // held is a message that waits for its consumer, in memory of about its size.
 type held struct {
 	control bool
-	placed  bool   // its payload is where it belongs
-	data    []byte // behind the DDP-SSN
-	memory  []byte // what data is in
+	placed  bool   // its payload is in place
+	data    []byte // the message without its DDP-SSN
+	memory  []byte // the memory that data is in
 	pool    *sync.Pool
 }
 
-// helds are held messages with memory for a small one, for one that fills a packet of Ethernet, and
-// for one that fills the largest packet that there is.
+// helds are pools of held messages, with memory for a small message, for one that fills an Ethernet
+// packet, and for one that fills the largest packet.
 var helds = [...]struct {
 	size int
 	pool sync.Pool
@@ -40,10 +40,10 @@ func newHeld(n int) *held {
 	return &held{memory: make([]byte, n)} // a peer fragments its messages
 }
 
-// size is what the message takes of Config.StreamMemory.
+// size returns how much the message counts toward Config.StreamMemory.
 func (h *held) size() int { return len(h.memory) }
 
-// release gives the memory back.
+// release returns the memory to its pool.
 func (h *held) release() {
 	if h.pool != nil {
 		h.pool.Put(h)

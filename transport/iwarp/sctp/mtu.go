@@ -2,19 +2,19 @@ package sctp
 
 import "net/netip"
 
-// Bytes of the headers below an SCTP packet.
+// Lengths in bytes of the headers below an SCTP packet.
 const (
 	udpHeader  = 8
 	ipv4Header = 20
 	ipv6Header = 40
 )
 
-// defaultMTU is that of a packet where the system does not say what the path has: it fits the least
-// path of IPv6, and all but odd ones of IPv4.
+// defaultMTU is the packet size if the system does not know the path. It fits the minimum path of
+// IPv6, and all but unusual ones of IPv4.
 const defaultMTU = 1280 - ipv6Header - udpHeader
 
-// packetMTU is the most bytes of an SCTP packet on the path to a peer, as the system knows it now,
-// 0 if it does not.
+// packetMTU returns the maximum size in bytes of an SCTP packet on the path to a peer, as the
+// system knows it now, or 0 if unknown.
 func packetMTU(to netip.AddrPort) int {
 	n := pathMTU(to)
 	if n == 0 {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pathMTU is the most bytes of an IP packet on the path to a peer.
+// pathMTU returns the maximum size in bytes of an IP packet on the path to a peer, or 0 if unknown.
 func pathMTU(to netip.AddrPort) (n int) {
 	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
 	if err != nil {

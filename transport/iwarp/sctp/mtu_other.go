@@ -4,5 +4,5 @@ package sctp
 
 import "net/netip"
 
-// pathMTU is not known.
+// pathMTU returns 0: unknown.
 func pathMTU(netip.AddrPort) int { return 0 }

@@ -9,7 +9,7 @@ import (
 const (
 	headerLen      = 12 // of a packet
 	chunkHeaderLen = 4
-	dataHeaderLen  = 16 // of a DATA chunk, that of the chunk included
+	dataHeaderLen  = 16 // of a DATA chunk, chunk header included
 )
 
 // chunkType is the first byte of a chunk (RFC 9260 section 3.2).
@@ -37,7 +37,7 @@ const (
 	flagEnd       = 0x01 // E: the last fragment of a message
 	flagBegin     = 0x02 // B: the first
 	flagUnordered = 0x04 // U
-	flagImmediate = 0x08 // I: to be acknowledged without delay
+	flagImmediate = 0x08 // I: acknowledge without delay
 	flagReflected = 0x01 // T: the verification tag is the one that the receiver sends
 )
 
@@ -49,7 +49,7 @@ type header struct {
 	tag      uint32
 }
 
-// append appends the header, with a checksum of zero: seal sets that.
+// append appends the header with a checksum of zero, which seal then sets.
 func (h header) append(p []byte) []byte {
 	p = binary.BigEndian.AppendUint16(p, h.src)
 	p = binary.BigEndian.AppendUint16(p, h.dst)
@@ -57,10 +57,11 @@ func (h header) append(p []byte) []byte {
 	return append(p, 0, 0, 0, 0)
 }
 
-// put writes the header over that of a packet, with a checksum of zero.
+// put overwrites the header of a packet, with a checksum of zero.
 func (h header) put(p []byte) { h.append(p[:0]) }
 
-// parseHeader returns the header of a packet whose checksum is right. That is made zero.
+// parseHeader returns the header of a packet. It reports false if the checksum is wrong, and sets
+// the checksum to zero.
 func parseHeader(p []byte) (h header, ok bool) {
 	if len(p) < headerLen {
 		return header{}, false
@@ -74,24 +75,25 @@ func parseHeader(p []byte) (h header, ok bool) {
 	}, crc32.Checksum(p, castagnoli) == sum
 }
 
-// seal sets the checksum of a packet, which is zero so far (RFC 9260 section 6.8 and appendix A).
+// seal sets the checksum of a packet, which must be zero so far (RFC 9260 section 6.8 and appendix
+// A).
 func seal(p []byte) []byte {
 	binary.LittleEndian.PutUint32(p[8:], crc32.Checksum(p, castagnoli))
 	return p
 }
 
-// chunk is a chunk with its header, and without its padding.
+// chunk is a chunk with its header, without its padding.
 type chunk []byte
 
 func (c chunk) kind() chunkType { return chunkType(c[0]) }
 func (c chunk) flags() byte     { return c[1] }
 func (c chunk) value() []byte   { return c[chunkHeaderLen:] }
 
-// is reports whether c is of a type.
+// is reports whether c is not nil and of type t.
 func (c chunk) is(t chunkType) bool { return c != nil && c.kind() == t }
 
-// nextChunk returns the first of some chunks, and those behind it. It returns nil where there is no
-// whole one.
+// nextChunk returns the first chunk and the bytes behind it. It returns nil if there is no whole
+// one.
 func nextChunk(p []byte) (c chunk, rest []byte) {
 	if len(p) < chunkHeaderLen {
 		return nil, nil
@@ -114,10 +116,10 @@ func appendChunk(p []byte, t chunkType, flags byte, value ...[]byte) []byte {
 	return pad(p, begin)
 }
 
-// padded is n rounded up to a multiple of 4.
+// padded returns n rounded up to a multiple of 4.
 func padded(n int) int { return (n + 3) &^ 3 }
 
-// pad appends zeros until what begins at begin has a length that is a multiple of 4.
+// pad appends zeros until the bytes from begin on are a multiple of 4.
 func pad(p []byte, begin int) []byte {
 	for (len(p)-begin)%4 != 0 {
 		p = append(p, 0)
@@ -125,7 +127,7 @@ func pad(p []byte, begin int) []byte {
 	return p
 }
 
-// parameter is a parameter of INIT or INIT ACK, or the cause of an error: both begin with a type
+// parameter is a parameter of INIT or INIT ACK, or the cause of an error. Both begin with a type
 // and a length (RFC 9260 sections 3.2.1 and 3.3.10).
 type parameter struct {
 	kind  uint16
@@ -140,8 +142,8 @@ func (q parameter) append(p []byte) []byte {
 	return pad(append(p, q.value...), begin)
 }
 
-// nextParameter returns the first of some parameters, and those behind it; ok is false where there
-// is no whole one.
+// nextParameter returns the first parameter and the bytes behind it. It reports false if there is
+// no whole one.
 func nextParameter(p []byte) (q parameter, rest []byte, ok bool) {
 	if len(p) < 4 {
 		return parameter{}, nil, false
@@ -153,7 +155,7 @@ func nextParameter(p []byte) (q parameter, rest []byte, ok bool) {
 	return parameter{binary.BigEndian.Uint16(p), p[4:n:n]}, p[min(padded(n), len(p)):], true
 }
 
-// Causes of errors (RFC 9260 section 3.3.10).
+// Error causes (RFC 9260 section 3.3.10).
 const (
 	causeInvalidStream     = 1
 	causeMissingParameter  = 2
@@ -166,7 +168,7 @@ const (
 	causeProtocolViolation = 13
 )
 
-// abort appends an ABORT chunk with a cause.
+// appendAbort appends an ABORT chunk with a cause.
 func appendAbort(p []byte, flags byte, cause uint16, text string) []byte {
 	return appendChunk(p, chunkAbort, flags, parameter{cause, []byte(text)}.append(nil))
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
 )
 
-// pionAssociation is an association that pion/sctp carries over a link.
+// pionAssociation is an association run by pion/sctp over a link.
 type pionAssociation struct {
 	link  *link
 	assoc *sctp.Association
-	in    *sctp.Stream // all that the peer sends
-	first uint32       // TSN of the peer
+	in    *sctp.Stream // everything that the peer sends
+	first uint32       // the peer's first TSN
 
 	mu  sync.RWMutex // guards what follows
 	out map[uint16]*sctp.Stream
@@ -28,15 +28,15 @@ type pionAssociation struct {
 
 var _ lower.Association = (*pionAssociation)(nil)
 
-// maxMessage is the most bytes of a message: no segment has more.
+// maxMessage is the maximum length of a message in bytes. No segment is longer.
 const maxMessage = 1 << 16
 
-// maxChunks bounds the DATA chunks of an association that wait, as small ones take more than their
-// bytes. The peer that has more is aborted.
+// maxChunks is how many DATA chunks of an association may wait. Small ones take more memory than
+// their bytes. A peer with more is aborted.
 const maxChunks = 16 << 10
 
-// associate has pion/sctp carry an association whose startup is over. It takes what both sides have
-// said as the tokens of SNAP (draft-hancke-tsvwg-snap), which are INIT chunks.
+// associate makes pion/sctp run an association after the startup. It passes the INITs of both sides
+// as SNAP tokens (draft-hancke-tsvwg-snap).
 func associate(l *link, ours, theirs initiation) (*pionAssociation, error) {
 	cfg := l.socket.cfg
 	assoc, err := sctp.ClientContext(context.Background(),
@@ -46,7 +46,7 @@ func associate(l *link, ours, theirs initiation) (*pionAssociation, error) {
 		sctp.WithMaxReceiveBufferSize(uint32(cfg.Window)),
 		sctp.WithMaxMessageSize(maxMessage),
 		sctp.WithMaxReassemblyQueueEntries(maxChunks),
-		sctp.WithEnableZeroChecksum(true), // link sees to the checksum
+		sctp.WithEnableZeroChecksum(true), // link computes the checksum
 		sctp.WithEnableInterleaving(false),
 		sctp.WithRTOMax(float64(lastRTO/time.Millisecond)),
 		sctp.WithLoggerFactory(silent{}),
@@ -65,8 +65,8 @@ func associate(l *link, ours, theirs initiation) (*pionAssociation, error) {
 	return p, nil
 }
 
-// token returns an INIT chunk that pion/sctp understands. It says that a checksum of zero is
-// acceptable, as pion/sctp knows it of DTLS (RFC 9653).
+// token returns an INIT chunk for pion/sctp. It says that a checksum of zero is acceptable, as over
+// DTLS (RFC 9653).
 func token(i initiation) []byte {
 	i.cookie, i.unrecognized = nil, nil
 	dtls := parameter{paramZeroChecksum, []byte{0, 0, 0, 1}}
@@ -134,7 +134,7 @@ func (p *pionAssociation) Receive(b []byte) (lower.Message, error) {
 	if err != nil {
 		return lower.Message{}, p.why(err)
 	}
-	if n < noteFront+noteBack { // link sees to it
+	if n < noteFront+noteBack { // cannot happen: link adds the note
 		return lower.Message{}, fmt.Errorf("a message of %d bytes without its note", n)
 	}
 	b = b[:n]
@@ -145,8 +145,8 @@ func (p *pionAssociation) Receive(b []byte) (lower.Message, error) {
 	}, nil
 }
 
-// why says why the association has ended. Where it is not this side that has ended it, it is the
-// peer's shutdown, with which pion/sctp closes the link.
+// why returns why the association has ended. If this side did not end it, it was the peer's
+// shutdown, after which pion/sctp closes the link.
 func (p *pionAssociation) why(err error) error {
 	p.link.mu.Lock()
 	reason := p.link.reason
@@ -160,7 +160,7 @@ func (p *pionAssociation) why(err error) error {
 	return err
 }
 
-// Watch looks after the peer, and after the path, until the association ends.
+// Watch checks the peer and the path until the association ends.
 func (p *pionAssociation) Watch(done <-chan struct{}) {
 	keepAlive := p.link.socket.cfg.KeepAlive
 	tick := time.NewTicker(keepAlive)
@@ -182,7 +182,7 @@ func (p *pionAssociation) Watch(done <-chan struct{}) {
 	}
 }
 
-// shutdownTimeout bounds how long it may take until the peer has acknowledged everything.
+// shutdownTimeout bounds the wait until the peer has acknowledged everything.
 const shutdownTimeout = 5 * time.Second
 
 func (p *pionAssociation) Shutdown() {
@@ -200,7 +200,7 @@ func (p *pionAssociation) Abort(reason string) {
 	p.assoc.Close()
 }
 
-// silent logs nothing: what matters to anybody comes as an error.
+// silent logs nothing: what matters is returned as an error.
 type silent struct{}
 
 func (silent) NewLogger(string) logging.LeveledLogger {

@@ -4,9 +4,9 @@ package sctp
 
 import "sync/atomic"
 
-// The race detector knows that what is read from a connection was written before, but not so of
-// datagrams. Where both ends are in one process, it would take what has been placed before an
-// answer was sent, and is looked at when that has come, for a race.
+// The race detector knows that data read from a connection was written before, but not so for
+// datagrams. With both ends in one process, it would report a race between the placing of data
+// before an answer is sent, and a look at the data after the answer has come.
 
 var datagrams atomic.Uint32
 

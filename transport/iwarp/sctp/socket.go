@@ -9,16 +9,16 @@ import (
 	"sync/atomic"
 )
 
-// socket carries the packets of associations in UDP datagrams (RFC 6951), and does what belongs to
-// none of them: it answers INIT and COOKIE ECHO, and packets that come out of the blue.
+// socket carries the packets of associations in UDP datagrams (RFC 6951). It handles the packets
+// that belong to no association: it answers INIT, COOKIE ECHO, and packets out of the blue.
 type socket struct {
 	cfg    *Config
 	conn   packetConn
 	bakery *bakery
-	port   uint16 // that may be connected to; 0: none
+	port   uint16 // accepts associations; 0: none
 
-	// opened makes an association of a link whose peer has returned a cookie. admits is asked
-	// before the peer gets one.
+	// opened makes an association from a link whose peer has returned a cookie. admits decides
+	// whether a peer gets a cookie.
 	admits func(netip.Addr) bool
 	opened func(*link, *cookie)
 
@@ -26,22 +26,22 @@ type socket struct {
 	tags  map[uint32]*link
 	peers map[peerKey]*link
 	dials map[uint32]*dial
-	deaf  bool // no new associations are taken
+	deaf  bool // accept no new associations
 
-	queued atomic.Int64 // packets that wait for pion/sctp
+	queued atomic.Int64 // packets waiting for pion/sctp
 
-	done chan struct{} // closed when no more is received
+	done chan struct{} // closed when receiving has ended
 }
 
-// peerKey is what tells peers apart: two stacks of one host, each with its UDP port, may have the
-// same SCTP port.
+// peerKey identifies a peer. Two stacks on one host, each with its own UDP port, may have the same
+// SCTP port.
 type peerKey struct {
 	udp      netip.AddrPort
-	src, dst uint16 // SCTP ports, as the peer sends them
+	src, dst uint16 // SCTP ports, in packets from the peer
 }
 
-// socketBuffer is what a socket asks the system for in each direction, in bytes: what comes while
-// this side does something else is lost beyond it.
+// socketBuffer is the size in bytes that a socket asks the system for, in each direction. Datagrams
+// beyond it are lost while this side is busy.
 const socketBuffer = 4 << 20
 
 func newSocket(cfg *Config, conn packetConn) *socket {
@@ -87,20 +87,20 @@ func (s *socket) run() {
 	}
 }
 
-// close ends the socket, and waits until nothing is received any more.
+// close closes the socket, and waits until receiving has ended.
 func (s *socket) close() {
 	s.conn.Close()
 	<-s.done
 }
 
-// send sends a packet. What the network does not take is lost, as it may be on the way.
+// send sends a packet. If the network does not take it, it is lost, as on the way.
 func (s *socket) send(p []byte, to path) {
 	noteSent()
 	s.trace(true, p, to)
 	_ = s.conn.send(p, to)
 }
 
-// trace tells who wants to know of a packet.
+// trace calls Config.Trace.
 func (s *socket) trace(sent bool, p []byte, by path) {
 	if s.cfg.Trace == nil {
 		return
@@ -112,7 +112,7 @@ func (s *socket) trace(sent bool, p []byte, by path) {
 	s.cfg.Trace(local, by.peer, sent, p)
 }
 
-// random returns a number that is not zero.
+// random returns a random number that is not zero.
 func random() uint32 {
 	var p [4]byte
 	for {
@@ -159,7 +159,7 @@ func (s *socket) packet(p []byte, from path) {
 	}
 }
 
-// find returns the association that a packet belongs to, or the attempt to make one, or both.
+// find returns the association that a packet belongs to, the attempt to make one, or both.
 func (s *socket) find(h header, first chunk, from path) (*link, *dial) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,14 +179,14 @@ func (s *socket) find(h header, first chunk, from path) (*link, *dial) {
 	return l, d
 }
 
-// add makes the packets of a peer those of l.
+// add routes the packets of a peer to l.
 func (s *socket) add(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tags[l.tag], s.peers[l.key] = l, l
 }
 
-// remove ends what add has begun.
+// remove undoes add.
 func (s *socket) remove(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +198,7 @@ func (s *socket) remove(l *link) {
 	}
 }
 
-// init answers an INIT, and keeps nothing (RFC 9260 section 5.1).
+// init answers an INIT, and keeps no state (RFC 9260 section 5.1).
 func (s *socket) init(h header, c chunk, from path) {
 	theirs, err := parseInitiation(c.value())
 	if err == errInitTag {
@@ -236,8 +236,8 @@ func (s *socket) init(h header, c chunk, from path) {
 	s.send(seal(appendChunk(back.append(nil), chunkInitAck, 0, ours.append(nil))), from)
 }
 
-// cookieEcho makes an association of a cookie that has come back, or finds it made. It reports
-// whether there is one.
+// cookieEcho makes an association from a returned cookie, unless it exists already. It reports
+// whether it exists now.
 func (s *socket) cookieEcho(h header, value []byte, from path) bool {
 	c, err := s.bakery.open(value, from.peer, h)
 	if err == errCookie {
@@ -270,11 +270,11 @@ func (s *socket) cookieEcho(h header, value []byte, from path) bool {
 	l := newLink(s, back, c.ours.tag, s.cfg.usable(c.ours, c.theirs), from)
 	s.add(l)
 	s.opened(l, c)
-	ack() // who closes now tells a peer that knows of the association
+	ack() // after opened: if that closes, the peer already knows the association
 	return true
 }
 
-// outOfTheBlue answers a packet of an association that there is not (RFC 9260 section 8.4).
+// outOfTheBlue answers a packet that belongs to no association (RFC 9260 section 8.4).
 func (s *socket) outOfTheBlue(h header, first chunk, from path) {
 	back := header{src: h.dst, dst: h.src, tag: h.tag}
 	switch first.kind() {
@@ -287,12 +287,12 @@ func (s *socket) outOfTheBlue(h header, first chunk, from path) {
 	}
 }
 
-// abort tells the peer that an association ends, and why.
+// abort sends an ABORT with a cause.
 func (s *socket) abort(l *link, cause uint16, text string) {
 	s.send(seal(appendAbort(l.ports.append(nil), 0, cause, text)), l.path())
 }
 
-// complain tells the peer of an error with which an association goes on.
+// complain sends an ERROR; the association goes on.
 func (s *socket) complain(l *link, cause parameter) {
 	s.send(seal(appendChunk(l.ports.append(nil), chunkError, 0, cause.append(nil))), l.path())
 }

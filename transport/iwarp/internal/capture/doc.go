@@ -1,9 +1,7 @@
-// Package capture is test data: the TCP streams of Linux 6.1's NFS/RDMA client and
-// server talking over its own software iWARP driver, siw. It reads them from
-// packet captures and splits them into FPDUs, with code of its own that shares
-// nothing with what it is used to test.
+// Package capture reads captured TCP streams of Linux's NFS/RDMA as test data. The client and
+// server of Linux 6.1 talk over siw, its software iWARP. The package reads packet captures and
+// splits the streams into FPDUs. It shares no code with the packages that it tests.
 //
-// The same work was done in each: mount, read and write files both small and
-// of some 100,000 bytes, list a directory, and so on, unmount. None has markers; the MTU was
-// 1500.
+// Each capture shows the same work: mount, write and read files of small sizes and of some 100,000
+// bytes, list a directory, unmount. None has markers. The MTU was 1500.
 package capture

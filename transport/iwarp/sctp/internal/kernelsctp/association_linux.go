@@ -22,14 +22,14 @@ type association struct {
 	mu       sync.Mutex // guards what follows
 	changed  sync.Cond
 	queue    []message // for the kernel
-	sent     []message // to the kernel, which may have some of them
-	bytes    int       // of these
+	sent     []message // given to the kernel, which may still hold some
+	bytes    int       // in sent
 	outgoing map[uint16]*outgoing
 	timer    *time.Timer
-	err      error // no more is sent
+	err      error // why nothing is sent any more
 }
 
-// message is one that goes to the peer.
+// message is a message for the peer.
 type message struct {
 	out  *outgoing
 	id   uint16
@@ -37,16 +37,16 @@ type message struct {
 	data []byte
 }
 
-// outgoing is what goes to the peer on one stream.
+// outgoing is the state of one stream to the peer.
 type outgoing struct {
-	bytes int // that are not acknowledged
-	below int // when there are fewer, f is called; 0: it is not
+	bytes int // unacknowledged
+	below int // f is called when bytes falls below this; 0: never
 	f     func()
 }
 
 var _ lower.Association = (*association)(nil)
 
-// startup bounds how long the kernel may take to say what the peer has indicated.
+// startup bounds the wait for the peer's indication from the kernel.
 const startup = 10 * time.Second
 
 // begin takes over a connected socket whose peer indicates DDP.
@@ -77,7 +77,7 @@ func (a *association) begin() (err error) {
 	return err
 }
 
-// agree waits for the peer's indication, of which the kernel tells before it hands over messages.
+// agree waits for the peer's indication. The kernel reports it before the first message.
 func (a *association) agree() error {
 	if err := a.socket.file.SetReadDeadline(time.Now().Add(startup)); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (a *association) notified(p []byte) error {
 func (a *association) Streams() int     { return a.streams }
 func (a *association) FirstTSN() uint32 { return 0 }
 
-// leastMessage is that of a path which takes less than any that there is.
+// leastMessage is a message size that every path takes.
 const leastMessage = 516
 
 func (a *association) MaxMessage() int {
@@ -156,7 +156,7 @@ func (a *association) Send(stream uint16, ppid uint32, p []byte) error {
 	return nil
 }
 
-// write gives the kernel messages, which it may have to wait for.
+// write hands messages to the kernel, and may wait for it.
 func (a *association) write() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -173,12 +173,12 @@ func (a *association) write() {
 		err := a.socket.send(m.id, m.ppid, m.data)
 		a.mu.Lock()
 		if err != nil {
-			a.err = err // Receive notices, too
+			a.err = err // Receive fails, too
 			return
 		}
 		a.sent = append(a.sent, m)
 		a.bytes += len(m.data)
-		if a.awaited() { // the kernel is asked for nobody else
+		if a.awaited() { // otherwise nobody needs to know
 			a.mu.Unlock()
 			a.acknowledge()
 			a.mu.Lock()
@@ -196,10 +196,10 @@ func (a *association) awaited() bool {
 	return false
 }
 
-// acknowledge finds out what the peer has acknowledged, and tells who waits for that. The kernel
-// sends messages in the order in which it gets them, and has each until all up to it are
-// acknowledged. It uses more memory for a message than that has bytes. So what is not acknowledged
-// is the last messages, with together no more bytes than the kernel uses memory.
+// acknowledge finds out what the peer has acknowledged, and calls those that wait for it. The
+// kernel sends messages in the order given, and keeps each until all up to it are acknowledged. Its
+// memory for a message is larger than the message. So the unacknowledged messages are among the
+// last ones whose total length is at most the kernel's memory use.
 func (a *association) acknowledge() {
 	a.mu.Lock()
 	queued, err := a.socket.queued()
@@ -241,8 +241,7 @@ func (a *association) Acknowledged(stream uint16, below int, f func()) {
 	a.acknowledge()
 }
 
-// Receive is that of lower.Association, but that Last is right only where the message was not
-// fragmented.
+// Receive implements lower.Association. If a message was fragmented, Last is wrong.
 func (a *association) Receive(p []byte) (lower.Message, error) {
 	for {
 		n, r, err := a.socket.receive(p)
@@ -271,7 +270,7 @@ func (a *association) Receive(p []byte) (lower.Message, error) {
 	}
 }
 
-// why says why the association has ended.
+// why returns why the association has ended.
 func (a *association) why(err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -282,10 +281,10 @@ func (a *association) why(err error) error {
 	return a.err
 }
 
-// Watch leaves it to the kernel, which sends heartbeats.
+// Watch does nothing: the kernel sends heartbeats.
 func (a *association) Watch(done <-chan struct{}) { <-done }
 
-// shutdownTimeout bounds how long it may take until the peer has acknowledged everything.
+// shutdownTimeout bounds the wait until the peer has acknowledged everything.
 const shutdownTimeout = 5 * time.Second
 
 func (a *association) Shutdown() {

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// Listener accepts the sessions that are asked for on any association.
+// Listener accepts the sessions that peers ask for on any association.
 type Listener struct {
 	cfg    sctp.Config
 	socket *socket
@@ -24,8 +24,8 @@ type Listener struct {
 
 var _ net.Listener = (*Listener)(nil)
 
-// Listen listens at an IPv4 address and a port of SCTP. Of cfg it has Streams, and what sessions go
-// by.
+// Listen listens at an IPv4 address and an SCTP port. It uses cfg.Streams and what concerns
+// sessions.
 func Listen(addr netip.AddrPort, cfg sctp.Config) (*Listener, error) {
 	fd, err := open(cfg)
 	if err != nil {
@@ -73,7 +73,7 @@ func (l *Listener) run() {
 	}
 }
 
-// take takes an association. One whose peer does not indicate DDP is aborted.
+// take takes an association. It aborts one whose peer does not indicate DDP.
 func (l *Listener) take(fd int) {
 	s, err := wrap(fd)
 	if err != nil {
@@ -103,7 +103,7 @@ func (l *Listener) offer(c *sctp.Conn) bool {
 	}
 }
 
-// Accept waits for a session that is asked for: a *sctp.Conn.
+// Accept waits for a session that a peer asks for. It returns a *sctp.Conn.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.ready:
@@ -113,7 +113,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends listening. Sessions stay.
+// Close stops listening. Sessions stay.
 func (l *Listener) Close() error {
 	l.once.Do(func() {
 		close(l.done)
@@ -122,15 +122,15 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// Addr returns an sctp.Addr.
+// Addr returns the sctp.Addr listened on.
 func (l *Listener) Addr() net.Addr { return l.addr }
 
-// Dialer asks for sessions. Each has an association of its own. Of Config it has Streams, and what
-// sessions go by.
+// Dialer opens sessions, each on an association of its own. It uses Config.Streams and what
+// concerns sessions.
 type Dialer struct{ Config sctp.Config }
 
-// DialContext returns a session that the peer has not been asked for: a *sctp.Conn. The address is
-// IPv4, with a port of SCTP. The kernel bounds how long it may take.
+// DialContext returns a new session, a *sctp.Conn, that the peer has not been asked for yet. The
+// address is IPv4 with an SCTP port. The kernel bounds the time.
 func (d Dialer) DialContext(_ context.Context, _, addr string) (net.Conn, error) {
 	to, err := netip.ParseAddrPort(addr)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// What linux/sctp.h has, and package unix has not.
+// Constants of linux/sctp.h that package unix lacks.
 const (
 	solSCTP = unix.IPPROTO_SCTP
 
@@ -56,7 +56,7 @@ type socket struct {
 	conn syscall.RawConn
 }
 
-// wrap has Go's poller look after a socket, which it takes.
+// wrap registers a socket with Go's poller. It takes ownership of fd.
 func wrap(fd int) (*socket, error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		unix.Close(fd)
@@ -71,7 +71,7 @@ func wrap(fd int) (*socket, error) {
 	return &socket{f, conn}, nil
 }
 
-// open returns a socket that is set up for associations of DDP, and blocks.
+// open returns a blocking socket that is set up for DDP.
 func open(cfg sctp.Config) (int, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, unix.IPPROTO_SCTP)
 	if err != nil {
@@ -85,7 +85,7 @@ func open(cfg sctp.Config) (int, error) {
 	return fd, nil
 }
 
-// receiveBuffer is what the kernel is asked for, in bytes.
+// receiveBuffer is the size in bytes that the kernel is asked for.
 const receiveBuffer = 2 << 20
 
 func setUp(fd int, cfg sctp.Config) error {
@@ -118,7 +118,7 @@ func setUp(fd int, cfg sctp.Config) error {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer)
 }
 
-// event is a struct sctp_event that subscribes to one.
+// event returns a struct sctp_event that subscribes to kind.
 func event(kind uint16) []byte {
 	p := native.AppendUint16(make([]byte, 4, sizeOfEvent), kind)
 	return append(p, 1, 0)
@@ -137,10 +137,10 @@ func (s *socket) getsockopt(level, option int, p []byte) (err error) {
 	return errors.Join(controlErr, err)
 }
 
-// status is of struct sctp_status.
+// status holds fields of struct sctp_status.
 type status struct {
 	in, out  int // streams
-	fragment int // most bytes of a message that goes without being fragmented
+	fragment int // maximum message that is not fragmented, in bytes
 }
 
 func (s *socket) status() (status, error) {
@@ -151,7 +151,7 @@ func (s *socket) status() (status, error) {
 	}, err
 }
 
-// queued returns how many bytes of memory the kernel uses for what the peer has not acknowledged.
+// queued returns how many bytes of memory the kernel uses for unacknowledged messages.
 func (s *socket) queued() (int, error) {
 	var p [64]byte
 	err := s.getsockopt(unix.SOL_SOCKET, unix.SO_MEMINFO, p[:])
@@ -167,7 +167,7 @@ func sendInfo(stream, flags uint16, ppid uint32) []byte {
 	info := oob[unix.CmsgLen(0):]
 	native.PutUint16(info, stream)
 	native.PutUint16(info[2:], flags)
-	binary.BigEndian.PutUint32(info[4:], ppid) // the kernel leaves it as it is
+	binary.BigEndian.PutUint32(info[4:], ppid) // the kernel does not convert it
 	return oob
 }
 
@@ -181,7 +181,7 @@ func (s *socket) send(stream uint16, ppid uint32, p []byte) (err error) {
 	return errors.Join(waitErr, os.NewSyscallError("sendmsg", err))
 }
 
-// received is what recvmsg says of a message.
+// received is what recvmsg reports about a message.
 type received struct {
 	notification bool
 	whole        bool // this is the end of it
@@ -236,19 +236,19 @@ func (s *socket) address(of func(int) (unix.Sockaddr, error)) (a sctp.Addr, err 
 	return a, errors.Join(controlErr, err)
 }
 
-// end closes the socket, and aborts the association if there is one still.
+// end closes the socket, and aborts the association if there still is one.
 func (s *socket) end(reason string) {
 	_ = s.conn.Control(func(fd uintptr) {
 		if reason != "" {
 			_, _ = unix.SendmsgN(int(fd), []byte(reason), sendInfo(0, flagAbort, 0), nil,
-				unix.MSG_NOSIGNAL) // or it has ended
+				unix.MSG_NOSIGNAL) // fails only if it has ended
 		}
 		_ = unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	})
 	s.file.Close()
 }
 
-// shutdown ends the association in order.
+// shutdown sends SHUTDOWN.
 func (s *socket) shutdown() {
 	_ = s.conn.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
 }

@@ -1,41 +1,43 @@
-// Package lower is what DDP's sessions need of SCTP. Package sctp has it from pion/sctp over UDP,
-// and a test from the sockets of the Linux kernel.
+// Package lower defines what DDP sessions need from SCTP: an [Association] that sends and receives
+// messages. Package sctp implements it with pion/sctp over UDP. Tests implement it with the SCTP of
+// the Linux kernel.
 package lower
 
-// Association is an SCTP association that is established. Its methods may be called concurrently,
-// but for Receive.
+// Association is an established SCTP association. Its methods may be called concurrently, except
+// for Receive.
 type Association interface {
-	// Streams is how many streams there are in each direction: their ids are below it.
+	// Streams returns the number of streams in each direction. Stream ids are below it.
 	Streams() int
 
-	// FirstTSN is the first TSN of the peer, if it is known.
+	// FirstTSN returns the first TSN of the peer, if known.
 	FirstTSN() uint32
 
-	// MaxMessage is the most bytes of a message that goes without being fragmented, by what is
-	// known of the path now.
+	// MaxMessage returns the maximum length in bytes of a message that is not fragmented, by what
+	// is known of the path now.
 	MaxMessage() int
 
-	// Send queues a message, unordered. It does not wait, and p is the caller's again.
+	// Send queues a message, unordered. It does not wait, and does not keep p.
 	Send(stream uint16, ppid uint32, p []byte) error
 
-	// Unacknowledged is how many bytes of messages on a stream the peer has not acknowledged. What
-	// Acknowledged was given is called after it has fallen below so many.
+	// Unacknowledged returns how many bytes of messages on a stream the peer has not acknowledged.
+	// Acknowledged arranges for one call of f when that number falls below the given one.
 	Unacknowledged(stream uint16) int
 	Acknowledged(stream uint16, below int, f func())
 
-	// Receive reads the next message to p, whatever its stream. It fails when the association has
-	// ended. What is too long for p is in memory of its own.
+	// Receive reads the next message of any stream into p, or into new memory if p is too small. It
+	// fails when the association has ended.
 	Receive(p []byte) (Message, error)
 
 	// Watch ends the association if the peer has gone. It returns when done is closed.
 	Watch(done <-chan struct{})
 
-	// Shutdown ends the association when all is acknowledged; Abort ends it now, and says why.
+	// Shutdown ends the association when everything is acknowledged. Abort ends it now, and tells
+	// the peer why.
 	Shutdown()
 	Abort(reason string)
 }
 
-// Message is a message of the peer.
+// Message is a message from the peer.
 type Message struct {
 	Stream    uint16
 	PPID      uint32 // payload protocol identifier

@@ -1,12 +1,12 @@
-// Command peer is one end of an NFS session with RPC-over-RDMA on DDP over SCTP, on the SCTP of the
-// Linux kernel or in user space over UDP.
+// Command peer is one end of NFS with RPC-over-RDMA on DDP over SCTP, for tests. SCTP is that of
+// the Linux kernel, or that of package sctp over UDP.
 //
 //	peer [-kernel] [-udp PORT] serve HOST:PORT
 //	peer [-kernel] [-udp PORT] copy HOST:PORT BYTES
 //
-// The first serves a file system in memory. The second writes a file of so many bytes there, reads
-// it, and fails if it gets others. HOST is an IPv4 address, and PORT one of SCTP. With -kernel the
-// UDP port is that of net.sctp.udp_port.
+// serve serves an empty file system in memory. copy writes a file of BYTES bytes there, reads it,
+// and fails if it differs. HOST is an IPv4 address, and PORT an SCTP port. With -kernel, the UDP
+// port is that of net.sctp.udp_port.
 package main
 
 import (
@@ -44,7 +44,7 @@ func main() {
 	}
 }
 
-// peer is what the flags say.
+// peer holds the flags.
 type peer struct {
 	kernel bool
 	cfg    sctp.Config
@@ -82,7 +82,7 @@ func (p *peer) listen(ctx context.Context, addr string) (net.Listener, error) {
 	return kernelsctp.Listen(at, p.cfg)
 }
 
-// dialer returns what asks for sessions.
+// dialer returns a dialer of sessions.
 func (p *peer) dialer() (transport.Dialer, error) {
 	if p.kernel {
 		return iwarp.Dialer{
@@ -154,7 +154,7 @@ func (p *peer) copy(ctx context.Context, addr string, n int64) error {
 	return timed("read", n, func() error { return read(ctx, files, n) })
 }
 
-// timed says how long something took.
+// timed reports how long something took.
 func timed(what string, n int64, f func() error) error {
 	begun := time.Now()
 	if err := f(); err != nil {
@@ -167,7 +167,7 @@ func timed(what string, n int64, f func() error) error {
 
 const name = "file"
 
-// content is that of the file: as random as it has to be for nothing to be mistaken for another.
+// content is the content of the file: random enough that no part can be mistaken for another.
 func content(n int64) io.Reader { return io.LimitReader(rand.NewChaCha8([32]byte{}), n) }
 
 func write(ctx context.Context, files *nfsfs.FS, n int64) error {
@@ -192,7 +192,7 @@ func read(ctx context.Context, files *nfsfs.FS, n int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// comparison fails where it is written other bytes.
+// comparison is a writer that fails if it is given bytes other than the expected ones.
 type comparison struct {
 	want io.Reader
 	n    int64
