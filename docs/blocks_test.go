@@ -13,7 +13,7 @@ import (
 
 // infos are the info strings that a block may have. Package mdblocks says what they mean.
 var infos = []string{
-	"go", "sh", "sh linux", "sh kerberos", "sh hand", "toml", "json", "text", "ini", "yaml", "html",
+	"go", "sh", "sh linux", "sh kerberos", "sh hand", "toml", "json", "text", "ini", "promql", "yaml", "html",
 }
 
 // mostByHand is how many blocks no test runs. Lower it when one becomes testable; do not raise it.

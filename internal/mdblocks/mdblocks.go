@@ -9,7 +9,7 @@
 //	sh hand      nobody runs it; the text before says why
 //	toml         "rpcrdma serve --check --config" accepts it
 //	json         it is valid
-//	text, ini, yaml, html: nothing is checked
+//	text, ini, promql, yaml, html: nothing is checked
 //
 // A command that must fail says so in its comment: "# exit 1".
 package mdblocks
