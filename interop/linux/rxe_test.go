@@ -9,10 +9,12 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/mdblocks"
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/rping"
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -64,20 +66,19 @@ func TestRXE(t *testing.T) {
 const loaded = `rdma_rxe: (un)?loaded|RPC: (Unr|R)egistered rdma .*transport module`
 
 // mountAsREADME has a guest that has loaded no module for it mount /export with the commands that
-// README prints for stock Linux.
+// README prints for rdma_rxe.
 func mountAsREADME(t *testing.T, w *wire, sh *shell) {
-	readme, err := os.ReadFile("../../README.md")
+	blocks, err := mdblocks.Read("../..", "README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(readme), "## Mount it from stock Linux\n")
-	_, rest, _ = strings.Cut(rest, "On the client, as root")
-	at := strings.Index(rest, "\n    ")
-	end := strings.Index(rest, "\n\n`")
-	if at < 0 || end < at {
-		t.Fatal("README has no commands for stock Linux")
+	at := slices.IndexFunc(blocks, func(b mdblocks.Block) bool {
+		return b.Info == "sh linux" && strings.Contains(b.Text, "type rxe")
+	})
+	if at < 0 {
+		t.Fatal("README has no commands for rdma_rxe")
 	}
-	commands := strings.NewReplacer("eth0", "eth1", "SERVER", w.host.String()).Replace(rest[at:end])
+	commands := strings.NewReplacer("eth0", "eth1", "SERVER", w.host.String()).Replace(blocks[at].Text)
 	t.Log(commands)
 	sh.run(t, "rdma link del rxe0 && rmmod rdma_rxe nfsv3 nfs rpcrdma")
 	t.Log(sh.run(t, "set -e\n"+commands+`
