@@ -8,27 +8,27 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// caller makes the calls of this side of a connection. Its call goes through these files, in this
-// order: roundtrip.go, calllayout.go, callsend.go, callreply.go; or callcancel.go, if it is given
-// up.
+// caller makes the calls of this side of a connection. A call goes through these files, in this
+// order: roundtrip.go, calllayout.go, callsend.go, callreply.go; or callcancel.go, if it is
+// cancelled.
 type caller struct {
 	conn   *Conn
 	window *credits.Window
-	xid    atomic.Uint32 // last transaction id of our own choice
+	xid    atomic.Uint32 // the last XID that we chose
 
 	// Conn.mu guards what follows.
-	pending callTable // that await their reply
-	heard   uint64    // numbers what has come as a reply to these, or may be one
-	granted uint64    // number of that whose grant is in force
+	pending callTable // calls that await their reply
+	heard   uint64    // numbers the messages that are, or may be, replies to them
+	granted uint64    // number of the message whose grant is in force
 }
 
-// open begins without a call under way.
+// open initializes a caller without calls.
 func (cl *caller) open(c *Conn) {
 	cl.conn, cl.window = c, credits.NewWindow(c.cfg.Credits)
 	cl.xid.Store(rand.Uint32())
 }
 
-// awaits reports whether a call of this side awaits its reply.
+// awaits reports whether a call with that XID awaits its reply.
 func (cl *caller) awaits(xid uint32) bool {
 	c := cl.conn
 	c.mu.Lock()
@@ -36,9 +36,9 @@ func (cl *caller) awaits(xid uint32) bool {
 	return cl.pending.get(xid) != nil
 }
 
-// invalidated notes that a message has ended the window of tag, which may be that of
-// another window soon: then it must not be invalidated for the old one. xid is that of
-// the message. A peer should end windows of the call that it replies to, and no others.
+// invalidated notes that a message with that XID has ended the window of tag. The tag may soon name
+// another window, so it must not be invalidated again for this one. A peer should end only windows
+// of the call that it replies to; a window of another call is found, too.
 func (cl *caller) invalidated(xid uint32, tag transport.STag) {
 	c := cl.conn
 	c.mu.Lock()
@@ -53,15 +53,15 @@ func (cl *caller) invalidated(xid uint32, tag transport.STag) {
 	}
 }
 
-// callTable is calls by transaction id. Who makes one call at a time needs no map, which would be
-// three lines of 64 bytes to touch.
+// callTable finds calls by XID. One call at a time needs no map, whose lookup would touch three
+// more cache lines.
 type callTable struct {
 	n     int
-	first *call            // one of them; nil if that has left
+	first *call            // one of the calls; nil if that one was removed
 	rest  map[uint32]*call // the others
 }
 
-// get returns the call with that transaction id, or nil.
+// get returns the call with that XID, or nil.
 func (t *callTable) get(xid uint32) *call {
 	switch {
 	case t.n == 0:
@@ -72,7 +72,7 @@ func (t *callTable) get(xid uint32) *call {
 	return t.rest[xid]
 }
 
-// add adds a call, whose transaction id no other has.
+// add adds a call. No other call may have its XID.
 func (t *callTable) add(k *call) {
 	t.n++
 	if t.first == nil {
@@ -85,7 +85,7 @@ func (t *callTable) add(k *call) {
 	t.rest[k.xid] = k
 }
 
-// remove removes a call, which is there.
+// remove removes a call of the table.
 func (t *callTable) remove(k *call) {
 	t.n--
 	if t.first == k {
@@ -95,7 +95,7 @@ func (t *callTable) remove(k *call) {
 	delete(t.rest, k.xid)
 }
 
-// all yields the calls, in no order.
+// all yields the calls in no particular order.
 func (t *callTable) all(yield func(*call) bool) {
 	if t.first != nil && !yield(t.first) {
 		return

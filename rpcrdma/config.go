@@ -10,109 +10,108 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Config configures connections, of clients and servers alike. The zero value is usable, and in
-// each field zero means the default. Dial and Serve return a *oncrpc.ConfigError if a value is out
-// of range or contradicts another.
+// Config configures connections, for clients and servers alike. The zero value is usable: in each
+// field, zero means the default. Dial and Serve return a *oncrpc.ConfigError if a value is out of
+// range or contradicts another.
 type Config struct {
-	// Logger takes what goes wrong; nil means slog.Default(). What goes wrong again and again with
-	// one host is at level WARN once a minute, over all connections of a Serve, and otherwise at
-	// DEBUG.
+	// Logger logs errors; nil means slog.Default(). An error that repeats with one host is logged
+	// at level WARN once a minute, counted over all connections of a Serve, and otherwise at DEBUG.
 	Logger *slog.Logger
 	// InlineSend and InlineRecv are the largest messages in bytes, headers included, to send and to
-	// receive in one Send: multiples of 1024, from 1024 to MaxInline. 0 means 4096, or for
-	// InlineRecv twice Align if that is more. What a peer can take bounds the first. Towards a peer
-	// that says nothing, both are DefaultInline to send and to expect, while receives are still
-	// posted at InlineRecv.
+	// receive in one Send: multiples of 1024, from 1024 to MaxInline. 0 means 4096; for InlineRecv,
+	// twice Align if that is more.
+	//
+	// The smaller of InlineSend and the peer's receive size applies. Towards a peer that says
+	// nothing at setup, both are DefaultInline at first; receives still have InlineRecv bytes.
 	InlineSend, InlineRecv int
-	// Credits is the number of calls under way, from 1 to 2147483647: the most that a server
-	// grants, in the Draft up to two more (package credits), and what a client asks for; 0 means
-	// 64. A connection lowers it to a half of the receives that it can have posted
-	// (transport.Info.RecvDepth), in the Draft to a third of all but two.
+	// Credits is the largest number of calls under way, from 1 to 2147483647; 0 means 64. A server
+	// grants at most that many credits (in the Draft up to two more, see package credits). A client
+	// asks for that many. A connection lowers Credits to half of transport.Info.RecvDepth, in the
+	// Draft to a third of RecvDepth-2.
 	Credits int
-	// MinChunk is the length in bytes, 1 or more, from which on bulk data may be moved on its own
-	// when a call does not fit inline; 0 means 1024. With more than MaxMessage no data is.
+	// MinChunk is the length in bytes, 1 or more, from which bulk data may become a chunk if a
+	// message does not fit inline; 0 means 1024. If it is more than MaxMessage, bulk data never
+	// becomes a chunk of its own.
 	MinChunk int
-	// ChunkFrom is the length in bytes, 1 or more, from which on bulk data of a call of this side
-	// goes by read chunk, and its results by write chunk, even where the whole would fit inline. 0
-	// means that what fits inline goes inline. If one result is that long all get chunks.
+	// ChunkFrom is the length in bytes, 1 or more, from which bulk data of this side's calls goes
+	// by read chunk, and its results by write chunk, even if all would fit inline. If one result is
+	// that long, all results get write chunks. 0 means that what fits inline goes inline.
 	ChunkFrom int
 	// SegmentSize is the largest segment of a chunk in bytes, 1 KiB to 1 GiB; 0 means 1 MiB.
 	SegmentSize int
 	// MaxMessage is the largest call, and the largest reply, in bytes, that a peer can make this
-	// side hold, 64 KiB to 1 GiB; 0 means 4 MiB, or a half of ConnMemory or ServerMemory if one of
-	// them is set and that is less.
+	// side hold: 64 KiB to 1 GiB. 0 means 4 MiB, but at most half of ConnMemory and ServerMemory if
+	// these are set.
 	MaxMessage int
-	// ConnMemory bounds the memory in bytes for the chunks of calls that one connection has under
-	// way, and ServerMemory that of all connections of one Serve. 0 means 64 MiB and 512 MiB, or
-	// twice MaxMessage if that is more; ConnMemory is ServerMemory, if only that is set, and less.
-	// Calls that do not fit wait, and less is granted while they do.
+	// ConnMemory limits the memory in bytes for the chunks of calls under way on one connection,
+	// ServerMemory on all connections of one Serve. A call that does not fit waits, and the peer is
+	// granted fewer credits meanwhile.
 	//
-	// ServerMemory is shared out by peer host: one that has some gets more only while it then has
-	// no more than is left free. So a host alone gets a half of it, and N hosts that take all they
-	// can 1/(N+1) each. A host that has nothing gets what is free, up to all. With Dial there is
-	// one host, and ConnMemory alone counts.
+	// 0 means 64 MiB and 512 MiB, or twice MaxMessage if that is more. If ServerMemory is set to
+	// less than 64 MiB, ConnMemory defaults to the same. ConnMemory must be at least twice
+	// MaxMessage, for a call and its reply, and ServerMemory at least ConnMemory.
 	//
-	// ConnMemory is at least twice MaxMessage, for a call and its reply. ServerMemory is at least
-	// ConnMemory.
+	// Peer hosts share ServerMemory: a host that has some gets more only while it then has no more
+	// than is left free. So one host alone gets half, N greedy hosts get 1/(N+1) each, and a host
+	// that has nothing may get all that is free. With Dial, ConnMemory alone counts. See
+	// docs/memory.md.
 	ConnMemory, ServerMemory int64
-	// ReceiveMemory bounds the memory in bytes, 1 or more, for the messages that the connections of
-	// one Serve have received and not done with, at the size of a receive each; 0 means 256 MiB, or
-	// three times what one connection may take if that is more: one alone gets up to a third.
-	// Connections that are idle use none of it, and less is granted as it becomes short. It is
-	// shared out by peer host, as ServerMemory is.
+	// ReceiveMemory limits the memory in bytes, 1 or more, for messages that the connections of one
+	// Serve have received and not finished. Each message counts with the size of a receive. 0 means
+	// 256 MiB, or three times what one connection may use if that is more. Peer hosts share it as
+	// they share ServerMemory, and credits shrink as it becomes short. Idle connections use none of
+	// it, if the provider can hold messages back (docs/memory.md).
 	ReceiveMemory int64
-	// Counters, if set, adds up what this connection counts, and others that it is given to.
+	// Counters, if set, adds up the statistics of all connections that have it in their Config.
 	Counters *Counters
 	// CancelGrace is how long a cancelled call waits for its reply before the connection is closed,
-	// with a provider that cannot abandon memory; 0 means 5 s. It must not be negative.
+	// if the provider is no transport.Abandoner. 0 means 5 s. It must not be negative.
 	CancelGrace time.Duration
-	// PeerTimeout is how long a call may wait for a peer that does nothing for it, before the
-	// connection is closed with ErrStalled: that does not answer the RDMA Reads of its arguments,
-	// or does not take its reply; in the Draft also how long a reply may wait to be read before its
-	// memory is taken back. 0 means 30 s. It must not be negative. It is kept to within a quarter
-	// more. A call waits for longer while the bytes that it waits for move, 16 KiB within
-	// PeerTimeout and 1 KiB in each second of that at least, if the provider tells
-	// (transport.ProgressReporter).
+	// PeerTimeout is how long a call waits for a peer that neither answers RDMA Reads nor takes
+	// replies. Then the connection is closed with ErrStalled. In the Draft it is also how long a
+	// reply waits to be read before its memory is taken back. 0 means 30 s. It must not be
+	// negative.
+	//
+	// The limit may be exceeded by a quarter. If the provider is a transport.ProgressReporter, a
+	// call waits for longer while bytes move: at least 16 KiB within PeerTimeout, and 1 KiB for
+	// each second of it.
 	PeerTimeout time.Duration
-	// NoRemoteInvalidate keeps both sides from using Send with Invalidate (RFC 8797 section 4.1).
-	// Without it they do so in replies to calls that have one window; who called ends others
-	// itself.
+	// NoRemoteInvalidate turns Send with Invalidate off, in both directions (RFC 8797 section 4.1).
+	// Otherwise each side may use it in replies to calls with one window; the caller ends other
+	// windows itself.
 	NoRemoteInvalidate bool
-	// NoPrivateData says nothing at setup (RFC 8797), and ignores the peer's private data, like an
+	// NoPrivateData makes this side send no private data at setup and ignore the peer's, like an
 	// implementation without RFC 8797. Both sides then begin with 1024 bytes inline, and may agree
 	// on more later (package confproto).
 	NoPrivateData bool
-	// Observer, if set, is told of each call this side has made.
+	// Observer, if set, learns how each call of this side travelled.
 	Observer Observer
 
-	// Dialect is whose rules bind: RFC8166, which is 0, or Draft. What follows is of the Draft
-	// alone, and otherwise not looked at, whatever it is.
+	// Dialect is RFC8166, which is 0, or Draft. The fields below count only in the Draft.
 	Dialect Dialect
-	// Align makes receives scatter lists whose second buffer is aligned to that many bytes and
-	// begins there in the message, so that data which the peer pads lands aligned in a buffer of
-	// its own (draft section 3.9). It is a power of two, from 64 to half of InlineRecv; 0 means one
-	// buffer. The first buffer should hold any header: where it does not, the two are joined by a
-	// copy. The peer learns of it by CONF_RDMA.
+	// Align gives receives a second buffer, at that offset in the message and aligned to that many
+	// bytes. Data that the peer pads lands there (draft section 3.9). It is a power of two from 64
+	// to half of InlineRecv; 0 means one buffer. The first buffer should hold any header: otherwise
+	// the two are joined by a copy. CONF_RDMA tells the peer.
 	Align int
-	// PeerAlign is what opaque data is aligned to in messages to the peer until CONF_RDMA says
-	// otherwise, a power of two from 8 to 32768; 0 means no padding. Data of MinChunk bytes or more
-	// is padded, and sent inline, where the whole message fits.
+	// PeerAlign is the alignment of opaque data in messages to the peer until CONF_RDMA says
+	// otherwise: a power of two from 8 to 32768; 0 means no padding. Data of MinChunk bytes or more
+	// is padded and sent inline if the whole message fits.
 	PeerAlign int
-	// PadAbove takes data of exactly the threshold for unpadded in what the peer sends: section 3.9
-	// has both "at or above" and "exceeds". What this side sends reads the same either way.
+	// PadAbove takes data of exactly the threshold as unpadded in what the peer sends. Section 3.9
+	// says both "at or above" and "exceeds". What this side sends means the same either way.
 	PadAbove bool
-	// NoReplyChunks offers neither write chunks nor reply chunks, like clients that do not know
-	// where results will go (draft section 3.4). What does not fit inline then comes as read
-	// chunks.
+	// NoReplyChunks offers neither write chunks nor a reply chunk, like a client that does not know
+	// where results will go (draft section 3.4). Long results then come as read chunks.
 	NoReplyChunks bool
 
-	faults *faultlog.Log // writes to Logger; of all connections of one Serve
+	faults *faultlog.Log // writes to Logger; common to all connections of one Serve
 }
 
 // inlineByDefault is the default of InlineSend and InlineRecv, in bytes.
 const inlineByDefault = 4096
 
-// withDefaults fills in what is not set. It fails with a *oncrpc.ConfigError.
+// withDefaults fills in the defaults. It fails with a *oncrpc.ConfigError.
 func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -136,8 +135,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, c.validate()
 }
 
-// memoryDefaults fills in those of MaxMessage, ConnMemory and ServerMemory that are not set, such
-// that they do not contradict those that are.
+// memoryDefaults fills in the defaults of MaxMessage, ConnMemory and ServerMemory. They do not
+// contradict the fields that are set.
 func (c *Config) memoryDefaults() {
 	if c.MaxMessage == 0 {
 		most := int64(4 << 20)
@@ -159,14 +158,14 @@ func (c *Config) memoryDefaults() {
 	c.ServerMemory = cmp.Or(c.ServerMemory, max(512<<20, c.ConnMemory))
 }
 
-// minReceive is the smallest receive that is posted, in bytes: Linux's server sends up to that much
-// whatever the client said.
+// minReceive is the smallest receive that is posted, in bytes: Linux's server sends up to that
+// much, whatever the client said at setup.
 const minReceive = 4096
 
-// receiveSize is the size in bytes of the receives to post.
+// receiveSize returns the size in bytes of the receives to post.
 func (c *Config) receiveSize() int { return max(c.InlineRecv, minReceive) }
 
-// private is what the configuration tells the peer at setup.
+// private returns the private data for the peer at setup.
 func (c *Config) private() []byte {
 	if c.NoPrivateData {
 		return nil
@@ -175,8 +174,8 @@ func (c *Config) private() []byte {
 	return p.append(nil)
 }
 
-// check fails with ErrProviderLimits where the connection cannot carry what is configured. The peer
-// goes by what it has been told: to lower it now would have replies not fit.
+// check fails with ErrProviderLimits if the connection cannot carry what is configured. It is too
+// late to lower sizes: the peer has been told.
 func (c *Config) check(info *transport.Info) error {
 	switch {
 	case info.MaxMessage > 0 && info.MaxMessage < c.InlineSend:
@@ -188,10 +187,10 @@ func (c *Config) check(info *transport.Info) error {
 	return nil
 }
 
-// Observer is told how calls travelled.
+// Observer learns how calls travelled.
 type Observer interface {
-	// CallDone is called once for each call of RoundTrip, on the caller's goroutine.
-	// The pointer is valid during the call only.
+	// CallDone is called once for each RoundTrip, on the caller's goroutine. The pointer is valid
+	// only until CallDone returns.
 	CallDone(*CallInfo)
 }
 
@@ -199,13 +198,13 @@ type Observer interface {
 type CallInfo struct {
 	Program, Version, Procedure uint32
 
-	InlineSent     int   // of the RPC message, in the Send, without padding
-	ReadChunk      int   // of the RPC message, offered as read chunks
-	InlineReceived int   // of the reply, in the Send, with its padding
-	WriteChunk     int   // of the reply, written to write chunks; in the Draft with their round-up
-	ReplyChunk     int   // of the reply, written to the reply chunk
-	ReplyRead      int   // of the reply, fetched from read chunks, with an RDMA_DONE (Draft)
-	Padding        int   // in front of data in the Send, in an RDMA_MSGP (Draft)
-	Credits        int   // in use when the call was sent, its own included
-	Err            error // of the transport; nil when a reply came, whatever it says
+	InlineSent     int   // part of the call in the Send, without padding
+	ReadChunk      int   // part of the call offered as read chunks
+	InlineReceived int   // part of the reply in the Send, with padding
+	WriteChunk     int   // part of the reply in write chunks; in the Draft with the XDR round-up
+	ReplyChunk     int   // part of the reply in the reply chunk
+	ReplyRead      int   // part of the reply fetched from read chunks (Draft)
+	Padding        int   // padding in the call, an RDMA_MSGP (Draft)
+	Credits        int   // credits in use when the call was sent, including its own
+	Err            error // of the transport; nil if a reply came, even one that says the call failed
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// What the fields of a Config are bounded by, in bytes.
+// Limits of the fields of a Config, in bytes.
 const (
 	minSegment = 1 << 10
 	// maxSegment keeps the length of a segment within its 32 bits (draft section 4.3).
 	maxSegment = 1 << 30
 	minMessage = MaxInline
 	maxMessage = 1 << maxClass
-	// minAlign is the smallest alignment of receives: the first buffer must hold the words that
-	// begin each message.
+	// minAlign is the smallest alignment of receives: the first buffer must hold the fixed words
+	// that begin each message.
 	minAlign     = 64
 	minPeerAlign = 8
 	maxPeerAlign = 1 << 15
 )
 
-// validate finds a field that is out of range, or that contradicts another: a *oncrpc.ConfigError.
-// Defaults have been filled in, and so a contradiction is between values that were set.
+// validate returns a *oncrpc.ConfigError if a field is out of range or contradicts another.
+// Defaults have been filled in, so a contradiction is between values that were set.
 func (c *Config) validate() error {
 	switch {
 	case c.Dialect > Draft:
@@ -85,5 +85,5 @@ func powerOfTwo(n, least, most int) bool { return n >= least && n <= most && n&(
 
 const wantInline = "a multiple of 1024 from 1024 to 65536, or 0 for the default"
 
-// inlineSize reports whether private data can say n (RFC 8797 section 4).
+// inlineSize reports whether private data can express n (RFC 8797 section 4).
 func inlineSize(n int) bool { return n >= DefaultInline && n <= MaxInline && n%inlineUnit == 0 }

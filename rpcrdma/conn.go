@@ -12,20 +12,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Conn is one RPC-over-RDMA connection: an oncrpc.Transport. Both ends may call and
-// serve; each direction has its own transaction ids and credits.
+// Conn is an RPC-over-RDMA connection. It implements oncrpc.Transport. Both ends may call and
+// serve; each direction has its own XIDs and credits. Methods may be called concurrently.
 //
-// What every call touches comes first, here and in the parts: over many connections it is in no
-// cache nearby, and comes by lines of 64 bytes (docs/performance.md, Growth).
+// The fields that every call touches come first, here and in the parts, to need few cache lines
+// (docs/performance.md, Growth).
 type Conn struct {
-	mu   sync.Mutex // guards what follows up to over, and what the parts say it guards
+	mu   sync.Mutex // guards err, over, atEnd, and what the parts say it guards
 	err  error      // why the connection ends
 	over bool       // the endpoint has ended
 
 	pool      *pool
 	settings  atomic.Pointer[Settings]
-	draft     *draft  // nil: RFC 8166 binds
-	cfg       *Config // nobody changes it: connections share it
+	draft     *draft  // nil: the dialect is RFC8166
+	cfg       *Config // shared by connections, and never changed
 	importer  transport.Importer
 	ctx       context.Context
 	receiver  receiver
@@ -39,15 +39,15 @@ type Conn struct {
 
 	ep        transport.Endpoint
 	info      transport.Info
-	agreeing  sync.Mutex       // held by who replaces settings
-	invalid   transport.Access // RemoteInvalidate, if we told the peer that it may
+	agreeing  sync.Mutex       // held while settings are replaced
+	invalid   transport.Access // RemoteInvalidate, if we told the peer that it may; otherwise 0
 	abandoner transport.Abandoner
-	progress  transport.ProgressReporter // nil if the provider does not tell
-	leavePool func()                     // at the end; nil: the pool is that of a Serve
+	progress  transport.ProgressReporter // nil if the provider is none
+	leavePool func()                     // called at the end; nil: the pool belongs to a Serve
 	gate      readGate
 	cancel    context.CancelFunc
 	done      chan struct{}
-	atEnd     []func() // what is to be done when the endpoint has ended; mu guards it
+	atEnd     []func() // called when the endpoint has ended; mu guards it
 }
 
 var (
@@ -55,14 +55,14 @@ var (
 	_ oncrpc.CreditReporter = (*Conn)(nil)
 )
 
-// newConn makes a connection of an endpoint that is not started. It fails with ErrProviderLimits or
-// ErrReceiveMemory; then the endpoint is the caller's.
+// newConn makes a connection of an endpoint that has not been started. It fails with
+// ErrProviderLimits or ErrReceiveMemory. Then the endpoint still belongs to the caller.
 func newConn(ep transport.Endpoint, cfg *Config, m *memory) (*Conn, error) {
 	c := &Conn{ep: ep, info: ep.Info(), cfg: cfg, pool: m.pool, done: make(chan struct{})}
 	if err := cfg.check(&c.info); err != nil {
 		return nil, err
 	}
-	// Replies and calls share the receive queue, in equal parts, and so do DONEs.
+	// Replies and calls, and in the Draft RDMA_DONEs, share the receive queue in equal parts.
 	n := c.info.RecvDepth / 2
 	if cfg.Dialect == Draft {
 		c.draft = newDraft(c)
@@ -99,7 +99,7 @@ func newConn(ep transport.Endpoint, cfg *Config, m *memory) (*Conn, error) {
 	return c, nil
 }
 
-// run begins the connection and returns when it has ended.
+// run starts the connection and returns when it has ended.
 func (c *Conn) run() {
 	if err := c.flow.start(); err != nil {
 		c.fail(err)
@@ -114,23 +114,23 @@ func (c *Conn) LocalAddr() net.Addr { return c.info.LocalAddr }
 // RemoteAddr returns the peer's address.
 func (c *Conn) RemoteAddr() net.Addr { return c.info.RemoteAddr }
 
-// Info describes the connection below.
+// Info describes the provider's connection.
 func (c *Conn) Info() transport.Info { return c.info }
 
-// Endpoint is the connection below, for what only its provider knows, like iwarp.SetupOf. It is not
-// for posting.
+// Endpoint returns the provider's endpoint, for functions of its package such as iwarp.SetupOf. Do
+// not post to it.
 func (c *Conn) Endpoint() transport.Endpoint { return c.ep }
 
-// Inline returns the largest calls in bytes that are sent inline, and the largest replies to them
-// that are expected so, headers included.
+// Inline returns the largest calls sent inline, and the largest replies expected inline, in bytes
+// with headers.
 func (c *Conn) Inline() (send, recv int) {
 	s := c.settings.Load()
 	return s.MaxSend, s.MaxRecv
 }
 
-// Credits returns the peer's most recent grant, the calls under way, and the calls that wait for
-// a credit: oncrpc.CreditReporter. A call that was given up is under way until the peer has
-// answered it, and so is each RDMA_DONE that the peer may not have taken yet.
+// Credits returns the peer's most recent grant, the credits in use, and the number of calls that
+// wait for a credit. It implements oncrpc.CreditReporter. A cancelled call uses its credit until
+// the peer has answered it. An RDMA_DONE uses one until the peer is known to have taken it.
 func (c *Conn) Credits() (grant, inUse, waiting int) {
 	grant, calls, dones, waiting := c.caller.window.State()
 	return grant, calls + dones, waiting
@@ -139,18 +139,18 @@ func (c *Conn) Credits() (grant, inUse, waiting int) {
 // Done is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Err says why the connection ended; nil before that.
+// Err says why the connection ended. It returns nil before the end.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Close ends the connection. It does not wait: Done tells when everything has ended.
+// Close ends the connection. It does not wait: Done is closed when everything has ended.
 func (c *Conn) Close() error { return c.ep.Close() }
 
-// fail ends the connection because of err. An err that follows from its end is not the
-// reason for it.
+// fail ends the connection because of err. It does not record an err that only follows from the
+// end.
 func (c *Conn) fail(err error) {
 	c.mu.Lock()
 	if c.err == nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, transport.ErrFlushed) {
@@ -160,8 +160,8 @@ func (c *Conn) fail(err error) {
 	c.ep.Close()
 }
 
-// watch ends what is under way when the endpoint has ended: only then is memory no longer
-// touched by the provider.
+// watch waits for the end of the endpoint, and then ends what is under way. Only then does the
+// provider no longer touch memory.
 func (c *Conn) watch() {
 	<-c.ep.Done()
 	c.mu.Lock()
@@ -203,7 +203,7 @@ func (c *Conn) watch() {
 	close(c.done)
 }
 
-// reason returns why the endpoint has ended; c.mu is held.
+// reason returns why the endpoint ended; c.mu is held.
 func (c *Conn) reason() error {
 	err := c.ep.Err()
 	if errors.Is(err, transport.ErrNoReceive) && !errors.Is(err, transport.ErrTerminated) {
@@ -213,7 +213,7 @@ func (c *Conn) reason() error {
 	return err
 }
 
-// endError wraps the reason for an end, always as an error that wraps net.ErrClosed.
+// endError wraps the reason for an end so that it always wraps net.ErrClosed.
 func (c *Conn) endError(err error) error {
 	if !errors.Is(err, net.ErrClosed) {
 		err = fmt.Errorf("%w: %w", net.ErrClosed, err)

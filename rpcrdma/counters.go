@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Counters adds up what connections count: all those whose Config names it, as long as they last
-// and when they have ended. The zero value is ready to use.
+// Counters adds up the statistics of all connections whose Config has it, including those that have
+// ended. The zero value is ready to use.
 type Counters struct {
 	mu      sync.Mutex // guards what follows
 	conns   map[*Conn]struct{}
@@ -21,48 +21,44 @@ type Counters struct {
 type Totals struct {
 	Stats
 	Traffic
-	// Conns are the connections by provider (transport.Info.Provider).
+	// Conns counts the connections of each provider (transport.Info.Provider).
 	Conns map[string]ConnTotals
-	// Refused counts the connections that Serve has closed at once because there was no room in
-	// Config.ReceiveMemory, or in the share of their host, for the receives that each must have
-	// (ErrReceiveMemory). That happens only over providers that cannot hold messages back
-	// (transport.Info.CanHold).
+	// Refused counts connections that Serve closed at once with ErrReceiveMemory. That happens only
+	// with providers that cannot hold messages back (transport.Info.CanHold).
 	Refused uint64
 
-	// What follows is of the connections that there are now.
+	// The fields below describe the connections that exist now.
 
-	CreditsGranted int // by the peers, for calls of this side
-	CreditsInUse   int // of these, as Conn.Credits has it
-	CreditsWaiting int // calls of this side that wait for one
-	CreditsGiven   int // to the peers
-	Serving        int // calls of the peers that are under way
+	CreditsGranted int // credits that peers granted to this side
+	CreditsInUse   int // how many of these are in use, as in Conn.Credits
+	CreditsWaiting int // calls of this side that wait for a credit
+	CreditsGiven   int // credits that this side granted to peers
+	Serving        int // calls of peers that are under way
 
 	Memory, MemoryLimit               int64 // bytes of Config.ServerMemory: reserved, and in all
-	ReceiveMemory, ReceiveMemoryLimit int64 // bytes of Config.ReceiveMemory, likewise
+	ReceiveMemory, ReceiveMemoryLimit int64 // bytes of Config.ReceiveMemory: reserved, and in all
 }
 
-// ConnTotals counts connections of a provider.
+// ConnTotals counts the connections of one provider.
 type ConnTotals struct {
 	Began uint64
 	Ended map[End]uint64
 }
 
-// End is how a connection has ended.
+// End is how a connection ended.
 type End string
 
-// The ways for a connection to end.
+// The ways in which a connection can end.
 const (
-	EndClosed End = "closed" // by either side, in order
-	// by the peer, for what this side did (transport.ErrTerminated)
-	EndTerminated End = "terminated"
-	EndStalled    End = "stalled" // ErrStalled, or a timeout of the provider's
-	EndCredits    End = "credits" // ErrCreditsExceeded
-	// the peer reached for memory that was not its (transport.ErrRemoteAccess)
-	EndAccess End = "access"
-	EndFailed End = "failed" // otherwise: lost by the network, or for what the peer sent
+	EndClosed     End = "closed"     // in order, by either side
+	EndTerminated End = "terminated" // the peer objected to this side (transport.ErrTerminated)
+	EndStalled    End = "stalled"    // ErrStalled, or a timeout of the provider
+	EndCredits    End = "credits"    // ErrCreditsExceeded
+	EndAccess     End = "access"     // forbidden access by the peer (transport.ErrRemoteAccess)
+	EndFailed     End = "failed"     // otherwise: lost by the network, or bad data from the peer
 )
 
-// endOf says how a connection has ended.
+// endOf classifies the error with which a connection ended.
 func endOf(err error) End {
 	var late interface{ Timeout() bool }
 	switch {
@@ -78,7 +74,7 @@ func endOf(err error) End {
 	return EndFailed
 }
 
-// began notes a connection. A nil *Counters counts nothing.
+// began notes a new connection. A nil *Counters counts nothing.
 func (n *Counters) began(c *Conn) {
 	if n == nil {
 		return
@@ -92,7 +88,7 @@ func (n *Counters) began(c *Conn) {
 	n.count(c.info.Provider, func(t *ConnTotals) { t.Began++ })
 }
 
-// over takes over what a connection has counted, which has ended, in order or not.
+// over keeps the statistics of a connection that has ended, in order or not.
 func (n *Counters) over(c *Conn, inOrder bool) {
 	if n == nil {
 		return
@@ -108,7 +104,7 @@ func (n *Counters) over(c *Conn, inOrder bool) {
 	n.count(c.info.Provider, func(t *ConnTotals) { t.Ended[end]++ })
 }
 
-// count counts something of a connection of a provider; n.mu is held.
+// count applies f to the totals of a provider; n.mu is held.
 func (n *Counters) count(provider string, f func(*ConnTotals)) {
 	if n.ended.Conns == nil {
 		n.ended.Conns = make(map[string]ConnTotals)
@@ -121,7 +117,7 @@ func (n *Counters) count(provider string, f func(*ConnTotals)) {
 	n.ended.Conns[provider] = t
 }
 
-// refused notes a connection that was closed at once.
+// refused notes a connection that Serve closed at once.
 func (n *Counters) refused() {
 	if n != nil {
 		n.mu.Lock()
@@ -130,7 +126,7 @@ func (n *Counters) refused() {
 	}
 }
 
-// serves notes the memory of a Serve, until the function that it returns is called.
+// serves includes the memory of a Serve, until the returned function is called.
 func (n *Counters) serves(a *acceptor) (no func()) {
 	if n == nil {
 		return func() {}
@@ -148,7 +144,7 @@ func (n *Counters) serves(a *acceptor) (no func()) {
 	}
 }
 
-// Totals returns the present values.
+// Totals returns the current values.
 func (n *Counters) Totals() Totals {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -174,13 +170,13 @@ func (n *Counters) Totals() Totals {
 	return t
 }
 
-// add adds what a connection has counted.
+// add adds the statistics of a connection.
 func (t *Totals) add(c *Conn) {
 	sum(&t.Stats, c.Stats())
 	sum(&t.Traffic, c.Traffic())
 }
 
-// sum adds each field of more, a uint64, to that of s.
+// sum adds each field of more to that of s. All fields are of type uint64.
 func sum[T any](s *T, more T) {
 	to, from := reflect.ValueOf(s).Elem(), reflect.ValueOf(more)
 	for i := range to.NumField() {
@@ -188,7 +184,7 @@ func sum[T any](s *T, more T) {
 	}
 }
 
-// addCredits adds those of a connection: of a direction only if it is used.
+// addCredits adds the credits of a connection, for each direction that is in use.
 func (t *Totals) addCredits(c *Conn) {
 	if c.stats.callsSent.Load() > 0 {
 		granted, inUse, waiting := c.Credits()

@@ -7,12 +7,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Dial connects to addr through a provider. The connection may call at once; to answer the
-// peer's calls as well, have it Serve. A dialer that is an io.Closer stays the caller's.
+// Dial connects to addr through a provider. The connection can make calls at once. To answer the
+// peer's calls as well, call Conn.Serve. Dial does not close d, even if d is an io.Closer.
 //
-// Its error is a *oncrpc.ConfigError, before it dials, or an *OpError that wraps that of the
-// dialer, ErrProviderLimits, or transport.ErrPrivateData where the dialer cannot hand over the 8
-// bytes of RFC 8797 (Config.NoPrivateData does without).
+// It fails with
+//
+//   - a *oncrpc.ConfigError, before it dials;
+//   - an *OpError that wraps the error of d.Dial, or ErrProviderLimits;
+//   - an *OpError that wraps transport.ErrPrivateData, if d cannot send the 8 bytes of RFC 8797
+//     (set Config.NoPrivateData then).
 func Dial(ctx context.Context, d transport.Dialer, addr string, cfg Config) (*Conn, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {

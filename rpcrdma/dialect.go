@@ -2,15 +2,15 @@ package rpcrdma
 
 import "fmt"
 
-// Dialect says whose rules bind a connection. Both ends should be set to the same one.
+// Dialect is the specification that a connection follows. Set both ends to the same one.
 type Dialect uint8
 
 const (
-	// RFC8166 is what Linux and every other peer known speaks.
+	// RFC8166 is what Linux and every other known peer speaks.
 	RFC8166 Dialect = iota
-	// Draft is draft-ietf-nfsv4-rpcrdma-08, with what RFC 8166 dropped or tightened: RDMA_MSGP,
-	// read lists in replies with RDMA_DONE, and write chunks that are returned with lengths that
-	// include the round-up.
+	// Draft is draft-ietf-nfsv4-rpcrdma-08, with what RFC 8166 dropped or restricted: RDMA_MSGP,
+	// read lists in replies with RDMA_DONE, and returned write chunks whose lengths include the XDR
+	// round-up.
 	Draft
 )
 

@@ -1,8 +1,7 @@
 package rpcrdma
 
-// draft is what a connection does by draft-ietf-nfsv4-rpcrdma-08 beyond RFC 8166: Conn.draft of a
-// connection of the Draft. It is nil where RFC 8166 binds, whose path enters nothing of this. It
-// is entered from, in the order of a call's life:
+// draft is what a connection does in the dialect Draft beyond RFC 8166. In RFC 8166, Conn.draft is
+// nil. It is entered from, in the order of a call's life:
 //
 //	receiver    done and doubt take RDMA_DONEs, and long messages that may be a reply
 //	            (draftdone.go, draftdoubt.go)
@@ -12,16 +11,16 @@ package rpcrdma
 //	            and endWindows end it (draftpadding.go, draftreads.go, draftdone.go)
 //	caller      readReply takes a reply with a read list (draftfetch.go)
 //
-// And the lengths in returned write chunks include the round-up (section 3.7).
+// The lengths in returned write chunks include the round-up, too (section 3.7).
 type draft struct {
 	conn *Conn
 	pins pins // guarded by the budget's mu
 
 	// Conn.mu guards what follows.
-	doubts  map[uint32]int // by transaction id, long messages being fetched that may be replies
-	forced  *incoming      // one of these, that has memory beyond the budget
-	inDoubt []*incoming    // those that wait for its end
-	late    int            // replies whose DONE did not come in time
+	doubts  map[uint32]int // by XID, long messages being fetched that may be replies
+	forced  *incoming      // one of these that has memory beyond the budget
+	inDoubt []*incoming    // those that wait for the end of forced
+	late    int            // replies whose RDMA_DONE did not come in time
 }
 
 func newDraft(c *Conn) *draft {

@@ -8,16 +8,16 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// answered is an error that comes of an answer of the peer's.
+// answered wraps an error that came with the peer's answer: oncrpc.ErrAnswered.
 type answered struct{ error }
 
 func (e answered) Unwrap() error        { return e.error }
 func (e answered) Is(target error) bool { return target == oncrpc.ErrAnswered }
 
-// OpError says what was being done with whom when Err happened.
+// OpError says which operation failed, and with which peer.
 type OpError struct {
-	Op   string // "dial", "serve", "accept", "call", "reply", "fetch"
-	Peer net.Addr
+	Op   string   // "dial", "serve", "accept", "call", "fetch" or "connection to"
+	Peer net.Addr // may be nil; for "serve" and "accept" the listener's address
 	Err  error
 }
 
@@ -37,14 +37,16 @@ func (e *OpError) Timeout() bool {
 	return errors.As(e.Err, &t) && t.Timeout()
 }
 
-// PeerError is an RDMA_ERROR: the peer could not make sense of a call's header or chunks, or
-// could not return the reply through them.
+// PeerError is an RDMA_ERROR: the peer did not understand a call's header or chunks, or could not
+// return the reply in them.
 //
-// An ERR_CHUNK that answers a call without read chunks, sent as RDMA_MSG, means that the reply does
-// not fit, since this end has made the header (RFC 8166 section 4.5.3): the error of the call wraps
-// a *oncrpc.ReplyTooLongError beside the *PeerError then. One that answers a call with read chunks
-// may also mean that the call is longer than the peer takes, or that the peer makes no RDMA Reads;
-// and one that answers an RDMA_MSGP, that the peer does not know it. The *PeerError is alone then.
+// What an ERR_CHUNK means depends on the call:
+//
+//   - RDMA_MSG without read chunks: the reply does not fit (RFC 8166 section 4.5.3). The call's
+//     error then wraps a *oncrpc.ReplyTooLongError beside the *PeerError.
+//   - With read chunks: the reply does not fit, the call is longer than the peer accepts, or the
+//     peer makes no RDMA Reads.
+//   - RDMA_MSGP: the peer may not know that message type.
 type PeerError struct {
 	Code      ErrCode
 	Low, High uint32 // with ERR_VERS: the versions that the peer supports
@@ -65,21 +67,21 @@ func (e *PeerError) Error() string {
 }
 
 var (
-	// ErrXID: rdma_xid is not the XID of the RPC message (draft section 4.1).
+	// ErrXID: rdma_xid differs from the XID of the RPC message (draft section 4.1).
 	ErrXID = fmt.Errorf("%w: rdma_xid differs from the XID of the message", ErrMalformed)
 	// ErrReplyReadList: a reply with a read list, which RFC 8166 does not allow (section 3.5.1).
 	ErrReplyReadList = fmt.Errorf("%w: read list in a reply: the peer speaks the draft's dialect",
 		ErrMalformed)
-	// ErrRoundUp: a reply whose write chunk is returned longer than it was offered, by its
-	// round-up, which only the draft counts (section 3.7).
+	// ErrRoundUp: a write chunk came back longer than it was offered, by the XDR round-up. Only the
+	// draft counts that (section 3.7).
 	ErrRoundUp = errors.New("round-up counted in a write chunk: the peer speaks the draft's dialect")
-	// ErrCreditsExceeded: the peer has sent more than it was granted credits for (draft section
-	// 3.3), calls or replies that nobody asked for, which ends the connection.
+	// ErrCreditsExceeded: the peer sent more calls than it was granted credits for, or replies to
+	// no call (draft section 3.3). That ends the connection.
 	ErrCreditsExceeded = errors.New("peer exceeds the credits granted to it")
-	// ErrProviderLimits: the provider cannot carry what is configured: its messages are shorter
-	// than Config.InlineSend, or its receives have one buffer where Config.Align needs two.
+	// ErrProviderLimits: the provider cannot carry what is configured. Its messages are shorter
+	// than Config.InlineSend, or its receives have one buffer but Config.Align needs two.
 	ErrProviderLimits = errors.New("beyond the limits of the provider")
-	// ErrReceiveMemory: a connection was refused as Config.ReceiveMemory has no room for the
-	// receives that each must have.
+	// ErrReceiveMemory: a connection was refused because Config.ReceiveMemory, or its host's share
+	// of it, has no room for the receives that each connection must have.
 	ErrReceiveMemory = errors.New("no memory for the receives of another connection")
 )

@@ -12,22 +12,22 @@ import (
 // ProtocolVersion is the version of the header (draft section 4.1).
 const ProtocolVersion = 1
 
-// creditsOffset is where the credits stand in a header, behind the XID and the version.
+// creditsOffset is the offset of the credits in a header, after the XID and the version.
 const creditsOffset = 8
 
-// Type is the kind of a message: rdma_proc of draft section 4.3.
+// Type is the type of a message: rdma_proc of draft section 4.3.
 type Type uint32
 
 // The message types.
 const (
 	TypeMsg   Type = 0 // RDMA_MSG: an RPC message follows the header
 	TypeNoMsg Type = 1 // RDMA_NOMSG: the RPC message is in a chunk
-	TypeMsgP  Type = 2 // RDMA_MSGP: like RDMA_MSG, with padding
-	TypeDone  Type = 3 // RDMA_DONE: the client has read a reply's chunks
-	TypeError Type = 4 // RDMA_ERROR: the header or its chunks were in error
+	TypeMsgP  Type = 2 // RDMA_MSGP: like RDMA_MSG, with padding in the message (Draft)
+	TypeDone  Type = 3 // RDMA_DONE: the client has read the chunks of a reply (Draft)
+	TypeError Type = 4 // RDMA_ERROR: there was an error in a header or its chunks
 )
 
-// String returns the name that the draft gives.
+// String returns the draft's name, such as "RDMA_MSG".
 func (t Type) String() string {
 	names := [...]string{"RDMA_MSG", "RDMA_NOMSG", "RDMA_MSGP", "RDMA_DONE", "RDMA_ERROR"}
 	if t < Type(len(names)) {
@@ -45,7 +45,7 @@ const (
 	ErrChunk ErrCode = 2 // ERR_CHUNK: the header or its chunks are invalid
 )
 
-// String returns the name that the draft gives.
+// String returns the draft's name, such as "ERR_CHUNK".
 func (c ErrCode) String() string {
 	switch c {
 	case ErrVers:
@@ -56,33 +56,33 @@ func (c ErrCode) String() string {
 	return fmt.Sprintf("rpc_rdma_errcode %d", uint32(c))
 }
 
-// Header is the RPC-over-RDMA header that begins every message: struct rdma_msg of
-// draft section 4.3.
+// Header is the RPC-over-RDMA header at the beginning of every message: struct rdma_msg of draft
+// section 4.3.
 type Header struct {
-	XID     uint32 // that of the RPC message
+	XID     uint32 // the XID of the RPC message
 	Version uint32
 	Credits uint32 // requested in a call, granted in a reply
 	Type    Type
 
-	// Of RDMA_MSGP.
+	// Only in RDMA_MSGP.
 	Align     uint32 // alignment of padded opaque data, in bytes
 	Threshold uint32 // length in bytes at or above which opaque data is padded
 
-	// Of RDMA_MSG, RDMA_NOMSG and RDMA_MSGP.
+	// Only in RDMA_MSG, RDMA_NOMSG and RDMA_MSGP.
 	chunks.Lists
 
-	// Of RDMA_ERROR.
+	// Only in RDMA_ERROR.
 	Err       ErrCode
 	Low, High uint32    // with ERR_VERS: the versions supported
 	Extra     [8]uint32 // with an unknown code
 }
 
 var (
-	// ErrShort: a message that does not hold the four words of every header.
+	// ErrShort: a message is shorter than the four words of every header.
 	ErrShort = errors.New("message shorter than a header")
-	// ErrVersion: a header of another version.
+	// ErrVersion: a header has another version than 1.
 	ErrVersion = errors.New("header version not supported")
-	// ErrMalformed: a header that cannot be decoded, or that says what it must not.
+	// ErrMalformed: a header cannot be decoded, or has contents that are not allowed.
 	ErrMalformed = errors.New("malformed header")
 )
 
@@ -115,7 +115,7 @@ func (h *Header) Append(b []byte) []byte {
 	return h.appendWhole(b)
 }
 
-// appendBare is Append for an RDMA_MSG without chunks, as most messages are.
+// appendBare is Append for an RDMA_MSG without chunks, the most common message.
 func (h *Header) appendBare(b []byte) []byte {
 	n := len(b)
 	b = append(b, bareHeader[:]...)
@@ -125,7 +125,7 @@ func (h *Header) appendBare(b []byte) []byte {
 	return b
 }
 
-// appendWhole is Append for other messages.
+// appendWhole is Append for all other messages.
 func (h *Header) appendWhole(b []byte) []byte {
 	be := binary.BigEndian
 	b = be.AppendUint32(b, h.XID)
@@ -168,16 +168,16 @@ func (h *Header) long() bool {
 // bareLen is the length in bytes of three empty chunk lists.
 const bareLen = 3 * 4
 
-// bareHeader is a header of zeros: that of an RDMA_MSG without chunks.
+// bareHeader is an RDMA_MSG without chunks, apart from its first three words: all zeros.
 var bareHeader [chunks.FixedLen + bareLen]byte
 
-// bare reports whether b begins with three empty chunk lists, as that of most messages does.
+// bare reports whether b begins with three empty chunk lists.
 func bare(b []byte) bool {
 	return len(b) >= bareLen && binary.BigEndian.Uint64(b) == 0 && binary.BigEndian.Uint32(b[8:]) == 0
 }
 
-// readChunks appends the chunks of the read list to dst, when memory goes as far as the segments of
-// all lists. Chunks of more than limit bytes are an error that wraps xdr.ErrLimit.
+// readChunks checks the offsets in all lists, and appends the chunks of the read list to dst. It
+// fails with an error that wraps xdr.ErrLimit if the chunks have more than limit bytes.
 func (h *Header) readChunks(dst []chunks.ReadChunk, limit int) ([]chunks.ReadChunk, error) {
 	if err := h.CheckOffsets(); err != nil {
 		return dst, err
@@ -193,10 +193,9 @@ func (h *Header) reset() {
 	h.Err, h.Low, h.High, h.Extra = 0, 0, 0, [8]uint32{}
 }
 
-// Parse decodes the header that begins b and returns its length. Except with ErrShort, the four
-// fixed words are set even when it fails: with ErrVersion for a version other than 1
-// (an RDMA_ERROR is decoded whatever its version, as servers echo that of the
-// request), or with ErrMalformed.
+// Parse decodes the header at the beginning of b and returns its length. It fails with ErrShort,
+// ErrVersion or ErrMalformed. Except after ErrShort, the four fixed words are set even then. An
+// RDMA_ERROR of any version is decoded, because servers echo the version of the request.
 func (h *Header) Parse(b []byte) (int, error) {
 	h.reset()
 	if len(b) < chunks.FixedLen {

@@ -2,8 +2,7 @@ package rpcrdma
 
 import "encoding/binary"
 
-// Private data of connection setup (RFC 8797 section 4): what each side can take,
-// said before the first message.
+// Private data of connection setup (RFC 8797 section 4): each side says how long messages may be.
 const (
 	privateMagic   = 0xf6ab0e18
 	privateVersion = 1
@@ -12,13 +11,13 @@ const (
 )
 
 const (
-	// DefaultInline is the inline size towards a peer that says nothing, in bytes
-	// (RFC 8166 section 3.3.2, RFC 8797 section 4).
+	// DefaultInline is the inline size in bytes towards a peer that sends no private data (RFC 8166
+	// section 3.3.2, RFC 8797 section 4).
 	DefaultInline = 1024
-	// MaxInline is the largest inline size in bytes: the field has eight bits,
-	// (size/1024)-1, of which this project uses six.
+	// MaxInline is the largest inline size in bytes. RFC 8797 section 4 has 8 bits for size/1024-1,
+	// up to 256 KiB; this package uses 6 of them.
 	MaxInline = 65536
-	// inlineUnit is what inline sizes are a multiple of (RFC 8797 section 4).
+	// inlineUnit divides all inline sizes (RFC 8797 section 4).
 	inlineUnit = 1024
 )
 
@@ -38,10 +37,9 @@ func (p *private) append(b []byte) []byte {
 	return append(b, privateVersion, flags, byte(p.Send/inlineUnit-1), byte(p.Recv/inlineUnit-1))
 }
 
-// parsePrivate reads a peer's private data. What is not RFC 8797's, or of another
-// version, says nothing, and the defaults of RFC 8166 hold. A provider may hand up
-// bytes that precede or follow it (RFC 8797 warns of that), such as the zeros that RoCE
-// pads with: only the beginning is looked at.
+// parsePrivate reads a peer's private data. The defaults of RFC 8166 hold if it is not that of RFC
+// 8797, or of another version. Only its beginning counts, because a provider may deliver more bytes
+// after it, such as the zeros that RoCE pads with (RFC 8797 warns of that).
 func parsePrivate(b []byte) private {
 	if len(b) < privateLen || binary.BigEndian.Uint32(b) != privateMagic || b[4] != privateVersion {
 		return private{Send: DefaultInline, Recv: DefaultInline}

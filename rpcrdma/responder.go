@@ -2,24 +2,24 @@ package rpcrdma
 
 import "github.com/rpcrdma/go-rpcrdma/oncrpc"
 
-// responder answers the calls of the peer. A call goes through these files, in this order:
-// admission.go, arguments.go, the server's handler, reply.go, replysend.go.
+// responder answers the peer's calls. A call goes through admission.go, arguments.go, the server's
+// handler, reply.go and replysend.go, in this order.
 type responder struct {
 	conn *Conn
 
 	// Conn.mu guards what follows.
 	server oncrpc.Dispatcher // or noServer
-	leave  func()            // takes the connection back from server
+	leave  func()            // removes the connection from server
 }
 
 // noServer is the server of a connection that nobody serves.
 var noServer oncrpc.Dispatcher
 
-// unavailable answers the calls on connections that nothing serves with PROG_UNAVAIL: it has no
-// programs.
+// unavailable is a server without programs. It answers PROG_UNAVAIL on connections that nothing
+// serves.
 var unavailable = oncrpc.DispatcherOf(new(oncrpc.Server))
 
-// Serve answers the peer's calls with s from now on. Before that they are answered PROG_UNAVAIL.
+// Serve answers the peer's calls with s from now on. Before, they are answered PROG_UNAVAIL.
 func (c *Conn) Serve(s *oncrpc.Server) {
 	d := oncrpc.DispatcherOf(s).For(c.RemoteAddr())
 	leave, err := d.AddConn(c, nil)

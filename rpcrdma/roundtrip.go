@@ -10,9 +10,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// RoundTrip makes a call: oncrpc.Transport. Its error is an *OpError that wraps the context's when
-// that has ended, a *oncrpc.CallTooLongError, a *oncrpc.ReplyTooLongError, a *PeerError, or
-// ErrMalformed; an error that wraps net.ErrClosed says that the connection has ended.
+// RoundTrip makes a call. It implements oncrpc.Transport. It fails with an *OpError that wraps
+//
+//   - the error of ctx, if ctx has ended;
+//   - net.ErrClosed, if the connection has ended;
+//   - a *oncrpc.CallTooLongError or *oncrpc.ReplyTooLongError;
+//   - a *PeerError, if the peer answered with RDMA_ERROR;
+//   - ErrMalformed, if the reply was invalid;
+//   - transport.ErrNoMemory, if there was no memory or window for the call.
 func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	k := getCall(c, x)
 	err := c.caller.roundTrip(ctx, k)
@@ -34,8 +39,8 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return nil
 }
 
-// roundTrip makes a call, in this order: it is planned, gets a credit, is made and sent (transmit),
-// waits for received or for the end of ctx, ends its windows, and copies results to their buffers.
+// roundTrip makes a call: it plans the call, gets a credit, encodes and sends it (transmit), waits
+// for the reply or the end of ctx, ends the windows, and copies results to their buffers.
 func (cl *caller) roundTrip(ctx context.Context, k *call) error {
 	c := cl.conn
 	if err := ctx.Err(); err != nil {
@@ -43,7 +48,7 @@ func (cl *caller) roundTrip(ctx context.Context, k *call) error {
 	}
 	x := k.x
 	x.MaxReply = xdr.RoundUp(x.MaxReply)
-	if err := k.layPlan(c.settings.Load()); err != nil { // of what is made of the call as yet
+	if err := k.layPlan(c.settings.Load()); err != nil { // as far as the call is encoded yet
 		return err
 	}
 	var err error
@@ -75,7 +80,7 @@ func (cl *caller) roundTrip(ctx context.Context, k *call) error {
 		return k.replyTooLong(err)
 	}
 	for i, j := range k.results {
-		// Only as much as was written: what lies behind it is not the result's.
+		// Copy only what was written: the rest of the window is not part of the result.
 		w := k.windows.at(j)
 		if w == nil || w.result == nil || i >= len(k.written) {
 			continue
@@ -87,8 +92,8 @@ func (cl *caller) roundTrip(ctx context.Context, k *call) error {
 	return nil
 }
 
-// ended returns why the connection has ended, if err comes of that: who posts may notice the end
-// before the reason is known.
+// ended returns why the connection ended, if err says that it did. A Post may fail before the
+// reason is known, so ended waits for it.
 func (cl *caller) ended(ctx context.Context, err error) error {
 	c := cl.conn
 	if !errors.Is(err, net.ErrClosed) {
@@ -102,8 +107,8 @@ func (cl *caller) ended(ctx context.Context, err error) error {
 	}
 }
 
-// replyTooLong adds a *oncrpc.ReplyTooLongError to the ERR_CHUNK that can mean nothing else: this
-// end has made the header, and there is neither a chunk for the peer to read nor padding.
+// replyTooLong adds a *oncrpc.ReplyTooLongError to an ERR_CHUNK that can mean nothing else: the
+// call had neither read chunks nor padding.
 func (k *call) replyTooLong(err error) error {
 	peer, ok := errors.AsType[*PeerError](err)
 	if !ok || peer.Code != ErrChunk || k.header.Type != TypeMsg || len(k.header.Reads) > 0 {

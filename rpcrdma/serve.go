@@ -12,11 +12,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Serve accepts connections from l, as ServerConfig.Admit admits them, and answers the calls on
-// them with s. It closes l, and returns oncrpc.ErrServerClosed after s.Shutdown or s.Close; an
-// *OpError of "serve" that wraps the context's when ctx ends, and the connections with it; an
-// *OpError of "accept" when l fails, which wraps net.ErrClosed if it was closed; or a
-// *oncrpc.ConfigError, having accepted nothing. It waits until the connections have ended.
+// Serve accepts connections from l, as far as oncrpc.ServerConfig.Admit admits them, and answers
+// their calls with s. It closes l, and returns when all its connections have ended. The error is
+//
+//   - oncrpc.ErrServerClosed after s.Shutdown or s.Close;
+//   - an *OpError "serve" that wraps the error of ctx, if ctx ended. That ends the connections,
+//     too;
+//   - an *OpError "accept" if l failed. It wraps net.ErrClosed if l was closed;
+//   - a *oncrpc.ConfigError, before anything is accepted.
 func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Config) error {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -65,17 +68,17 @@ type acceptor struct {
 	wg         sync.WaitGroup
 
 	mu    sync.Mutex // guards what follows
-	pool  *pool      // of the first connection's domain, shared by all of that domain
+	pool  *pool      // memory of the first connection's domain, shared by all of that domain
 	conns map[*Conn]struct{}
 }
 
-// Pauses after an error of Accept that is not the end, doubled each time.
+// Pauses after a temporary error of Accept, doubled each time.
 const (
 	acceptPauseMin = 5 * time.Millisecond
 	acceptPauseMax = time.Second
 )
 
-// run accepts until it cannot.
+// run accepts connections until ctx or the listener has ended.
 func (a *acceptor) run(ctx context.Context, l transport.Listener) error {
 	pause := acceptPauseMin
 	for {
@@ -98,7 +101,7 @@ func (a *acceptor) run(ctx context.Context, l transport.Listener) error {
 	}
 }
 
-// serve makes a connection of a request, serves it, and stays until it has ended.
+// serve accepts a request, serves its connection, and returns when that has ended.
 func (a *acceptor) serve(ctx context.Context, req transport.Request) {
 	info := req.Info()
 	release, err := a.dispatcher.Admit(oncrpc.ConnInfo{
@@ -113,13 +116,13 @@ func (a *acceptor) serve(ctx context.Context, req transport.Request) {
 	defer release()
 	ep, err := req.Accept(ctx, a.cfg.private())
 	if err != nil {
-		level := slog.LevelDebug // what is the peer's fault is in the provider's log
+		level := slog.LevelDebug // the provider logs faults of the peer
 		if errors.Is(err, transport.ErrPrivateData) {
-			level = slog.LevelWarn // ours
+			level = slog.LevelWarn // our fault
 		}
 		a.cfg.Logger.Log(ctx, level, "rpcrdma: connection not made",
 			"peer", info.RemoteAddr, "err", err)
-		req.Reject(nil) // where it can be answered still
+		req.Reject(nil) // in case it is still unanswered
 		return
 	}
 	c, err := a.newConn(ep)
@@ -131,7 +134,7 @@ func (a *acceptor) serve(ctx context.Context, req transport.Request) {
 	}
 	c.Serve(a.server)
 	if ctx.Err() != nil {
-		ep.Close() // closeConns may have looked before it was there
+		ep.Close() // closeConns may have missed this connection
 	}
 	c.run()
 	if !errors.Is(ep.Err(), net.ErrClosed) {
@@ -142,7 +145,7 @@ func (a *acceptor) serve(ctx context.Context, req transport.Request) {
 	a.mu.Unlock()
 }
 
-// refused logs and counts a connection that was closed at once.
+// refused logs and counts a connection that is closed at once.
 func (a *acceptor) refused(ctx context.Context, peer net.Addr, err error) {
 	const what = "rpcrdma: connection refused"
 	if !errors.Is(err, ErrReceiveMemory) { // the configuration is at fault

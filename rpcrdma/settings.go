@@ -6,24 +6,23 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 )
 
-// Settings are the values of a connection that its ends may change while it is up, with the
-// Connection Configuration Protocol (draft section 6.2; package confproto). Sizes are in bytes,
-// those of whole Sends with their headers. Each end may configure what concerns its own calls, so
-// these and the peer's have sizes of their own.
+// Settings are values that the two ends of a connection may change while it is up, with the
+// Connection Configuration Protocol (draft section 6.2; package confproto). Sizes are those of
+// whole Sends in bytes, headers included. Each direction of calls has its own sizes, because each
+// end may configure its own calls.
 type Settings struct {
-	MaxSend      int // the largest Send to the peer that is a call
-	MaxRecv      int // the largest that is expected as the reply to one
-	MaxReplySend int // the largest Send to the peer that is a reply
-	MaxCallRecv  int // the largest that is expected of the peer as a call
-	// RDMA Reads that this side may have under way at the peer; 0: none are possible
-	Reads     int
-	PeerReads int // RDMA Reads that the peer may have under way here
-	Align     int // alignment of this side's receives; 0: none
-	PeerAlign int // alignment that opaque data is padded to for the peer; 0: it is not padded
+	MaxSend      int // the largest call that this side sends inline
+	MaxRecv      int // the largest reply that this side expects inline
+	MaxReplySend int // the largest reply that this side sends inline
+	MaxCallRecv  int // the largest call that this side expects inline
+	Reads        int // RDMA Reads that this side may have under way at the peer; 0: none
+	PeerReads    int // RDMA Reads that the peer may have under way here; 0: none
+	Align        int // alignment of this side's receives in bytes; 0: none
+	PeerAlign    int // alignment in bytes of opaque data sent to the peer; 0: no padding
 }
 
-// initial returns what is in force at the beginning: the draft's basic level (section 6.1), or what
-// the two ends have said in their private data.
+// initial returns the first Settings: what the two ends said in their private data, or else the
+// draft's basic level (section 6.1).
 func (c *Conn) initial() *Settings {
 	s := &Settings{
 		MaxSend:   min(c.cfg.InlineSend, c.peer.Recv),
@@ -37,21 +36,25 @@ func (c *Conn) initial() *Settings {
 	return s
 }
 
-// Settings returns what is in force.
+// Settings returns the settings in force.
 func (c *Conn) Settings() Settings { return *c.settings.Load() }
 
-// EnlargeReceives asks for receives of n bytes, up to MaxInline, and returns the largest Send that
-// the peer may make from now on: n, or less if receives are posted already that are shorter and
-// cannot be recalled, or if memory is short, or more if they are longer. It is called by the
-// handler of a call, or by who is about to make one while no other is under way.
+// EnlargeReceives asks for receives of n bytes, up to MaxInline, from now on. It returns the
+// largest Send that the peer may now make. That is less than n if memory is short, or if shorter
+// receives are posted already, because these cannot be recalled. It is more if receives are longer
+// already.
+//
+// Call it in the handler of a call, or just before a call while no other is under way.
 func (c *Conn) EnlargeReceives(n int) int {
 	return c.flow.enlarge(min(max(n, DefaultInline), MaxInline))
 }
 
-// UpdateSettings puts values into force that the two ends have named: change gets what is in force,
-// and changes it. PeerReads and Align are this side's own, and stay; each of the others is brought
-// into the range that is possible. It affects calls and replies that are laid out from now on.
-// Nothing else changes what is in force meanwhile, so change must be short, and not call
+// UpdateSettings puts into force what the two ends have agreed on. It calls change with the
+// settings in force, for change to modify. PeerReads and Align stay as they are; other values are
+// clamped to the possible range. The result holds for calls and replies that are planned from now
+// on.
+//
+// No other update happens while change runs, so change must be short and must not call
 // UpdateSettings.
 func (c *Conn) UpdateSettings(change func(*Settings)) {
 	c.agreeing.Lock()
@@ -70,7 +73,7 @@ func (c *Conn) UpdateSettings(change func(*Settings)) {
 	c.gate.set(max(1, now.Reads)) // at zero those that wait already go one by one
 }
 
-// maxSend is the largest Send in bytes that is possible, whatever the ends agree on.
+// maxSend returns the largest possible Send in bytes, whatever the ends agree on.
 func (c *Conn) maxSend() int {
 	if n := c.info.MaxMessage; n > 0 {
 		return min(n, MaxInline)
@@ -78,7 +81,8 @@ func (c *Conn) maxSend() int {
 	return MaxInline
 }
 
-// padTo returns the alignment that data is padded to, 0 for none: XDR aligns to four bytes anyway.
+// padTo returns the alignment to use when align was asked for; 0 for none. XDR aligns to four bytes
+// anyway.
 func (c *Conn) padTo(align int) int {
 	if c.draft == nil || align <= 4 || align > MaxInline/2 || bits.OnesCount(uint(align)) != 1 {
 		return 0
@@ -86,7 +90,7 @@ func (c *Conn) padTo(align int) int {
 	return align
 }
 
-// limits is what the layout of a call keeps to, or that of a reply: send is the largest Send.
+// limits returns the limits for planning a call, or a reply. The largest Send is send.
 func (c *Conn) limits(s *Settings, send int) chunks.Limits {
 	return chunks.Limits{
 		InlineSend:    send,

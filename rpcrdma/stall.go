@@ -7,45 +7,45 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/list"
 )
 
-// ErrStalled: the peer has not done its part of a call for Config.PeerTimeout.
+// ErrStalled: the peer has not done its part of a call within Config.PeerTimeout.
 var ErrStalled = errors.New(
 	"peer does not answer RDMA Reads, or does not take replies or read their chunks")
 
 // stalls watches the calls that wait for the peer. Such a call holds memory, and often a worker of
-// the server, which a peer must not have for longer than PeerTimeout, unless it is doing its part:
-// as long as the bytes move that a call waits for, or may wait behind, the peer is slow and not
-// stalled. Time is counted in ticks, while anything waits. Conn.mu guards it.
+// the server. A peer may keep these for PeerTimeout, or longer while it does its part: as long as
+// bytes move that the call waits for, or may wait behind, the peer is slow and not stalled. Time is
+// counted in ticks, and only while a call waits. Conn.mu guards it.
 type stalls struct {
 	running bool
 	ended   bool
-	waiting list.List[incoming] // by age
+	waiting list.List[incoming] // oldest first
 	now     int                 // in ticks
 	moved   [duties]moved
 	conn    *Conn
 	timer   *time.Timer
 }
 
-// duty is what the peer is to do for a call.
+// duty is what a call waits for the peer to do.
 type duty uint8
 
 const (
-	answerReads duty = iota // to answer RDMA Reads
-	takeReply               // to take the reply, or what ends the windows of that
-	sendDone                // to send the RDMA_DONE
+	answerReads duty = iota // answer RDMA Reads
+	takeReply               // take the reply, or let the invalidation of its windows pass
+	sendDone                // send the RDMA_DONE
 	duties
 )
 
-// moved is how many bytes had moved when they were last enough to show that the peer does its part.
+// moved is the count of bytes, and the time, when the peer was last seen to do its part.
 type moved struct {
 	bytes uint64
 	tick  int
 }
 
-// stallTicks is the number of ticks that make a timeout.
+// stallTicks is the number of ticks in PeerTimeout.
 const stallTicks = 4
 
-// A peer does its part if it moves leastMoved bytes within PeerTimeout, and leastRate bytes in each
-// second of that. So one that takes a byte now and then does not.
+// A peer does its part if it moves leastMoved bytes within PeerTimeout, and leastRate bytes for
+// each second of it. A peer that takes a byte now and then does not.
 const (
 	leastMoved = 16 << 10
 	leastRate  = 1 << 10
@@ -71,18 +71,18 @@ func (s *stalls) add(in *incoming, what duty) {
 	}
 }
 
-// remove notes that in waits no longer.
+// remove notes that in no longer waits.
 func (s *stalls) remove(in *incoming) {
 	if !in.stall.In() {
 		return
 	}
 	s.waiting.Remove(&in.stall)
 	if s.conn.progress == nil && in.awaits != sendDone {
-		s.moved[in.awaits].tick = s.now // a completion is all that there is to go by
+		s.moved[in.awaits].tick = s.now // without reports, only completions show progress
 	}
 }
 
-// look finds out what has moved since the last tick.
+// look notes which bytes have moved since the last tick.
 func (s *stalls) look() {
 	if s.conn.progress == nil {
 		return
@@ -91,9 +91,10 @@ func (s *stalls) look() {
 	p := s.conn.progress.Progress()
 	for what, bytes := range [duties]uint64{
 		answerReads: p.Read,
-		// it completes behind the Reads that were posted before it
+		// the reply completes after Reads that were posted before it
 		takeReply: p.Sent + p.Read,
-		sendDone:  p.Sent + p.Received, // what is to be read, and what the DONE stands behind
+		// the peer reads the reply, and sends other messages ahead of the RDMA_DONE
+		sendDone: p.Sent + p.Received,
 	} {
 		if m := &s.moved[what]; bytes-m.bytes >= enough {
 			*m = moved{bytes, s.now}
@@ -112,14 +113,14 @@ func (s *stalls) overdue() (overdue []*incoming) {
 	return overdue
 }
 
-// goOn has the next tick come, if there is anything to watch.
+// goOn sets the timer for the next tick, if any call waits.
 func (s *stalls) goOn() {
 	if s.running = s.waiting.First() != nil; s.running {
 		s.timer.Reset(s.tick())
 	}
 }
 
-// stop ends the ticks: the connection has ended, and with it all that waits.
+// stop ends the ticks: the connection has ended.
 func (s *stalls) stop() {
 	s.ended = true
 	if s.timer != nil {
@@ -127,8 +128,8 @@ func (s *stalls) stop() {
 	}
 }
 
-// ticked ends the connection if a call has waited for too long. The Draft may take the memory of
-// its reply back instead.
+// ticked ends the connection if a call has waited for too long. In the Draft it may take back the
+// memory of its reply instead.
 func (s *stalls) ticked() {
 	c := s.conn
 	d := c.draft

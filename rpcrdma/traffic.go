@@ -2,17 +2,17 @@ package rpcrdma
 
 import "sync/atomic"
 
-// Traffic says how the RPC messages of a connection travelled, calls and replies of both
-// directions. Sizes are in bytes, and without what is padding alone.
+// Traffic counts the bytes of RPC messages by the way in which they travelled: calls and replies,
+// in both directions, without padding.
 type Traffic struct {
 	InlineSent, InlineReceived uint64 // in Sends
-	// ReadChunkSent was offered as read chunks, for the peer to fetch. ReadChunkReceived was
-	// fetched from those of the peer.
+	// ReadChunkSent was offered to the peer as read chunks. ReadChunkReceived was fetched from read
+	// chunks of the peer.
 	ReadChunkSent, ReadChunkReceived   uint64
-	WriteChunkSent, WriteChunkReceived uint64 // to write chunks; in the Draft with their round-up
-	ReplyChunkSent, ReplyChunkReceived uint64 // to reply chunks
-	Exposed                            uint64 // windows over memory that the peer could reach
-	CreditWaits                        uint64 // calls of this side that waited for a credit
+	WriteChunkSent, WriteChunkReceived uint64 // in write chunks; in the Draft with the XDR round-up
+	ReplyChunkSent, ReplyChunkReceived uint64 // in reply chunks
+	Exposed                            uint64 // number of windows opened for the peer
+	CreditWaits                        uint64 // number of this side's calls that waited for a credit
 }
 
 type traffic struct {
@@ -21,7 +21,7 @@ type traffic struct {
 	exposed, creditWaits atomic.Uint64
 }
 
-// Traffic returns what has travelled over the connection.
+// Traffic returns the byte counts of the connection.
 func (c *Conn) Traffic() Traffic {
 	t := &c.traffic
 	return Traffic{
@@ -38,7 +38,7 @@ func (c *Conn) Traffic() Traffic {
 	}
 }
 
-// made adds a call of this side, which has ended.
+// made adds a call of this side that has ended.
 func (t *traffic) made(i *CallInfo) {
 	add(&t.inlineSent, i.InlineSent)
 	add(&t.inlineReceived, i.InlineReceived)
@@ -48,7 +48,7 @@ func (t *traffic) made(i *CallInfo) {
 	add(&t.replyChunkReceived, i.ReplyChunk)
 }
 
-// replied adds the reply to a call of the peer's, which is about to be sent.
+// replied adds a reply that is about to be sent.
 func (t *traffic) replied(r *reply) {
 	out := &r.header
 	inline := 0
@@ -65,7 +65,7 @@ func (t *traffic) replied(r *reply) {
 	add(&t.readChunkSent, int(r.read.pinned))
 }
 
-// add adds what there is: most messages travel in one way.
+// add adds more to n. It does nothing for 0, because most messages travel in one way only.
 func add(n *atomic.Uint64, more int) {
 	if more > 0 {
 		n.Add(uint64(more))
