@@ -111,11 +111,11 @@ type ReplyTooLongError struct {
 func (e *ReplyTooLongError) Error() string {
 	switch {
 	case e.NotSent:
-		return fmt.Sprintf("room for a reply of %d bytes asked for, %d allowed", e.Len, e.Max)
+		return fmt.Sprintf("call asks for room for a reply of %d bytes, %d allowed", e.Len, e.Max)
 	case e.Len == 0:
-		return fmt.Sprintf("reply of more than the %d bytes that there is room for", e.Max)
+		return fmt.Sprintf("reply of more than %d bytes, the room for it", e.Max)
 	}
-	return fmt.Sprintf("reply of %d bytes, there is room for %d", e.Len, e.Max)
+	return fmt.Sprintf("reply of %d bytes, room for %d", e.Len, e.Max)
 }
 
 // CallError says which call to which peer failed, and wraps the cause. If the call was cancelled,

@@ -12,27 +12,27 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// budget bounds the memory of the large records and replies of many connections, with a fair share
-// for each peer host (package fair). What finds too little waits: of a host in the order of
-// arrival, and of the hosts that with the least comes first, so that what others give back gathers
-// for it. It is simpler than the budgets of rpcrdma, where no goroutine waits, and each connection
-// has a share, too: here the receiver of a connection waits, for one record.
+// budget limits the memory of the large records and replies of many connections. Each peer host has
+// a fair share (package fair). What finds too little memory waits: within a host in the order of
+// arrival, among hosts first the one that has the least, so that memory given back gathers for it.
+// The budgets of rpcrdma are more complex, because no goroutine waits there, and each connection
+// has a share, too. Here the receiver of a connection waits, for one record.
 type budget struct {
-	size  int        // bytes, all of them
-	mu    sync.Mutex // guards what follows, and the shares
-	free  int        // bytes
+	size  int        // total in bytes
+	mu    sync.Mutex // guards the fields below, and the shares
+	free  int        // in bytes
 	hosts map[peerhost.Host]*share
-	short poorest // of these, those for which something waits
+	short poorest // the shares in which something waits
 }
 
-// share is what a host has of a budget.
+// share is the part of a budget that a host has.
 type share struct {
 	budget  *budget
 	host    peerhost.Host
 	conns   int
-	has     int // bytes
+	has     int // in bytes
 	waiting list.List[waiter]
-	place   int // in budget.short, from 1 on; 0: not there
+	place   int // index in budget.short plus 1; 0 if not there
 }
 
 type waiter struct {
@@ -45,7 +45,7 @@ func newBudget(n int) *budget {
 	return &budget{size: n, free: n, hosts: make(map[peerhost.Host]*share)}
 }
 
-// join returns the share of a connection's host, until leave.
+// join returns the share of a host for one of its connections. The connection leaves it at its end.
 func (b *budget) join(h peerhost.Host) *share {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,7 +58,7 @@ func (b *budget) join(h peerhost.Host) *share {
 	return s
 }
 
-// leave ends a connection's part in a share. What it has it may give back later.
+// leave ends a connection's use of a share. Memory it still has may be given back later.
 func (s *share) leave() {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
@@ -66,15 +66,15 @@ func (s *share) leave() {
 	s.forget()
 }
 
-// forget forgets a host that has nothing; budget.mu is held.
+// forget removes a host that has nothing; budget.mu is held.
 func (s *share) forget() {
 	if s.conns == 0 && s.has == 0 {
 		delete(s.budget.hosts, s.host)
 	}
 }
 
-// reserve takes n bytes. It waits until they are there for the host, ctx ends or, unless that is
-// zero, the deadline passes.
+// reserve takes n bytes. It waits until the host may have them, ctx ends, or the deadline passes; a
+// zero deadline never passes.
 func (s *share) reserve(ctx context.Context, n int, deadline time.Time) error {
 	if s.tryReserve(n) {
 		return nil
@@ -111,7 +111,7 @@ func (s *share) reserve(ctx context.Context, n int, deadline time.Time) error {
 	return err
 }
 
-// tryReserve takes n bytes if they are there for the host, and nobody waits for memory.
+// tryReserve takes n bytes if the host may have them and nothing waits for memory.
 func (s *share) tryReserve(n int) bool {
 	b := s.budget
 	b.mu.Lock()
@@ -135,8 +135,8 @@ func (s *share) release(n int) {
 	s.forget()
 }
 
-// settle puts s where it belongs among the hosts for which something waits, and serves these, the
-// first as long as there is enough for it; b.mu is held.
+// settle updates the position of s in b.short, then grants memory to those that wait, in turn, as
+// long as there is enough for the first; b.mu is held.
 func (b *budget) settle(s *share) {
 	b.order(s)
 	for len(b.short) > 0 {
@@ -153,7 +153,7 @@ func (b *budget) settle(s *share) {
 	}
 }
 
-// order has b.short hold s where it belongs, or not at all.
+// order updates the position of s in b.short, or removes it.
 func (b *budget) order(s *share) {
 	switch waits := s.waiting.First() != nil; {
 	case waits && s.place == 0:
@@ -165,7 +165,7 @@ func (b *budget) order(s *share) {
 	}
 }
 
-// poorest is a heap of shares, that with the least first.
+// poorest is a heap with the share that has the least first.
 type poorest []*share
 
 func (p poorest) Len() int           { return len(p) }
@@ -176,14 +176,14 @@ func (p poorest) Swap(i, j int) {
 	p[i].place, p[j].place = i+1, j+1
 }
 
-// Push is for package heap.
+// Push implements heap.Interface.
 func (p *poorest) Push(x any) {
 	s := x.(*share)
 	*p = append(*p, s)
 	s.place = len(*p)
 }
 
-// Pop is for package heap.
+// Pop implements heap.Interface.
 func (p *poorest) Pop() any {
 	last := len(*p) - 1
 	s := (*p)[last]

@@ -12,32 +12,32 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// caller makes the calls of this side.
+// caller makes the calls of this end.
 type caller struct {
 	conn    *Conn
-	slots   chan struct{} // one token for each call under way
+	slots   chan struct{} // one token for each pending call
 	waiting atomic.Int64  // calls that have no slot yet
-	xid     atomic.Uint32 // last transaction id of our own choice
+	xid     atomic.Uint32 // last transaction id that we chose
 
-	// Conn.mu guards what follows.
-	pending map[uint32]*call // that await their reply, by transaction id
+	// Conn.mu guards the fields below.
+	pending map[uint32]*call // calls that await their reply, by transaction id
 	free    []*call
 }
 
-// open begins without a call under way.
+// open initializes a caller without calls.
 func (cl *caller) open(c *Conn) {
 	cl.conn, cl.pending = c, make(map[uint32]*call)
 	cl.slots = make(chan struct{}, c.cfg.MaxCalls)
 	cl.xid.Store(rand.Uint32())
 }
 
-// credits is what Conn.Credits returns.
+// credits implements Conn.Credits.
 func (cl *caller) credits() (grant, inUse, waiting int) {
 	return cap(cl.slots), len(cl.slots), int(cl.waiting.Load())
 }
 
-// call is a call of this end. It ends with a reply or an error, and then once done
-// has a token, but not while the sender holds its message.
+// call is a call of this end. It ends with a reply or an error. Then done gets a token, unless the
+// sender holds the message: in that case the token comes when the sender is finished.
 type call struct {
 	out   outgoing
 	xid   uint32
@@ -47,12 +47,14 @@ type call struct {
 	done  chan struct{}
 }
 
-// RoundTrip makes a call and waits for its reply, or for ctx. When ctx ends, a call that
-// is still queued is taken back; one that has left is forgotten, and its reply
-// dropped when it comes; one that is leaving is waited for, at most Config.CancelGrace.
-// The connection stays usable, unless that grace did not suffice.
+// RoundTrip makes a call and waits for its reply, or for ctx. When ctx ends:
 //
-// Its error is an *OpError, or says why the connection has ended. It wraps the context's, a
+//   - a call that is still queued is removed from the queue;
+//   - a call that has left is forgotten, and its reply dropped when it arrives;
+//   - RoundTrip waits for a call that is partly sent, at most Config.CancelGrace. If the rest does
+//     not leave by then, the connection is closed. Otherwise it stays usable.
+//
+// The error is an *OpError, or says why the connection has ended. It wraps the error of ctx, a
 // *oncrpc.CallTooLongError, or, with Config.EnforceMaxReply, a *oncrpc.ReplyTooLongError.
 func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return c.caller.roundTrip(ctx, x)
@@ -96,7 +98,7 @@ func (cl *caller) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return err
 }
 
-// slot waits until the call is one of MaxCalls.
+// slot waits until fewer than MaxCalls calls are pending.
 func (cl *caller) slot(ctx context.Context) error {
 	select {
 	case cl.slots <- struct{}{}:
@@ -113,7 +115,7 @@ func (cl *caller) slot(ctx context.Context) error {
 	}
 }
 
-// fits reports whether a call may be sent, as far as it is made.
+// fits returns an error if a call, as far as it is encoded, must not be sent.
 func (cl *caller) fits(x *oncrpc.Exchange) error {
 	c := cl.conn
 	if n := x.Call.Len(); n > c.cfg.MaxRecord {
@@ -127,10 +129,10 @@ func (cl *caller) fits(x *oncrpc.Exchange) error {
 }
 
 // longestError is the length in bytes of a PROG_MISMATCH with the empty verifier of AUTH_NONE and
-// AUTH_SYS, the longest reply without results (RFC 5531 section 9). Calls make no room for that.
+// AUTH_SYS, the longest reply without results (RFC 5531 section 9). Calls ask for no room for it.
 const longestError = 3*4 + 8 + 4 + 2*4
 
-// fitsReply reports whether the caller gets a reply of n bytes.
+// fitsReply returns an error if a reply of n bytes is longer than its room.
 func (cl *caller) fitsReply(x *oncrpc.Exchange, n int) error {
 	c := cl.conn
 	if most := x.ReplyLimit(); c.cfg.EnforceMaxReply && n > max(most, longestError) {
@@ -161,11 +163,11 @@ func (cl *caller) call(x *oncrpc.Exchange) (*call, error) {
 		if x.XID != 0 {
 			return nil, c.opError("call", err)
 		}
-		// By a call that chose it, or that began four billion calls ago.
+		// The XID is in use by a call that chose it, or that began four billion calls ago.
 	}
 }
 
-// enter queues a call whose message is made.
+// enter queues a call whose message is encoded.
 func (cl *caller) enter(x *oncrpc.Exchange, xid uint32) (*call, error) {
 	c := cl.conn
 	n := x.Call.Len()
@@ -194,8 +196,8 @@ func (cl *caller) enter(x *oncrpc.Exchange, xid uint32) (*call, error) {
 	return p, nil
 }
 
-// giveUp ends a call whose context has ended. On return nobody else has it, and either
-// it has a reply or it never will.
+// giveUp ends a call whose context has ended. When it returns, no other goroutine uses the call. It
+// either has a reply by then or will never get one.
 func (cl *caller) giveUp(p *call) {
 	c := cl.conn
 	c.mu.Lock()
@@ -223,7 +225,7 @@ func (cl *caller) giveUp(p *call) {
 	}
 }
 
-// recycle takes back a call that has ended.
+// recycle takes back the memory of a call that has ended.
 func (cl *caller) recycle(p *call) {
 	cl.conn.mu.Lock()
 	*p = call{out: outgoing{call: p}, done: p.done}
@@ -231,7 +233,7 @@ func (cl *caller) recycle(p *call) {
 	cl.conn.mu.Unlock()
 }
 
-// deliver ends a call with its reply. A reply to a call that has not left is none.
+// deliver ends a call with its reply. A reply to a call that is still queued is dropped.
 func (cl *caller) deliver(rec *record) {
 	c := cl.conn
 	xid := binary.BigEndian.Uint32(rec.data)
@@ -251,7 +253,7 @@ func (cl *caller) deliver(rec *record) {
 	c.mu.Unlock()
 }
 
-// fail ends the calls under way because of err, why the connection ends; Conn.mu is held.
+// fail ends all pending calls with err, the reason why the connection ends; Conn.mu is held.
 func (cl *caller) fail(err error) {
 	for xid, p := range cl.pending {
 		delete(cl.pending, xid)
@@ -263,8 +265,8 @@ func (cl *caller) fail(err error) {
 	}
 }
 
-// failQueued ends the calls that have not left because of err; Conn.mu is held. The queue is to be
-// discarded.
+// failQueued ends the calls that have not left with err; Conn.mu is held. The caller must then
+// discard the queue.
 func (cl *caller) failQueued(err error) {
 	for o := cl.conn.sender.queue.First(); o != nil; o = o.place.Next() {
 		if p := o.call; p != nil {

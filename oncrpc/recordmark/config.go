@@ -12,101 +12,101 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// DefaultMaxRecord is the largest record accepted unless Config says otherwise: a
-// WRITE of 4 MiB with room for what surrounds the data.
+// DefaultMaxRecord is the default of Config.MaxRecord in bytes. It has room for a WRITE of 4 MiB.
 const DefaultMaxRecord = 4<<20 + 64<<10
 
-// maxFragment is the largest fragment that a record mark can announce.
+// maxFragment is the length in bytes of the longest fragment that a record mark can announce.
 const maxFragment = 1<<31 - 1
 
-// drainTime is how long a connection lasts that is not written to any more, for the sake
-// of what its peer has still to receive or has sent already.
+// drainTime is how long a connection that is not written any more stays open, so that the peer
+// receives the last replies and this end the peer's.
 const drainTime = time.Second
 
-// overcommit is how many times MaxInFlight the peer may have under way while reading
-// goes on for the sake of this end's own calls.
+// overcommit times MaxInFlight is the limit on the peer's unanswered calls while this end must keep
+// reading for the sake of its own calls.
 const overcommit = 8
 
-// maxInFlight is the largest MaxInFlight, so that overcommit times as many can be counted.
+// maxInFlight is the largest MaxInFlight. It keeps overcommit times as many within an int.
 const maxInFlight = 1 << 20
 
-// Config configures a connection. The zero value is usable, and in each field zero means the
-// default. Dial, DialPrivileged, NewConn and Serve return a *oncrpc.ConfigError if a value is out
-// of range or contradicts another.
+// Config configures a connection. The zero value is usable: zero in a field means the default.
+// Dial, DialPrivileged, NewConn and Serve return a *oncrpc.ConfigError if a value is out of range
+// or contradicts another.
 type Config struct {
-	// MaxRecord is the largest record accepted, in bytes, all its fragments together, 1 or more; 0
-	// means DefaultMaxRecord, or what fits in Memory if that is less. A longer call is refused
-	// before it is sent, with a *oncrpc.CallTooLongError. A peer that sends a longer record loses
-	// the connection.
+	// MaxRecord is the maximum length in bytes of a record, the sum of its fragments, 1 or more. 0
+	// means DefaultMaxRecord, or what fits in Memory if that is less. A longer call is not sent,
+	// and fails with a *oncrpc.CallTooLongError. A peer that sends a longer record loses the
+	// connection.
 	MaxRecord int
-	// EnforceMaxReply has this end's calls keep to the room that they make for their replies, as
-	// over RDMA. It is meant for tests of programs that shall run over RDMA, too: there the
-	// forgotten or wrong MaxReply of a call shows only when a reply is longer than the inline size.
+	// EnforceMaxReply makes calls of this end fail if their reply is longer than the room that they
+	// ask for, as over RDMA. Use it to test programs that will run over RDMA: there, a missing or
+	// wrong MaxReply shows only when a reply is longer than the inline size.
 	//
-	// A call then fails with a *oncrpc.ReplyTooLongError, and the connection stays usable, if its
-	// reply is longer than Exchange.MaxReply and the buffers in Exchange.Results together, each
-	// rounded up to an XDR unit. A record does not tell where its bulk data is. So a reply whose
-	// bulk data does not fill its buffers may be longer otherwise by what they have left, or have
-	// more items of bulk data than there are buffers; over RDMA it may not. Conversely, a reply
-	// that fits inline arrives over RDMA even where it fails here. Replies of up to 32 bytes, as
-	// all are that carry an error and an empty verifier, never fail.
+	// The limit on a reply is Exchange.MaxReply and the buffers in Exchange.Results, each rounded
+	// up to an XDR unit. A call that exceeds it fails with a *oncrpc.ReplyTooLongError, and the
+	// connection stays usable. The check differs from RDMA:
 	//
-	// A call that asks for more room than MaxRecord, without its buffers, is not sent and fails
-	// with the same error.
+	//  - A record does not show where its bulk data is. So other data may use the room that bulk
+	//    data leaves in its buffers, and there may be more bulk items than buffers.
+	//  - Over RDMA, a reply that fits inline always arrives.
+	//
+	// Replies of up to 32 bytes never fail. That covers all errors with an empty verifier. A call
+	// that asks for more room than MaxRecord, not counting its buffers, is not sent and fails with
+	// the same error.
 	EnforceMaxReply bool
-	// MaxFragment is the largest fragment sent, in bytes, 1 or more; 0 means what the protocol
-	// allows, which is also the most: 2 GiB less a byte.
+	// MaxFragment is the maximum length in bytes of a fragment to send, 1 or more; 0 means the
+	// maximum of the protocol, 2 GiB less a byte.
 	MaxFragment int
-	// MaxCalls is the number of calls that may be under way on a connection, 1 or more; 0 means 64.
-	// Further ones wait.
+	// MaxCalls is the number of calls of this end that may be pending on a connection, 1 or more; 0
+	// means
+	//  64. Further calls wait.
 	MaxCalls int
 	// MaxInFlight is the number of the peer's calls that may be unanswered on a connection, from 1
-	// to 1048576; 0 means 64. Further ones are not read.
+	// to 1048576; 0 means 64. Further calls are not read.
 	MaxInFlight int
-	// Memory is the memory in bytes that the records of more than 64 KiB on all connections of one
-	// Serve take, and the calls and replies of more than 4 KiB together that wait for their peers
-	// to read, 1 or more; 0 means 512 MiB, or what one record of MaxRecord takes if that is more. A
-	// peer host that has some gets more only while it then has no more than is left for others, at
-	// most a half. A record that finds too little waits, and so does what is behind it on its
-	// connection. Calls for whose replies there is no room are not read, beyond one of each
-	// connection; until it is there a reply is expected to take 1 MiB.
+	// Memory is the memory in bytes for large messages on all connections of one Serve, 1 or more;
+	// 0 means 512 MiB, or what a record of MaxRecord takes if that is more. It holds records longer
+	// than 64 KiB, and calls with their unsent replies if they take more than 4 KiB together. A
+	// peer host that has some gets more only if it then has no more than what remains free, so at
+	// most half. A record that finds too little memory waits, and so do later records on its
+	// connection. Calls whose replies find no memory are not read, except one on each connection. A
+	// reply counts as 1 MiB until it exists.
 	//
-	// A record of MaxRecord must fit. It takes the next power of two and a 64th of that, or less;
-	// or its own length, above 16 MiB.
+	// A record of MaxRecord must fit. Up to 16 MiB, it takes at most the next power of two and a
+	// 64th of that; above, its own length.
 	Memory int
-	// RecordTimeout is how long the peer may take for each 64 KiB of a record, or what is left of
-	// it, waiting for memory included; then the connection is closed. Between records it may be
-	// silent as long as it likes. 0 means 30 s, less than 0 for ever.
+	// RecordTimeout is how long the peer may take to send each 64 KiB of a record, or the rest of
+	// it. The time includes waiting for memory. Then the connection is closed. Between records the
+	// peer may stay silent. 0 means 30 s, and a negative value no limit.
 	RecordTimeout time.Duration
-	// CancelGrace is how long a call whose context has ended waits for its bytes to leave when they
-	// have begun to; then the connection is closed. Likewise a peer with far too many calls under
-	// way gets that long to take their answers. 0 means 5 s. It must not be negative.
+	// CancelGrace is how long a call whose context has ended waits for its message to leave, if
+	// part of it has left already. Then the connection is closed. It is also how long a peer with
+	// far too many unanswered calls has to accept answers. 0 means 5 s. It must not be negative.
 	CancelGrace time.Duration
-	// WriteTimeout is how long the peer may take to accept what was sent to it, in batches of about
-	// 1 MiB; then the connection is closed. It is checked coarsely: half of it may do. 0 means a
-	// minute, less than 0 for ever.
+	// WriteTimeout is how long the peer may take to accept what is sent, in batches of about 1 MiB.
+	// Then the connection is closed. The check is coarse: half the time may suffice. 0 means a
+	// minute, and a negative value no limit.
 	WriteTimeout time.Duration
-	// TLS, if set, has the peer start TLS where it asks for it (RFC 9289): on the connections of a
-	// Serve, and others whose Conn serves calls. The protocol is TLS 1.3 with the application
-	// protocol "sunrpc", whatever it says. Connections whose peers do not ask stay as they are: the
-	// handler of a call can see that by Conn.TLS. ClientAuth and ClientCAs of the configuration say
-	// which certificates of clients count; where ClientAuth is NoClientCert it is
-	// VerifyClientCertIfGiven, as a server must ask for one. That TLS begins is logged.
+	// TLS, if set, lets the peer start TLS (RFC 9289) on connections of Serve and on others whose
+	// Conn serves calls. Connections whose peers do not ask for TLS stay without it; a handler can
+	// check with Conn.TLS. ClientAuth and ClientCAs say which client certificates are accepted.
+	// NoClientCert becomes VerifyClientCertIfGiven, because a server must ask for a certificate.
+	// The protocol is always TLS 1.3 with the application protocol "sunrpc". The start of TLS is
+	// logged.
 	TLS *tls.Config
-	// Wrap, if set, is given each connection that Dial and DialPrivileged make, and returns what is
-	// used in its place: one that traces what passes, say. Serve has its net.Listener for that.
+	// Wrap, if set, gets each connection that Dial and DialPrivileged make, and returns the
+	// connection to use in its place, for example to trace it. For Serve, wrap the net.Listener.
 	Wrap func(net.Conn) net.Conn
-	// Logger takes what peers do wrong; nil means slog.Default(). What goes wrong again and again
-	// with one host is at level WARN once a minute, over all connections of a Serve, and otherwise
-	// at DEBUG.
+	// Logger logs faults of peers; nil means slog.Default(). For each host, a repeated fault is
+	// logged at level WARN once a minute, over all connections of a Serve, and otherwise at DEBUG.
 	Logger *slog.Logger
-	// Counters, if set, counts for this connection and others that share it.
+	// Counters, if set, counts for this connection and all others that share it.
 	Counters *Counters
 
-	faults *faultlog.Log // writes to Logger; of all connections of one Serve
+	faults *faultlog.Log // writes to Logger; shared by the connections of one Serve
 }
 
-// withDefaults fills in what is not set. It fails with a *oncrpc.ConfigError.
+// withDefaults returns c with defaults in fields that are not set, or a *oncrpc.ConfigError.
 func (c Config) withDefaults() (Config, error) {
 	if c.MaxRecord == 0 {
 		c.MaxRecord = DefaultMaxRecord
@@ -133,7 +133,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, c.validate()
 }
 
-// wrap returns what takes the place of a connection that was dialled.
+// wrap applies Config.Wrap to a dialled connection.
 func (c *Config) wrap(conn net.Conn) net.Conn {
 	if c.Wrap == nil {
 		return conn
@@ -141,7 +141,7 @@ func (c *Config) wrap(conn net.Conn) net.Conn {
 	return c.Wrap(conn)
 }
 
-// validate finds a field that is out of range, or that contradicts another.
+// validate returns a *oncrpc.ConfigError if a field is out of range or contradicts another.
 func (c *Config) validate() error {
 	wrong := func(field string, value any, want string, args ...any) error {
 		return &oncrpc.ConfigError{
@@ -174,7 +174,7 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// reservation is the most of Config.Memory that a record of up to n bytes takes.
+// reservation returns the maximum of Config.Memory that a record of up to n bytes takes.
 func reservation(n int) int {
 	if n <= growStep {
 		return 0
@@ -182,8 +182,8 @@ func reservation(n int) int {
 	return recordSize(n)
 }
 
-// largestRecord returns the length of the largest record of a class that takes no more of
-// Config.Memory than that.
+// largestRecord returns the length of the longest pooled record that takes at most memory bytes of
+// Config.Memory.
 func largestRecord(memory int) int {
 	for class := lastClass; classSize(class) > growStep; class-- {
 		if n := classSize(class); n <= memory {

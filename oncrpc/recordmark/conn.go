@@ -9,20 +9,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Conn is one connection that carries RPC messages as records. It is an oncrpc.Transport. Its parts
-// do the work:
+// Conn is a connection that carries RPC messages as records. It is an oncrpc.Transport and safe for
+// concurrent use. It has four parts:
 //
-//   - the caller makes the calls of this side (caller.go);
+//   - the caller makes the calls of this end (caller.go);
 //   - the responder answers the calls of the peer (responder.go);
 //   - the sender writes the messages of both (sender.go, queue.go, gather.go);
-//   - the receiver reads, and hands replies to the caller and calls to the responder (receiver.go,
+//   - the receiver reads, and passes replies to the caller and calls to the responder (receiver.go,
 //     reader.go).
 type Conn struct {
 	conn     net.Conn
 	cfg      Config
 	counters *Counters
 
-	ctx    context.Context // of the peer's calls; ends with the connection
+	ctx    context.Context // for the peer's calls; ends with the connection
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 	once   sync.Once // starts the two goroutines
@@ -32,8 +32,8 @@ type Conn struct {
 	caller    caller
 	responder responder
 
-	mu      sync.Mutex // guards what follows, and what the parts say it guards
-	running int        // of the two goroutines
+	mu      sync.Mutex // guards the fields below, and what the parts say
+	running int        // how many of the two goroutines run
 	err     error      // why the connection ended
 	tls     secrecy
 }
@@ -44,7 +44,7 @@ var (
 	_ oncrpc.TLSStarter     = (*Conn)(nil)
 )
 
-// NewConn makes a connection of conn, which it owns from now on, unless it fails. Nothing is read
+// NewConn makes a Conn from conn and owns conn from then on, unless it fails. Nothing is read
 // before the first RoundTrip or Serve. Its error is a *oncrpc.ConfigError.
 func NewConn(conn net.Conn, cfg Config) (*Conn, error) {
 	cfg, err := cfg.withDefaults()
@@ -54,7 +54,7 @@ func NewConn(conn net.Conn, cfg Config) (*Conn, error) {
 	return newConn(conn, cfg), nil
 }
 
-// newConn is NewConn with what withDefaults returns.
+// newConn is NewConn for a configuration from withDefaults.
 func newConn(conn net.Conn, cfg Config) *Conn {
 	c := &Conn{
 		conn:     conn,
@@ -71,8 +71,8 @@ func newConn(conn net.Conn, cfg Config) *Conn {
 	return c
 }
 
-// Dial connects to a server over TCP. The context bounds the dialling only. Its error is a
-// *oncrpc.ConfigError, or an *OpError that wraps that of the network.
+// Dial connects to a server over TCP. The context limits only the dialling. Its error is a
+// *oncrpc.ConfigError, or an *OpError that wraps the network's error.
 func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -85,7 +85,7 @@ func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 	return newConn(cfg.wrap(conn), cfg), nil
 }
 
-// start starts the two goroutines, once.
+// start starts the two goroutines once.
 func (c *Conn) start() {
 	c.once.Do(func() {
 		c.mu.Lock()
@@ -104,37 +104,37 @@ func (c *Conn) LocalAddr() net.Addr { return c.conn.LocalAddr() }
 // RemoteAddr returns the address of the peer.
 func (c *Conn) RemoteAddr() net.Addr { return c.conn.RemoteAddr() }
 
-// Credits returns Config.MaxCalls, the calls under way, and the calls that wait because there are
-// as many: oncrpc.CreditReporter. A call whose context has ended is not under way any more.
+// Credits returns Config.MaxCalls, the number of pending calls, and the number of calls that wait
+// to become pending. A call whose context has ended is no longer pending. It implements
+// oncrpc.CreditReporter.
 func (c *Conn) Credits() (grant, inUse, waiting int) {
 	return c.caller.credits()
 }
 
-// Stats returns what Config.Counters, or without them this connection, has
-// counted.
+// Stats returns the values of Config.Counters or, if that is nil, of this connection alone.
 func (c *Conn) Stats() Stats { return c.counters.Stats() }
 
-// Close ends the connection at once. Calls under way fail with an error that wraps
-// net.ErrClosed, on both sides; the contexts of the peer's calls end. It does not
-// wait for their handlers: Done does.
+// Close ends the connection at once. Pending calls fail on both ends, here with an error that wraps
+// net.ErrClosed, and the contexts of the peer's calls end. Close does not wait for their handlers;
+// use Done for that.
 func (c *Conn) Close() error {
 	c.fail("close", net.ErrClosed)
 	return nil
 }
 
-// Done is closed when the connection has ended and the last handler of a call that came
-// on it has returned.
+// Done returns a channel that is closed when the connection has ended and the last handler of its
+// calls has returned.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Err says why the connection ended, as an *OpError that wraps net.ErrClosed after
-// Close, ErrClosedByPeer after an orderly end by the peer. Before that it is nil.
+// Err returns why the connection ended, or nil if it has not. It is an *OpError that wraps
+// net.ErrClosed after Close, and ErrClosedByPeer after an orderly close by the peer.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// fail ends the connection, for the first reason given.
+// fail ends the connection. The first reason given counts.
 func (c *Conn) fail(op string, err error) {
 	c.mu.Lock()
 	if c.err != nil {
@@ -152,7 +152,7 @@ func (c *Conn) fail(op string, err error) {
 
 	c.cancel(c.err)
 	if secured != nil {
-		secured.Close() // with an alert that this is the end, if nothing is being written
+		secured.Close() // sends a close alert if nothing is being written
 	}
 	c.conn.Close()
 	c.responder.drop(lost)
@@ -161,10 +161,10 @@ func (c *Conn) fail(op string, err error) {
 	c.mu.Unlock()
 }
 
-// opError wraps err in what was being done, and with whom.
+// opError wraps err in an *OpError with the peer's address.
 func (c *Conn) opError(op string, err error) error { return &OpError{op, c.RemoteAddr(), err} }
 
-// exit ends one of the two goroutines.
+// exit notes that one of the two goroutines ends.
 func (c *Conn) exit() {
 	c.mu.Lock()
 	c.running--
@@ -172,7 +172,7 @@ func (c *Conn) exit() {
 	c.mu.Unlock()
 }
 
-// checkDone announces that nothing of the connection is left; c.mu is held.
+// checkDone closes c.done if nothing of the connection is left; c.mu is held.
 func (c *Conn) checkDone() {
 	if c.err == nil || c.running > 0 || c.responder.unserved > 0 {
 		return

@@ -7,36 +7,36 @@ import (
 	"sync/atomic"
 )
 
-// Counters counts what happens on one connection or on many.
+// Counters counts what happens on one or several connections.
 type Counters struct {
 	recordsIn, recordsOut, bytesIn, bytesOut    atomic.Uint64
 	calls, cancelled, served, stray, badRecords atomic.Uint64
 	conns, closed, stalled, lost                atomic.Uint64
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	budgets map[*budget]struct{}
 }
 
-// Stats are the values of Counters at one time.
+// Stats is a snapshot of Counters.
 type Stats struct {
 	RecordsIn, RecordsOut uint64
-	BytesIn, BytesOut     uint64 // of the records, without their marks
-	Calls                 uint64 // made by this end
-	Cancelled             uint64 // of these, given up because their context ended
-	Served                uint64 // calls of the peer handed to a server
-	// replies to no call under way, late ones to cancelled calls above all
+	BytesIn, BytesOut     uint64 // in records, without their marks
+	Calls                 uint64 // calls of this end
+	Cancelled             uint64 // of these, abandoned because their context ended
+	Served                uint64 // calls of the peer passed to a server
+	// replies without a pending call, mostly late ones to cancelled calls
 	StrayReplies uint64
-	BadRecords   uint64 // dropped or refused: too short, too long, no RPC message
-	Conns        uint64 // connections that began
-	Closed       uint64 // of these, ended by either side in order
+	BadRecords   uint64 // records dropped or refused: too short, too long, or no RPC message
+	Conns        uint64 // connections started
+	Closed       uint64 // of these, closed in an orderly way by either end
 	Stalled      uint64 // closed by Config.RecordTimeout or WriteTimeout
-	Lost         uint64 // ended otherwise
-	// Memory is what is in use of Config.Memory now, and MemoryLimit all of it, in bytes: of each
-	// Serve that runs.
+	Lost         uint64 // ended in any other way
+	// Memory is how much of Config.Memory is in use, and MemoryLimit its sum, in bytes, over all
+	// running Serves.
 	Memory, MemoryLimit int
 }
 
-// Stats returns the present values.
+// Stats returns the current values.
 func (c *Counters) Stats() Stats {
 	memory, limit := c.memory()
 	return Stats{
@@ -58,7 +58,7 @@ func (c *Counters) Stats() Stats {
 	}
 }
 
-// memory returns what is in use of the budgets, and all of it.
+// memory returns how much of all budgets is in use, and their sum.
 func (c *Counters) memory() (inUse, limit int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,8 +71,8 @@ func (c *Counters) memory() (inUse, limit int) {
 	return inUse, limit
 }
 
-// serves notes the budget of a Serve, until the function that it returns is called.
-func (c *Counters) serves(b *budget) (no func()) {
+// serves registers the budget of a Serve. Calling remove unregisters it.
+func (c *Counters) serves(b *budget) (remove func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.budgets == nil {
@@ -86,7 +86,7 @@ func (c *Counters) serves(b *budget) (no func()) {
 	}
 }
 
-// ended counts a connection that has ended because of err.
+// ended counts a connection that ended because of err.
 func (c *Counters) ended(op string, err error) {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -1,54 +1,68 @@
-// Package recordmark carries RPC over TCP or any other byte stream: the record
-// marking of RFC 5531 section 11.
+// Package recordmark carries RPC over TCP, or over any other byte stream, with the record marking
+// of RFC 5531 section 11.
 //
-// A [Conn] is an oncrpc.Transport: it calls, and it serves, both on one connection. [Dial] makes
-// one to a server, [Serve] accepts them for an oncrpc.Server, [NewConn] puts one on a net.Conn of
-// any other kind. [DialPrivileged] is for servers that want their callers to be privileged.
+// A [Conn] is an oncrpc.Transport: it makes calls and serves calls on one connection.
+//
+//	// Server:
+//	err := recordmark.Serve(ctx, listener, srv, recordmark.Config{})
+//
+//	// Client:
+//	conn, err := recordmark.Dial(ctx, "server:2049", recordmark.Config{})
+//	client := oncrpc.NewClient(conn, program, version, oncrpc.AuthNone())
+//
+// [NewConn] uses a net.Conn of any other kind. [DialPrivileged] calls from a port below 1024, which
+// some servers require. [Conn.RequestTLS] starts TLS (RFC 9289); its example serves and calls with
+// certificates. Errors are an [*OpError] that wraps the cause; if the connection has ended, also
+// net.ErrClosed.
 //
 // # Flow control
 //
-// RPC over TCP has no credits. These bound the memory of a connection:
+// RPC over TCP has no credits. These limits bound the calls on a connection:
 //
-//   - At most Config.MaxCalls calls of this end are under way; further ones wait.
-//   - At Config.MaxInFlight unanswered calls of the peer, nothing more is read, and TCP holds the
-//     peer back.
-//   - While this end has calls under way it reads on, since two ends that both stopped would wait
-//     for each other. A peer beyond eight times MaxInFlight then loses the connection, unless its
-//     calls can be answered within Config.CancelGrace.
+//   - This end has at most Config.MaxCalls calls pending; further calls wait.
+//   - When Config.MaxInFlight calls of the peer are unanswered, this end stops reading, and TCP
+//     slows the peer down.
+//   - While this end has calls pending, it keeps reading, because two ends that both stopped would
+//     wait for each other. If the peer then has eight times MaxInFlight calls unanswered, it loses
+//     the connection, unless calls can be answered within Config.CancelGrace.
 //
 // # Memory
 //
-// A connection costs some 50 KiB. [oncrpc.ServerConfig].MaxConns bounds them. A peer gets memory
-// for what it has sent: 64 KiB for a record that it announces, then as much again as has arrived,
-// up to Config.MaxRecord. Records of more than 64 KiB, on all connections of one Serve, share
-// Config.Memory: their full size is reserved when they outgrow 64 KiB, and given back when the call
-// has been answered; one that does not fit waits, and its connection is not read. Smaller records
-// are bounded by their number times MaxInFlight alone. A record that does not go on for
-// Config.RecordTimeout ends its connection. A connection of Dial or NewConn has no such budget: it
-// holds at most MaxCalls replies, and MaxInFlight calls of the peer.
+// A connection takes about 50 KiB; [oncrpc.ServerConfig].MaxConns limits their number. Records and
+// replies are limited as follows:
 //
-// Replies that wait for their peer to read count in Config.Memory, too, if they and their calls are
-// of more than 4 KiB, and so does 1 MiB for each call that is being executed. A connection for
-// whose next reply there is no memory is not read, unless it has no call under way.
-// Config.WriteTimeout ends one whose peer does not take its replies. How long a single reply is is
-// for handlers to bound.
+//   - A record gets 64 KiB when its peer announces it, then as much again as has arrived, up to
+//     Config.MaxRecord.
+//   - Records longer than 64 KiB, on all connections of one Serve, share Config.Memory. A record
+//     reserves its full size when it outgrows 64 KiB, and gives it back when its call has been
+//     answered. If the memory is not free, the record waits, and its connection is not read.
+//   - A call and its unsent reply count in Config.Memory if they take more than 4 KiB together.
+//     Each call being executed counts as 1 MiB. A connection whose next reply finds no memory is
+//     not read, unless it has no unanswered call.
+//   - Smaller records are limited by MaxInFlight alone.
+//   - The length of a single reply is up to its handler.
 //
-// # The end of a stream
+// A connection of Dial or NewConn does not use Config.Memory. It holds at most MaxCalls replies and
+// MaxInFlight calls of the peer.
 //
-// A peer that ends its stream (FIN) between two records has closed the connection, for both
-// directions: the contexts of its calls under way end, their replies are not sent, and calls of
-// this end fail with ErrClosedByPeer. There is no half-closed state in which calls go on.
+// # How connections end
 //
-// Closing a TCP connection with bytes unread resets it, and the reset destroys replies on their
-// way. Therefore Server.Shutdown, when all calls are answered, ends the stream and reads on,
-// dropping what comes, until the peer has ended its own, for a second at most; and a connection
-// that cannot be written to any more takes the replies that still arrive, for a second at most.
-// Conn.Close and Server.Close end it at once.
+// A peer that ends its stream (FIN) between two records has closed the connection in both
+// directions: the contexts of its pending calls end, their replies are not sent, and calls of this
+// end fail with ErrClosedByPeer. There is no half-closed state.
 //
-// # Dead peers
+// Closing a TCP connection while bytes are unread resets it, and the reset destroys replies on
+// their way. So Server.Shutdown ends the stream once all calls are answered, then reads and
+// discards what arrives, for at most a second, until the peer ends its stream. Likewise, a
+// connection that cannot be written any more still accepts replies for at most a second. Conn.Close
+// and Server.Close end a connection at once.
 //
-// An idle connection is left alone, however long. A peer that vanished is found by
-// TCP keep-alives, which Dial and the listeners of package net turn on; one that
-// is there and does not read is found by Config.WriteTimeout; one that reads and does
-// not answer is for the caller's context to find.
+// A dead peer is found as follows:
+//
+//   - A host that vanished: by TCP keep-alive, which Dial and the listeners of package net enable.
+//   - A peer that does not read: by Config.WriteTimeout.
+//   - A peer that stops inside a record: by Config.RecordTimeout.
+//   - A peer that reads but does not answer: only by the context of the call.
+//
+// An idle connection is never closed.
 package recordmark

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// A connection that is closed with bytes unread takes those it has sent along: TCP answers
-// with a reset, and either end then loses what it has not seen yet. So one whose last
-// replies matter stops writing first, and goes on reading for a while.
+// Closing a TCP connection while bytes are unread resets it, and then either end loses what it has
+// not read. So when its last replies matter, a connection first stops writing and keeps reading for
+// a while.
 
-// drain lets what is queued leave and then ends the stream, but reads on until the peer has
-// ended its own, for a second at most. Calls of this end fail from now on.
+// drain sends what is queued and ends the stream. It reads on until the peer ends its stream, for a
+// second at most. Calls of this end fail from now on.
 func (c *Conn) drain() {
 	c.mu.Lock()
 	s := &c.sender
@@ -24,13 +24,13 @@ func (c *Conn) drain() {
 	c.endSoon("close", net.ErrClosed)
 }
 
-// endSoon ends the connection in drainTime, if it has not ended by then.
+// endSoon ends the connection after drainTime, if it has not ended by then.
 func (c *Conn) endSoon(op string, err error) {
 	t := time.AfterFunc(drainTime, func() { c.fail(op, err) })
 	context.AfterFunc(c.ctx, func() { t.Stop() })
 }
 
-// close ends the stream for the peer, when everything has left.
+// close ends the stream for the peer when everything has been sent.
 func (s *sender) close() {
 	c := s.conn
 	if c.Err() != nil {
@@ -42,8 +42,8 @@ func (s *sender) close() {
 	}
 }
 
-// fail ends the connection, when the replies that have arrived are read: those to calls that have
-// left, perhaps. Calls that have not fail at once.
+// fail ends the connection after a failed write, once the replies that have arrived are read. They
+// may belong to calls already sent. Calls not sent yet fail at once.
 func (s *sender) fail(err error) {
 	c := s.conn
 	c.mu.Lock()

@@ -18,9 +18,9 @@ type name string
 
 func (n *name) UnmarshalXDR(d *xdr.Decoder) { *n = name(d.String(255)) }
 
-// RPC over TCP with TLS, where the handler sees who the client is by its certificate.
+// Start TLS on a connection. The handler identifies the client by its certificate.
 func ExampleConn_RequestTLS() {
-	certs, err := testcert.New() // those of a real authority come from files: tls.LoadX509KeyPair
+	certs, err := testcert.New() // normally loaded from files: tls.LoadX509KeyPair
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// Pieces up to stageMax bytes are copied together: a vector of many small ones
-	// costs more than the copy.
+	// Pieces of up to stageMax bytes are copied together. Many small pieces cost more in a vector
+	// than copying does.
 	stageMax = 512
-	// stageLen is the room for them.
+	// stageLen is the room for small pieces.
 	stageLen = 16 << 10
-	// batchLen is how many bytes leave in one write, roughly.
+	// batchLen is the approximate number of bytes in one write.
 	batchLen = 1 << 20
 )
 
-// gatherer lays messages out as records and writes many of them at once. Only
-// marks and small pieces are copied.
+// gatherer encodes messages as records and writes many of them at once. It copies only marks and
+// small pieces.
 type gatherer struct {
 	conn     net.Conn
-	fragment int // largest length
+	fragment int // maximum length in bytes
 	vec      net.Buffers
-	left     net.Buffers // what a write has not written yet, of vec
+	left     net.Buffers // the part of vec not written yet
 	stage    []byte
 	tail     int // where in stage the last buffer of vec begins, or -1
 }
@@ -32,11 +32,11 @@ func newGatherer(conn net.Conn, fragment int) gatherer {
 	return gatherer{conn: conn, fragment: fragment, stage: make([]byte, 0, stageLen), tail: -1}
 }
 
-// message appends a message of n bytes as one record, of several fragments if it must be.
-// It may write what came before. A message of another length would leave the peer waiting for the
-// rest of a fragment, or taking data for a mark: it is errMessageChanged.
+// message appends a message of n bytes as one record, in several fragments if necessary. It may
+// write earlier messages. If the message has another length, the error is errMessageChanged: the
+// peer would wait for the rest of a fragment, or mistake data for a mark.
 func (g *gatherer) message(m *xdr.Message, n int) (err error) {
-	room := 0 // left in the present fragment
+	room := 0 // left in the current fragment
 	m.Pieces(func(p []byte) {
 		for len(p) > 0 && err == nil {
 			if room+n == 0 {
@@ -86,7 +86,7 @@ func (g *gatherer) piece(p []byte) {
 	g.staged()
 }
 
-// toStage makes the end of stage the end of the vector.
+// toStage appends a buffer to vec that will hold the end of stage, unless there is one.
 func (g *gatherer) toStage() {
 	if g.tail < 0 {
 		g.tail = len(g.stage)
@@ -96,7 +96,7 @@ func (g *gatherer) toStage() {
 
 func (g *gatherer) staged() { g.vec[len(g.vec)-1] = g.stage[g.tail:] }
 
-// flush writes what was gathered and forgets it, even when it fails.
+// flush writes everything gathered and forgets it, even if writing fails.
 func (g *gatherer) flush() error {
 	g.left = g.vec
 	_, err := g.left.WriteTo(g.conn)

@@ -186,8 +186,8 @@ func TestSpeaksMPA(t *testing.T) {
 		want       string
 	}{
 		{"iWARP", "MPA ID Req Frame\x10\x02\x00\x04\x80\x10\xc0\x10",
-			"record too long: peer does not speak RPC over TCP: it speaks iWARP (MPA): that is another port"},
-		{"another", "MPA\x00ID Req Frame", "record too long: a fragment of 1297105152 bytes behind 0, 4259840 allowed"},
+			"record too long: the peer speaks iWARP (MPA), not RPC over TCP: iWARP has another port"},
+		{"another", "MPA\x00ID Req Frame", "record too long: a fragment of 1297105152 bytes after 0, 4259840 allowed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log bytes.Buffer

@@ -9,21 +9,21 @@ import (
 	"os"
 )
 
-// ErrNoPrivilegedPort: DialPrivileged has no port below 1024 to call from, because the process may
-// not have one, or because none is free.
+// ErrNoPrivilegedPort says that DialPrivileged cannot use a port below 1024, because the process
+// lacks the privilege or none is free.
 var ErrNoPrivilegedPort = errors.New("no port below 1024 to call from")
 
-// The ports that are tried are those that Linux's own RPC client takes, so that those below are
-// left to the services that are known by them.
+// DialPrivileged uses the same ports as Linux's RPC client, and leaves the lower ones to well-known
+// services.
 const (
 	firstPrivileged = 665
 	lastPrivileged  = 1023
 )
 
-// DialPrivileged is Dial from a port below 1024, which only the privileged can have on most
-// systems. Servers that trust the user numbers in credentials, such as Linux's NFS server unless
-// told otherwise (the export option "insecure"), want calls to come from there. The error wraps
-// ErrNoPrivilegedPort if there is none to have: whoever can do with less calls Dial then.
+// DialPrivileged is Dial from a port below 1024. Most systems reserve these ports for privileged
+// processes. Servers that trust the user ids in credentials require them, for example Linux's NFS
+// server without the export option "insecure". If no such port is available, the error wraps
+// ErrNoPrivilegedPort; a caller that does not need one can then use Dial.
 func DialPrivileged(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -36,9 +36,9 @@ func DialPrivileged(ctx context.Context, addr string, cfg Config) (*Conn, error)
 	return newConn(cfg.wrap(conn), cfg), nil
 }
 
-// DialPrivilegedTCP makes the connection of DialPrivileged for what is not record marking, such as
-// iWARP. It connects by d, whose LocalAddr and Control it sets. The error wraps ErrNoPrivilegedPort
-// as that of DialPrivileged does.
+// DialPrivilegedTCP makes the TCP connection of DialPrivileged for other protocols, such as iWARP.
+// It connects with d, after setting LocalAddr and Control. Its error wraps ErrNoPrivilegedPort like
+// that of DialPrivileged.
 func DialPrivilegedTCP(ctx context.Context, d net.Dialer, addr string) (net.Conn, error) {
 	ports := rand.Perm(lastPrivileged - firstPrivileged + 1)
 	for i := range ports {
@@ -47,7 +47,7 @@ func DialPrivilegedTCP(ctx context.Context, d net.Dialer, addr string) (net.Conn
 	return dialFrom(ctx, d, addr, ports)
 }
 
-// dialFrom connects from the first of ports that can be had.
+// dialFrom connects from the first port that is available.
 func dialFrom(ctx context.Context, d net.Dialer, addr string, ports []int) (net.Conn, error) {
 	var err error
 	d.Control = reuse
@@ -67,8 +67,7 @@ func dialFrom(ctx context.Context, d net.Dialer, addr string, ports []int) (net.
 	return nil, fmt.Errorf("%w: %w", ErrNoPrivilegedPort, err)
 }
 
-// bindFailed reports whether it was the choice of the local port that failed, and not the
-// connection.
+// bindFailed reports whether binding the local port failed, as opposed to connecting.
 func bindFailed(err error) bool {
 	var call *os.SyscallError
 	return errors.As(err, &call) && call.Syscall == "bind"

@@ -7,9 +7,9 @@ import "syscall"
 // reuse does nothing.
 var reuse func(network, address string, c syscall.RawConn) error
 
-// forbidden takes all errors about the port for a prohibition: the numbers of errors are of each
-// system's own.
+// forbidden treats all errors of bind as lack of privilege, because error numbers differ between
+// systems.
 func forbidden(err error) bool { return bindFailed(err) }
 
-// taken is never so.
+// taken always returns false.
 func taken(error) bool { return false }

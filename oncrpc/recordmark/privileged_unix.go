@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// reuse lets a port be had that other connections have, to other servers, or had a moment ago:
-// there are few.
+// reuse allows a port that other connections use, to other servers, or used a moment ago. There are
+// few privileged ports.
 func reuse(_, _ string, c syscall.RawConn) error {
 	var err error
 	if ctlErr := c.Control(func(fd uintptr) {
@@ -19,13 +19,13 @@ func reuse(_, _ string, c syscall.RawConn) error {
 	return err
 }
 
-// forbidden reports whether the process may not have such a port.
+// forbidden reports whether the process lacks the privilege for the port.
 func forbidden(err error) bool {
 	return bindFailed(err) && (errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM))
 }
 
-// taken reports whether another port may do: this one is in use, or, which only the connection
-// shows, is so to the same server.
+// taken reports whether another port may work: this one is in use. For a connection to the same
+// server, that shows only on connecting.
 func taken(err error) bool {
 	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.EADDRNOTAVAIL)
 }

@@ -7,14 +7,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// reuse does nothing: to Windows, the option of that name means to take the port from whoever has
-// it.
+// reuse does nothing. On Windows, the option of that name takes the port from its owner.
 var reuse func(network, address string, c syscall.RawConn) error
 
-// forbidden is never so: any process may have any port.
+// forbidden always returns false: any process may use any port.
 func forbidden(error) bool { return false }
 
-// taken reports whether another port may do: this one is in use, or kept for another process.
+// taken reports whether another port may work: this one is in use or reserved for another process.
 func taken(err error) bool {
 	return errors.Is(err, windows.WSAEADDRINUSE) || bindFailed(err) && errors.Is(err, windows.WSAEACCES)
 }

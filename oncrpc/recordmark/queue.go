@@ -5,12 +5,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// outgoing is a message on its way out: a call, or the reply to one.
+// outgoing is a message to send: a call, or the reply to one.
 type outgoing struct {
 	msg  *xdr.Message
-	len  int       // of msg, bytes
-	call *call     // whose message it is, or
-	in   *incoming // what it answers
+	len  int       // of msg in bytes
+	call *call     // the call whose message it is, or nil
+	in   *incoming // the call that it answers, or nil
 
 	state state
 	place list.Place[outgoing]
@@ -20,13 +20,13 @@ type outgoing struct {
 type state uint8
 
 const (
-	idle    state = iota // nobody: not queued yet, written, or given up
+	idle    state = iota // nobody: not queued yet, written, or cancelled
 	queued               // the queue
 	writing              // the sender
 )
 
-// queue holds messages in the order in which they shall leave. A cancelled call is
-// taken out of the middle.
+// queue holds messages in the order in which they leave. A cancelled call is removed from the
+// middle.
 type queue struct{ list.List[outgoing] }
 
 func (q *queue) push(o *outgoing) {
@@ -39,7 +39,7 @@ func (q *queue) remove(o *outgoing) {
 	q.Remove(&o.place)
 }
 
-// pop takes out the first message, or returns nil.
+// pop removes and returns the first message, or returns nil.
 func (q *queue) pop() *outgoing {
 	o := q.First()
 	if o != nil {

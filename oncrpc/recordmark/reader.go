@@ -7,35 +7,34 @@ import (
 	"io"
 )
 
-// A record mark is the length of a fragment; its highest bit says that the fragment
-// is the last of the record (RFC 5531 section 11).
+// A record mark is the length of a fragment. Its highest bit marks the last fragment of a record
+// (RFC 5531 section 11).
 const (
 	markLen      = 4
 	lastFragment = 1 << 31
 )
 
-// mpaMark is what a peer begins with that means to set up iWARP: "MPA " (RFC 5044 section 7.1).
+// mpaMark is what a peer that sets up iWARP sends first: "MPA " (RFC 5044 section 7.1).
 const mpaMark = 0x4d504120
 
-// readBuffer collects the small records of one read. Larger ones bypass it.
+// readBuffer is the size in bytes of the buffer for small records. Larger ones bypass it.
 const readBuffer = 32 << 10
 
-// growStep is how much memory a peer gets for announcing a fragment. Beyond it the peer
-// gets as much again as it has sent, or what its largest record so far has used.
+// growStep is the memory in bytes that a peer gets for announcing a fragment. Beyond it, a record
+// gets as much again as has arrived, or as much as the largest record so far.
 const growStep = 64 << 10
 
-// maxEmpty is how many fragments of a record may be empty. Every one costs its peer next to
-// nothing.
+// maxEmpty is the limit on empty fragments in a record. They cost the peer next to nothing.
 const maxEmpty = 1024
 
-// reader takes a stream of bytes apart into records.
+// reader splits a stream of bytes into records.
 type reader struct {
 	r   *bufio.Reader
-	max int // bytes in a record
-	// is asked before a record grows beyond growStep, to n bytes at most
+	max int // maximum length of a record in bytes
+	// reserve is called before a record grows beyond growStep, with its maximum final length
 	reserve func(*record, int) error
-	largest int  // record so far
-	inside  bool // a record has begun
+	largest int  // length of the largest record so far
+	inside  bool // whether a record has begun
 	mark    [markLen]byte
 }
 
@@ -43,8 +42,8 @@ func newReader(r io.Reader, max int) reader {
 	return reader{r: bufio.NewReaderSize(r, readBuffer), max: max}
 }
 
-// next returns the next record, for the caller to release. The error is io.EOF if
-// the stream ends between two records.
+// next returns the next record, which the caller must release. The error is io.EOF if the stream
+// ends between two records.
 func (r *reader) next() (*record, error) {
 	var rec *record
 	empty := 0
@@ -63,7 +62,7 @@ func (r *reader) next() (*record, error) {
 			return nil, r.fail(rec, errMPA)
 		}
 		if n > r.max-len(rec.data) {
-			return nil, r.fail(rec, fmt.Errorf("%w: a fragment of %d bytes behind %d, %d allowed",
+			return nil, r.fail(rec, fmt.Errorf("%w: a fragment of %d bytes after %d, %d allowed",
 				ErrRecordTooLong, n, len(rec.data), r.max))
 		}
 		if n == 0 {
@@ -86,14 +85,14 @@ func (r *reader) next() (*record, error) {
 	}
 }
 
-// fill appends n bytes of the stream to rec, which will have most bytes at most.
+// fill appends n bytes of the stream to rec, whose final length is at most most.
 func (r *reader) fill(rec *record, n, most int) (*record, error) {
 	for n > 0 {
 		have := len(rec.data)
 		step := min(n, max(growStep, have, r.largest-have))
 		if have+step > growStep && rec.share == nil && r.reserve != nil {
-			// Once and for all of it: who has some and waits for more stands in the way of
-			// others that do.
+			// Reserve the whole record at once. A record that held some memory and waited for more
+			// would block others that wait.
 			if err := r.reserve(rec, most); err != nil {
 				return rec, err
 			}

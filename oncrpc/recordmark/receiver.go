@@ -14,38 +14,36 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// receiver reads records. All of it but room is the receiving goroutine's.
+// receiver reads records. Only the receiving goroutine uses it, except room.
 type receiver struct {
 	conn   *Conn
-	src    net.Conn // what is read: Conn.conn, or TLS on it
+	src    net.Conn // the source: Conn.conn, or TLS on it
 	in     reader
-	late   time.Time   // when more of the record under way shall be here, if that was asked for
-	got    int         // bytes since then, up to growStep
+	late   time.Time   // deadline for the next growStep bytes of the record, or zero
+	got    int         // bytes of these that have arrived
 	readBy time.Time   // the deadline set for reads
-	share  *share      // of the memory for large records and replies; nil: no bound
-	reader fair.Reader // has others read, too; the zero value: no others
+	share  *share      // of the memory for large records and replies; nil if unlimited
+	reader fair.Reader // shares the processors with other hosts; the zero value does not
 
-	room sync.Cond // of Conn.mu: reading may go on, or the connection has ended
+	room sync.Cond // on Conn.mu: reading may continue, or the connection has ended
 }
 
-// open begins without a bound on memory.
+// open initializes a receiver without a limit on memory.
 func (r *receiver) open(c *Conn) {
 	r.conn, r.src, r.in, r.room.L = c, c.conn, newReader(r, c.cfg.MaxRecord), &c.mu
 }
 
-// within has the connection share a budget for large records and replies, and the processors, with
-// others.
+// within makes the connection share memory and processors with others.
 func (r *receiver) within(s *share, reader fair.Reader) {
 	r.share, r.in.reserve, r.reader = s, r.reserve, reader
 	r.conn.responder.replies.share = s
 }
 
-// run hands replies to the calls that wait for them, and calls to the server, until the connection
-// ends.
+// run passes replies to waiting calls, and calls to the server, until the connection ends.
 func (r *receiver) run() {
 	c := r.conn
 	defer c.exit()
-	defer c.fail("read", net.ErrClosed) // a non-blocking handler may have ended the goroutine
+	defer c.fail("read", net.ErrClosed) // in case a non-blocking handler ended the goroutine
 	for r.mayRead() {
 		r.late, r.got = time.Time{}, 0
 		rec, err := r.in.next()
@@ -74,9 +72,9 @@ func (r *receiver) run() {
 	}
 }
 
-// mayRead waits while the peer has as many calls under way as it may, or there is no room for the
-// reply to another. It reports false when the connection has ended, or when nothing can come of
-// reading any more.
+// mayRead waits while the peer has too many unanswered calls, or while there is no memory for
+// another reply. It returns false if the connection has ended or reading serves no purpose any
+// more.
 func (r *receiver) mayRead() bool {
 	c := r.conn
 	c.mu.Lock()
@@ -89,8 +87,8 @@ func (r *receiver) mayRead() bool {
 	return c.err == nil && (c.sender.err == nil || c.sender.draining || len(c.caller.pending) > 0)
 }
 
-// Read reads from the network, for in. Before a read that may block, what the messages of the last
-// one have caused is sent.
+// Read reads from the network, for in. Before a read that may block, it lets the sender send the
+// replies queued since the last read.
 func (r *receiver) Read(p []byte) (int, error) {
 	c := r.conn
 	c.mu.Lock()
@@ -108,8 +106,8 @@ func (r *receiver) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// deadline returns when the record that has begun, or growStep bytes more of it, shall be here. It
-// is asked for when reading may have to wait, which for a small record it has not.
+// deadline returns when the rest of the current record, or growStep more bytes of it, must have
+// arrived. It is called only when a read may block, which small records mostly avoid.
 func (r *receiver) deadline() time.Time {
 	timeout := r.conn.cfg.RecordTimeout
 	switch {
@@ -121,7 +119,7 @@ func (r *receiver) deadline() time.Time {
 	return r.late
 }
 
-// reserve gets the memory for a record of n bytes.
+// reserve reserves memory for a record of up to n bytes.
 func (r *receiver) reserve(rec *record, n int) error {
 	c := r.conn
 	c.mu.Lock()
@@ -135,7 +133,7 @@ func (r *receiver) reserve(rec *record, n int) error {
 	return nil
 }
 
-// refuse drops a record that is no RPC message. The next record can be read still.
+// refuse drops a record that is no RPC message. The connection goes on.
 func (r *receiver) refuse(rec *record, err error) {
 	c := r.conn
 	n := len(rec.data)
@@ -144,7 +142,7 @@ func (r *receiver) refuse(rec *record, err error) {
 	c.cfg.faults.Fault(c.RemoteAddr(), "rpc record dropped", err, "bytes", n, "err", err)
 }
 
-// fail ends the connection because nothing more can be read.
+// fail ends the connection after a failed read.
 func (r *receiver) fail(err error) {
 	c := r.conn
 	switch {

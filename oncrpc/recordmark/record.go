@@ -11,13 +11,13 @@ import (
 type record struct {
 	data     []byte
 	class    int
-	share    *share // of which it has
-	reserved int    // bytes
+	share    *share // from which memory is reserved, or nil
+	reserved int    // in bytes
 }
 
-// Records come in classes of a power of two and a little more, so that a power of
-// two of data and the header in front of it do not need twice the memory. That is what makes this
-// pool another one than those of bare data, in rpcrdma and gateway.
+// Records come in classes of a power of two and a little more. So a power of two of data with a
+// header does not need twice the memory. Pools for bare data, as in rpcrdma and gateway, lack that
+// extra.
 const (
 	firstClass = 10 // 2 KiB
 	lastClass  = 24 // 16 MiB; larger ones are not pooled
@@ -56,7 +56,7 @@ func newRecord(n int) *record {
 	return &record{data: make([]byte, 0, classSize(class)), class: class}
 }
 
-// grow returns r, or a copy of it, with room for n bytes in all.
+// grow returns r, or a copy of it, with room for n bytes in total.
 func (r *record) grow(n int) *record {
 	if n <= cap(r.data) {
 		return r
@@ -69,7 +69,7 @@ func (r *record) grow(n int) *record {
 	return larger
 }
 
-// Release gives the memory back.
+// Release returns the memory to its pool.
 func (r *record) Release() {
 	poison.Bytes(r.data)
 	r.data = r.data[:0]

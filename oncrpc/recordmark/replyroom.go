@@ -1,29 +1,31 @@
 package recordmark
 
-// replyRoom bounds the memory of the replies of a connection that its peer does not take. How long
-// a reply will be shows when it is there, so a call that is being executed counts as maxExpected
-// bytes. A reply that is there counts as what it and its call take, and not at all if that is no
-// more than uncounted.
+// replyRoom limits the memory of the replies of a connection whose peer does not read them. The
+// length of a reply is unknown until it exists, so a call being executed counts as maxExpected
+// bytes. A finished reply counts as what it and its call take, or as nothing if that is at most
+// uncounted.
 //
-// When there is no room for a further call, none is read. That ends: there is always room for one,
-// so what is waited for is calls and replies of this connection, which handlers end, or the peer,
-// or Config.WriteTimeout. Hence nobody has to wait in a queue of the budget. Conn.mu guards it.
+// When there is no room for another call, none is read. That wait always ends, because there is
+// always room for one call. So it waits only for calls and replies of the same connection, which
+// end by their handlers, by the peer, or by Config.WriteTimeout. Therefore no queue in the budget
+// is needed. Conn.mu guards it.
 type replyRoom struct {
-	share  *share // nil: no bound
-	making int    // calls that are being executed
-	large  int    // bytes of replies that wait to be sent, and their calls
-	has    int    // bytes of share, given back when nothing is under way
+	share  *share // nil if unlimited
+	making int    // calls being executed
+	large  int    // bytes of unsent replies and their calls
+	has    int    // bytes taken from share, given back when no call is pending
 }
 
 const (
-	// maxExpected is what a call and its reply are expected to take at most, in bytes, beside what
-	// the record of the call has reserved: the data of a READ.
+	// maxExpected is how many bytes a call and its reply are expected to take at most, not counting
+	// what the call's record has reserved: the data of a READ.
 	maxExpected = 1 << 20
-	// uncounted is the length in bytes of replies and calls that are bounded by their number.
+	// uncounted is the length in bytes up to which a reply and its call are limited only by their
+	// number.
 	uncounted = 4 << 10
 )
 
-// forAnother reports whether there is room for the reply of a further call.
+// forAnother reports whether there is room for the reply to another call.
 func (r *replyRoom) forAnother() bool {
 	taken := r.making*maxExpected + r.large
 	if r.share == nil || taken == 0 {
@@ -39,7 +41,7 @@ func (r *replyRoom) forAnother() bool {
 	return true
 }
 
-// made notes that a call has been executed, and has the reply in.out, or none.
+// made notes that a call has been executed and that its reply, if any, is in.out.
 func (r *replyRoom) made(in *incoming) {
 	r.making--
 	n := in.out.len
@@ -52,7 +54,7 @@ func (r *replyRoom) made(in *incoming) {
 	}
 }
 
-// left notes that a reply has left, or never will; idle that it was the last.
+// left notes that a reply has been sent or cannot be sent any more, and whether no call is pending.
 func (r *replyRoom) left(large int, idle bool) {
 	r.large -= large
 	if idle && r.has > 0 {

@@ -15,14 +15,14 @@ type responder struct {
 	conn   *Conn
 	server atomic.Pointer[oncrpc.Dispatcher]
 
-	// Conn.mu guards what follows.
-	remove   func()    // takes the connection back from the server
-	unserved int       // calls of the peer that were taken and not answered yet
+	// Conn.mu guards the fields below.
+	remove   func()    // unregisters the connection from its server
+	unserved int       // calls of the peer that are not answered yet
 	replies  replyRoom // the memory for their replies
-	current  *incoming // the one whose dispatch is under way; its reply need not wake the sender
+	current  *incoming // the call being dispatched; its reply need not wake the sender
 }
 
-// incoming is a call of the peer: the oncrpc.IncomingCall that the server gets.
+// incoming is a call of the peer, as an oncrpc.IncomingCall.
 type incoming struct {
 	conn  *Conn
 	rec   *record
@@ -34,11 +34,11 @@ type incoming struct {
 
 var incomings = sync.Pool{New: func() any { return new(incoming) }}
 
-// nobody answers the calls that arrive where none are expected.
+// nobody answers calls on connections that no server serves.
 var nobody = oncrpc.DispatcherOf(new(oncrpc.Server))
 
-// Serve answers the peer's calls with s, until the connection or s ends. It returns
-// at once. Calls that arrive on a connection that nobody serves are answered PROG_UNAVAIL.
+// Serve answers the peer's calls with s until the connection or s ends. It returns at once. Without
+// Serve, calls of the peer are answered PROG_UNAVAIL.
 func (c *Conn) Serve(s *oncrpc.Server) {
 	d := oncrpc.DispatcherOf(s).For(c.RemoteAddr())
 	remove, err := d.AddConn(c, c.drain)
@@ -52,8 +52,7 @@ func (c *Conn) Serve(s *oncrpc.Server) {
 	c.start()
 }
 
-// leave takes the connection back from the server that serves it, and keeps how the next one does
-// it.
+// leave unregisters the connection from its server. next unregisters it from the next server.
 func (rp *responder) leave(next func()) {
 	rp.conn.mu.Lock()
 	remove := rp.remove
@@ -64,7 +63,7 @@ func (rp *responder) leave(next func()) {
 	}
 }
 
-// dispatch hands a call to the server.
+// dispatch passes a call to the server.
 func (rp *responder) dispatch(rec *record) {
 	c := rp.conn
 	in := incomings.Get().(*incoming)
@@ -91,8 +90,8 @@ func (rp *responder) dispatch(rec *record) {
 	}
 }
 
-// admit waits, at most CancelGrace, while the peer has far too many calls under way: it may
-// be that only their answers have not left yet. Conn.mu is held.
+// admit waits up to CancelGrace while the peer has far too many unanswered calls, in case only
+// their answers have not left yet. Conn.mu is held.
 func (rp *responder) admit() bool {
 	c := rp.conn
 	limit := overcommit * c.cfg.MaxInFlight
@@ -114,7 +113,7 @@ func (rp *responder) admit() bool {
 	return rp.unserved < limit || c.err != nil
 }
 
-// flush lets the replies go that the receiving goroutine has queued; Conn.mu is held.
+// flush wakes the sender for the replies that the receiving goroutine has queued; Conn.mu is held.
 func (rp *responder) flush() {
 	rp.current = nil
 	if s := &rp.conn.sender; s.queue.First() != nil {
@@ -153,14 +152,14 @@ func (in *incoming) Drop() {
 	c.responder.answered(in)
 }
 
-// drop ends the calls of the peer whose replies were lost.
+// drop ends the calls of the peer whose replies cannot be sent.
 func (rp *responder) drop(lost queue) {
 	for o := lost.pop(); o != nil; o = lost.pop() {
 		rp.answered(o.in)
 	}
 }
 
-// answered ends a call of the peer whose reply has left or never will.
+// answered ends a call of the peer whose reply has been sent or cannot be sent any more.
 func (rp *responder) answered(in *incoming) {
 	c := rp.conn
 	in.reply.Release()

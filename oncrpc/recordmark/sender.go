@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// sender writes the messages of calls and replies, as much at once as there is.
+// sender writes the messages of calls and replies, as many at once as there are.
 type sender struct {
 	conn *Conn
 	out  gatherer // the sending goroutine's
 
-	// Conn.mu guards what follows.
+	// Conn.mu guards the fields below.
 	queue    queue
-	filled   sync.Cond // the queue has something, or nothing more is to be written
-	err      error     // why nothing is queued any more, though the connection has not ended
-	draining bool      // that is so because the server ends
+	filled   sync.Cond // the queue is not empty, or nothing more will be written
+	err      error     // why nothing may be queued any more, although the connection is open
+	draining bool      // err is set because the server shuts down
 }
 
-// open begins with nothing to send.
+// open initializes a sender with an empty queue.
 func (s *sender) open(c *Conn) {
 	s.conn, s.out, s.filled.L = c, newGatherer(c.conn, c.cfg.MaxFragment), &c.mu
 }
 
-// run writes what is queued until nothing more is to be written.
+// run writes what is queued until nothing more will be written.
 func (s *sender) run() {
 	c := s.conn
 	defer c.exit()
@@ -51,8 +51,8 @@ func (s *sender) run() {
 	}
 }
 
-// take waits until something is queued and takes about batchLen bytes of it. It
-// returns nothing when no more is to be written.
+// take waits until something is queued and takes about batchLen bytes of it. It returns nothing
+// when nothing more will be written.
 func (s *sender) take(batch []*outgoing) []*outgoing {
 	c := s.conn
 	c.mu.Lock()
@@ -75,15 +75,15 @@ func (s *sender) take(batch []*outgoing) []*outgoing {
 	return batch
 }
 
-// ready reports whether something may be written; Conn.mu is held. While TLS is being set up that
-// is the reply to who has asked for it.
+// ready reports whether something may be written; Conn.mu is held. While TLS is starting, only
+// replies may be, such as the one that agrees to TLS.
 func (s *sender) ready() bool {
 	o := s.queue.First()
 	return o != nil && (!s.conn.tls.starting || o.in != nil)
 }
 
-// yield lets whoever is about to call or to answer come along: one write for many costs
-// little more than one for one. Meanwhile, what is queued may be taken back.
+// yield lets other goroutines queue their calls and replies: one write of many messages costs
+// little more than a write of one. Meanwhile, what is queued may be removed.
 func (s *sender) yield() {
 	s.conn.mu.Unlock()
 	runtime.Gosched()
@@ -103,7 +103,7 @@ func (s *sender) write(batch []*outgoing) error {
 	return s.out.flush()
 }
 
-// written gives back the messages of a batch, sent or not.
+// written returns the messages of a batch, sent or not.
 func (s *sender) written(batch []*outgoing) {
 	c := s.conn
 	c.mu.Lock()
@@ -124,8 +124,7 @@ func (s *sender) written(batch []*outgoing) {
 	}
 }
 
-// discard empties the queue and returns the replies that were in it, for responder.drop; Conn.mu is
-// held.
+// discard empties the queue and returns the replies in it, for responder.drop; Conn.mu is held.
 func (s *sender) discard() (lost queue) {
 	for o := s.queue.pop(); o != nil; o = s.queue.pop() {
 		if o.in != nil {

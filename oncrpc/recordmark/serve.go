@@ -12,17 +12,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Pauses between attempts to accept when the system is short of something.
+// Pauses between attempts to accept when the system is short of resources.
 const (
 	minPause = 5 * time.Millisecond
 	maxPause = time.Second
 )
 
-// Serve accepts connections from l, as ServerConfig.Admit admits them, and answers the calls on
-// them with srv. It closes l, and returns oncrpc.ErrServerClosed after srv.Shutdown or srv.Close;
-// an *OpError of "serve" that wraps the context's when ctx ends, and the connections with it; an
-// *OpError of "accept" when l fails, which wraps net.ErrClosed if it was closed; or a
-// *oncrpc.ConfigError, having accepted nothing.
+// Serve accepts connections from l and answers the calls on them with srv. It asks
+// ServerConfig.Admit about each connection. It closes l before it returns. Its error is one of
+// these:
+//
+//   - oncrpc.ErrServerClosed after srv.Shutdown or srv.Close;
+//   - an *OpError with Op "serve" that wraps the error of ctx. The connections end with ctx, too;
+//   - an *OpError with Op "accept" if l fails. It wraps net.ErrClosed if l was closed;
+//   - a *oncrpc.ConfigError, before anything is accepted.
 func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) error {
 	ln := &listener{Listener: l, closed: make(chan struct{})}
 	defer ln.Close()
@@ -85,7 +88,7 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 	}
 }
 
-// listener knows whether it was closed by Shutdown or by the end of the context.
+// listener remembers whether it was closed by Shutdown or by the end of the context.
 type listener struct {
 	net.Listener
 	once   sync.Once
@@ -97,7 +100,7 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// err is what Serve returns when the listener is closed.
+// err returns the error of Serve after the listener was closed.
 func (l *listener) err(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return &OpError{"serve", l.Addr(), ctx.Err()}

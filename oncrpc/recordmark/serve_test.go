@@ -206,7 +206,7 @@ func TestServeFaults(t *testing.T) {
 		}
 		srv.Close()
 		returned(t, served, oncrpc.ErrServerClosed)
-		if n := strings.Count(log.String(), "level=WARN"); n != 2 || !strings.Contains(log.String(), "it speaks iWARP") {
+		if n := strings.Count(log.String(), "level=WARN"); n != 2 || !strings.Contains(log.String(), "the peer speaks iWARP") {
 			t.Errorf("%d lines, want 2:\n%s", n, &log)
 		}
 	})

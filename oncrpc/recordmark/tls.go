@@ -17,28 +17,28 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// RPC over TLS (RFC 9289): a call of procedure 0 with the flavour AUTH_TLS, which the server
-// answers with STARTTLS, and then a TLS session on the same connection.
+// RPC over TLS (RFC 9289) begins with a call of procedure 0 with the flavour AUTH_TLS. The server
+// answers STARTTLS, and a TLS session begins on the same connection.
 
-// alpn is the protocol that both ends name in the handshake (RFC 9289 section 7.2).
+// alpn is the application protocol that both ends name in the handshake (RFC 9289 section 7.2).
 const alpn = "sunrpc"
 
-// tlsTimeout bounds how long TLS takes to begin.
+// tlsTimeout limits how long the start of TLS takes.
 const tlsTimeout = 10 * time.Second
 
-// Why there is no TLS.
+// Reasons why TLS does not start.
 var (
-	// ErrNoTLS: the server does not offer TLS (RFC 9289 section 4.1).
+	// ErrNoTLS says that the server does not offer TLS (RFC 9289 section 4.1).
 	ErrNoTLS = errors.New("the server does not offer TLS")
 
-	errHasTLS   = errors.New("there is TLS already")
+	errHasTLS   = errors.New("TLS has started already")
 	errBusyTLS  = errors.New("calls are under way")
 	errSpurious = errors.New("bytes between the request for TLS and the handshake")
-	errNoReply  = errors.New("what the server says is no reply to the request for TLS")
-	errALPN     = errors.New(`the peer does not name "` + alpn + `" as the protocol on TLS`)
+	errNoReply  = errors.New("the server's answer is no reply to the request for TLS")
+	errALPN     = errors.New(`the peer does not negotiate the application protocol "` + alpn + `"`)
 )
 
-// tlsConfig returns a configuration as RFC 9289 section 5 restricts it: TLS 1.3, with ALPN.
+// tlsConfig returns cfg with the restrictions of RFC 9289 section 5: TLS 1.3 with ALPN.
 func tlsConfig(cfg *tls.Config) *tls.Config {
 	cfg = cfg.Clone()
 	cfg.MinVersion = max(cfg.MinVersion, tls.VersionTLS13)
@@ -46,7 +46,7 @@ func tlsConfig(cfg *tls.Config) *tls.Config {
 	return cfg
 }
 
-// handshake sets up TLS.
+// handshake runs the TLS handshake.
 func handshake(ctx context.Context, conn *tls.Conn) error {
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return fmt.Errorf("TLS: %w", err)
@@ -57,7 +57,7 @@ func handshake(ctx context.Context, conn *tls.Conn) error {
 	return nil
 }
 
-// TLS describes the TLS session of the connection, with the peer's certificates, if there is one.
+// TLS returns the state of the TLS session, with the peer's certificates, and whether there is one.
 func (c *Conn) TLS() (state tls.ConnectionState, ok bool) {
 	c.mu.Lock()
 	conn := c.tls.conn
@@ -91,7 +91,7 @@ func (c *Conn) StartTLS() error {
 	return nil
 }
 
-// secure sets up TLS, if the call that was dispatched last asks for it.
+// secure starts TLS if the call dispatched last asked for it.
 func (r *receiver) secure() error {
 	c := r.conn
 	c.mu.Lock()
@@ -101,7 +101,7 @@ func (r *receiver) secure() error {
 	}
 	late := time.AfterFunc(tlsTimeout, func() { c.fail("read", errBusyTLS) })
 	defer late.Stop()
-	for c.responder.unserved > 0 && c.err == nil { // until the reply has left, and all before it
+	for c.responder.unserved > 0 && c.err == nil { // until this reply and all earlier ones are sent
 		c.responder.flush()
 		r.room.Wait()
 	}
@@ -130,7 +130,7 @@ func (r *receiver) secure() error {
 	return nil
 }
 
-// clientName says for the log who the client is by its certificate.
+// clientName returns the client's name for the log, from its certificate.
 func clientName(conn *tls.Conn) string {
 	state := conn.ConnectionState()
 	switch {
@@ -142,19 +142,20 @@ func clientName(conn *tls.Conn) string {
 	return state.PeerCertificates[0].Subject.String()
 }
 
-// begin has what both goroutines write and read pass through TLS from now on. Neither is at it.
+// begin makes both goroutines use TLS from now on. Neither is reading or writing.
 func (c *Conn) begin(conn *tls.Conn) {
 	c.tls.conn, c.sender.out.conn, c.receiver.src = conn, conn, conn
 }
 
-// RequestTLS has TLS on the connection, which nothing has been sent on. The server is asked by
-// procedure 0 of a program that it should have. Cfg says what certificates count, as for package
-// crypto/tls; where it names no server, that is the peer's IP address. The protocol is TLS 1.3 with
-// the application protocol "sunrpc", whatever cfg says. It takes no longer than the context, or ten
-// seconds.
+// RequestTLS starts TLS on a connection on which nothing has been sent. It asks the server with
+// procedure 0 of a program that the server should have. Cfg says which certificates are accepted,
+// as in package crypto/tls. If it has no ServerName, the peer's IP address is used. The protocol is
+// always TLS 1.3 with the application protocol "sunrpc". RequestTLS fails after ten seconds, or
+// when ctx ends.
 //
-// An error ends the connection. It wraps ErrNoTLS if the server does not offer TLS, which somebody
-// on the way may make believe: so who wants TLS does not go on without (RFC 9289 section 6.1.1).
+// An error ends the connection. It wraps ErrNoTLS if the server does not offer TLS. An attacker on
+// the way can fake that, so a client that needs TLS must not continue without it (RFC 9289 section
+// 6.1.1).
 func (c *Conn) RequestTLS(ctx context.Context, program, version uint32, cfg *tls.Config) error {
 	conn, err := requestTLS(ctx, c.conn, program, version, cfg)
 	if err != nil {
@@ -187,11 +188,11 @@ func requestTLS(ctx context.Context, raw net.Conn, program, version uint32, cfg 
 	return conn, handshake(ctx, conn)
 }
 
-// maxTLSReply bounds the reply to who asks for TLS: results that are there for no reason are left
-// out of account.
+// maxTLSReply limits the length in bytes of the reply to the request for TLS. The reply needs no
+// results.
 const maxTLSReply = 1 << 10
 
-// askTLS asks the server for TLS. Its reply counts whatever the accept_stat is (RFC 9289 section
+// askTLS asks the server for TLS. The accept_stat of the reply does not matter (RFC 9289 section
 // 4.1).
 func askTLS(conn net.Conn, program, version uint32) error {
 	var e xdr.Encoder
@@ -205,7 +206,8 @@ func askTLS(conn net.Conn, program, version uint32) error {
 	if _, err := conn.Write(append(p, call...)); err != nil {
 		return err
 	}
-	// Nothing may follow the reply, so whatever more is read is an error.
+	// Nothing may follow the reply. The buffer is larger than the reply, so that surplus bytes
+	// show.
 	in := newReader(conn, maxTLSReply)
 	in.r = bufio.NewReaderSize(conn, maxTLSReply+markLen)
 	rec, err := in.next()
