@@ -9,7 +9,7 @@
 //	sh hand      nobody runs it; the text before says why
 //	toml         "rpcrdma serve --check --config" accepts it
 //	json         it is valid
-//	text, ini, promql, yaml, html: nothing is checked
+//	text, ini, promql, yaml: nothing is checked
 //
 // A command that must fail says so in its comment: "# exit 1".
 package mdblocks
@@ -34,6 +34,21 @@ type Block struct {
 
 // String says where the block is.
 func (b Block) String() string { return fmt.Sprintf("%s:%d", b.File, b.Line) }
+
+// Guest says how the guest that runs a block for Linux mounts: "rxe", "siw" or "tcp". It is empty
+// if no guest of interop/linux can run the block.
+func (b Block) Guest() string {
+	mounts := strings.Contains(b.Text, "mount -t nfs ")
+	switch {
+	case mounts && strings.Contains(b.Text, "rdma link add rxe0 type rxe netdev eth0"):
+		return "rxe"
+	case mounts && strings.Contains(b.Text, "rdma link add siw0 type siw netdev eth0"):
+		return "siw"
+	case mounts && strings.Contains(b.Text, ",tcp,") && !strings.Contains(b.Text, "rdma"):
+		return "tcp"
+	}
+	return ""
+}
 
 // Documents returns the paths, relative to root, of the files whose blocks are tested: README.md
 // and docs/*.md, except docs/soak.md, which a script writes.

@@ -1,6 +1,5 @@
 # shellcheck shell=bash
-# The functions with which docs.TestCommands runs the commands of a document, in namespaces of their
-# own: every port is free, and /etc, /srv, /mnt and /var/lib may be written to.
+# The functions that run the commands of a document, in namespaces of their own: every port is free, and /etc, /srv, /mnt and /var/lib may be written to.
 set -u
 
 fail() { # WHERE WHAT
@@ -35,7 +34,7 @@ run() { # WHERE CODE COMMAND
 	[ "$code" = "$2" ] || fail "$1" "exit code $code, want $2"
 }
 
-declare -A running # the processes that serve, by the word behind rpcrdma
+declare -A running # the processes that serve, by the words behind rpcrdma
 
 # start starts a command that goes on until the document ends, or starts another one of its kind,
 # and waits for what it prints when it is ready.

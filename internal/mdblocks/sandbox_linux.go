@@ -1,0 +1,183 @@
+package mdblocks
+
+import (
+	"archive/zip"
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// functions is what scripts use.
+//
+//go:embed commands.sh
+var functions string
+
+// Sandbox is where commands are run: a copy of the repository, and a module proxy that has it as
+// the latest version.
+type Sandbox struct {
+	root string // the repository
+	dir  string
+	env  []string
+}
+
+// sandboxVersion is the version that the proxy has.
+const sandboxVersion = "v0.0.1"
+
+// NewSandbox makes a sandbox of the repository at root. It goes with the test.
+func NewSandbox(t *testing.T, root string) *Sandbox {
+	t.Helper()
+	box := &Sandbox{root: root, dir: t.TempDir()}
+	at := func(name string) string { return filepath.Join(box.dir, name) }
+	for _, name := range []string{"bin", "home", "mounts", "modules"} {
+		if err := os.Mkdir(at(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	box.copyRepository(t)
+	goEnv := func(name string) string { return strings.TrimSpace(output(t, "go", "env", name)) }
+	box.env = append(os.Environ(), "SANDBOX="+box.dir, "HOME="+at("home"), "PATH="+at("bin")+":"+os.Getenv("PATH"),
+		"GOBIN="+at("bin"), "GOCACHE="+goEnv("GOCACHE"), "GOMODCACHE="+at("modules"),
+		"GOPROXY=file://"+at("proxy")+",file://"+filepath.Join(goEnv("GOMODCACHE"), "cache", "download"),
+		"GOSUMDB=off", "GOFLAGS=-trimpath -modcacherw", "GOTOOLCHAIN=local", "GOWORK=off")
+	// With -trimpath, what is compiled here is in the cache for "go run" in the copy, too.
+	output(t, "go", "-C", root, "build", "-trimpath", "-o", at("bin/rpcrdma"), "./cmd/rpcrdma")
+	if out, err := box.Run(t, ""); err != nil {
+		if os.Getuid() != 0 {
+			t.Skipf("needs root, or namespaces for users: %v\n%s", err, out)
+		}
+		t.Fatalf("cannot make namespaces, which takes bash, mount and ip: %v\n%s", err, out)
+	}
+	return box
+}
+
+// output runs a program, and returns what it prints.
+func output(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, args...).Output()
+	if err != nil {
+		t.Fatalf("%s %q: %v", name, args, err)
+	}
+	return string(out)
+}
+
+// copyRepository copies the files of the repository, to be worked in and for the proxy.
+func (box *Sandbox) copyRepository(t *testing.T) {
+	t.Helper()
+	const module = "github.com/rpcrdma/go-rpcrdma"
+	proxy := filepath.Join(box.dir, "proxy", module, "@v")
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(os.MkdirAll(proxy, 0o755))
+	archive, err := os.Create(filepath.Join(proxy, sandboxVersion+".zip"))
+	check(err)
+	defer archive.Close()
+	z := zip.NewWriter(archive)
+	files := strings.Split(strings.TrimSuffix(output(t, "git", "-C", box.root, "ls-files", "-z", "-co", "--exclude-standard"), "\x00"), "\x00")
+	var nested []string // modules of their own
+	for _, file := range files {
+		if dir, ok := strings.CutSuffix(file, "/go.mod"); ok {
+			nested = append(nested, dir+"/")
+		}
+	}
+	for _, file := range files {
+		info, err := os.Lstat(filepath.Join(box.root, file))
+		if err != nil || !info.Mode().IsRegular() {
+			continue // removed, or a symbolic link
+		}
+		text, err := os.ReadFile(filepath.Join(box.root, file))
+		check(err)
+		to := filepath.Join(box.dir, "go-rpcrdma", file)
+		check(os.MkdirAll(filepath.Dir(to), 0o755))
+		check(os.WriteFile(to, text, info.Mode().Perm()))
+		if slices.ContainsFunc(nested, func(dir string) bool { return strings.HasPrefix(file, dir) }) {
+			continue
+		}
+		w, err := z.Create(module + "@" + sandboxVersion + "/" + file)
+		check(err)
+		_, err = w.Write(text)
+		check(err)
+	}
+	check(z.Close())
+	mod, err := os.ReadFile(filepath.Join(box.root, "go.mod"))
+	check(err)
+	info := fmt.Sprintf(`{"Version":%q,"Time":"2000-01-01T00:00:00Z"}`, sandboxVersion)
+	for name, text := range map[string]string{"list": sandboxVersion + "\n", sandboxVersion + ".info": info, sandboxVersion + ".mod": string(mod)} {
+		check(os.WriteFile(filepath.Join(proxy, name), []byte(text), 0o644))
+	}
+}
+
+// Run runs a script that uses the functions of commands.sh, in namespaces of its own. What it
+// serves is ended.
+func (box *Sandbox) Run(t *testing.T, script string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", functions+"\nsetup\n"+script+"\nend_all\n")
+	cmd.Dir, cmd.Env = filepath.Join(box.dir, "go-rpcrdma"), box.env
+	cmd.WaitDelay = 10 * time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID,
+	}
+	if os.Getuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	return cmd.CombinedOutput()
+}
+
+// runByCI are commands that CI runs itself, and the files and lines that do.
+var runByCI = map[string]struct{ file, line string }{
+	"go test ./...": {".ci/steps", `(?m)^\tgo test .*\\\n.* \./\.\.\.$`},
+}
+
+var (
+	// serves recognizes commands that go on until they are ended, unless ends does.
+	serves = regexp.MustCompile(`^rpcrdma (serve|gateway|ping|bench serve)\b`)
+	// listens is what two servers of one kind differ in that run at the same time.
+	listens = regexp.MustCompile(` --listen \S+`)
+	ends    = regexp.MustCompile(` --(check|count|help)\b`)
+)
+
+// Script returns the calls of the functions in commands.sh that run a block.
+func (box *Sandbox) Script(t *testing.T, b Block) string {
+	t.Helper()
+	if b.Info == "toml" {
+		return fmt.Sprintf("accept %v %s\n", b, quote(b.Text))
+	}
+	var s strings.Builder
+	for _, c := range b.Commands() {
+		where := fmt.Sprintf("%s:%d", b.File, c.Line)
+		text, _, _ := strings.Cut(c.Text, " #")
+		text = strings.TrimSpace(text)
+		if by, ok := runByCI[text]; ok {
+			steps, err := os.ReadFile(filepath.Join(box.root, by.file))
+			if err != nil || !regexp.MustCompile(by.line).Match(steps) {
+				t.Errorf("%s: %s does not run %q, or not in this way: %v", where, by.file, text, err)
+			}
+			continue
+		}
+		if kind := serves.FindStringSubmatch(text); kind != nil && !ends.MatchString(text) {
+			name := strings.ReplaceAll(kind[1]+listens.FindString(text), " ", "-")
+			fmt.Fprintf(&s, "start %s %s %s\n", where, name, quote(c.Text))
+			continue
+		}
+		fmt.Fprintf(&s, "run %s %s %s\n", where, c.Exit, quote(c.Text))
+	}
+	return s.String()
+}
+
+// quote quotes a word for a shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
