@@ -16,7 +16,7 @@ import (
 // serve; each direction has its own XIDs and credits. Methods may be called concurrently.
 //
 // The fields that every call touches come first, here and in the parts, to need few cache lines
-// (docs/performance.md, Growth).
+// (docs/performance-history.md, Growth).
 type Conn struct {
 	mu   sync.Mutex // guards err, over, atEnd, and what the parts say it guards
 	err  error      // why the connection ends

@@ -15,9 +15,9 @@
 //
 // A hot transfer and its buffer may fill the second-level cache by themselves. All that the call
 // touches besides, code and data, comes from the third level then, which a plain copy does not pay
-// for; see docs/performance.md. How much of it that is depends on which physical pages the kernel
-// has given out. So each comparison starts anew a few times, with other memory, and the result is
-// that of all rounds together.
+// for; see docs/performance-history.md. How much of it that is depends on which physical pages the
+// kernel has given out. So each comparison starts anew a few times, with other memory, and the
+// result is that of all rounds together.
 //
 // # One processor or all
 //

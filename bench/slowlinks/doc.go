@@ -3,6 +3,6 @@
 // in virtual time (testing/synctest) on a network in memory (transport/faultnet), with the default
 // configuration at both ends.
 //
-//	SLOW_TABLE=1 go test -run '^TestTable$' -v ./bench/slowlinks    # prints docs/performance.md's
+//	SLOW_TABLE=1 go test -run '^TestTable$' -v ./bench/slowlinks    # prints the whole table
 //	go test ./bench/slowlinks                                       # a part of that, as a test
 package slowlinks

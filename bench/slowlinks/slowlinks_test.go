@@ -88,7 +88,7 @@ func TestSlowLinks(t *testing.T) {
 	})
 }
 
-// TestTable prints the table of docs/performance.md, if SLOW_TABLE is set.
+// TestTable prints the table of docs/performance-history.md, if SLOW_TABLE is set.
 func TestTable(t *testing.T) {
 	if os.Getenv("SLOW_TABLE") == "" {
 		t.Skip("SLOW_TABLE is not set")

@@ -13,8 +13,8 @@ import (
 // and the end.
 //
 // In the link and in the parts, the fields that each message touches come first, side by side. With
-// many connections they are in no cache nearby, and come by lines of 64 bytes (docs/performance.md,
-// Growth).
+// many connections they are in no cache nearby, and come by lines of 64 bytes
+// (docs/performance-history.md, Growth).
 type link struct {
 	llp ddp.LLP
 

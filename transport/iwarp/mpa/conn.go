@@ -60,8 +60,8 @@ var (
 // ddp.LLP.
 //
 // The fields that each message touches are side by side, here and in the embedded structs. With
-// many connections they are in no cache nearby, and come by lines of 64 bytes (docs/performance.md,
-// Growth).
+// many connections they are in no cache nearby, and come by lines of 64 bytes
+// (docs/performance-history.md, Growth).
 type Conn struct {
 	rawIn    rawInput // in.sys, if TCP is read by system calls
 	in       reader
