@@ -1,45 +1,45 @@
-// Package goxdr serves and calls RPC programs whose types github.com/buildbarn/go-xdr has generated
+// Package goxdr serves and calls RPC programs whose types github.com/buildbarn/go-xdr generates
 // from a .x file (RFC 4506 section 6.3, RFC 5531 section 12).
 //
-// A .x file for that compiler begins with the name of its Go package:
+// For that compiler, a .x file begins with the name of its Go package:
 //
 //	package "example.com/notes";
 //
-// From the program in it the compiler makes an interface, which the server implements, and a
-// constructor of a [Service]. [Procedures] makes procedures of an oncrpc.Program of that, and an
-// oncrpc.Server serves these over every transport:
+// The compiler generates an interface for the server to implement, and a constructor of a
+// [Service]. [Procedures] turns that into procedures of an oncrpc.Program:
 //
 //	srv.Handle(oncrpc.Program{Name: "notes", Number: notes.NOTES_PROGRAM_NUMBER, Version: 1,
 //		Procedures: goxdr.Procedures(notes.NewNotesService(impl), 1<<20, "NULL", "PUT", "GET")})
 //
-// The compiler makes no clients. An oncrpc.Client calls with [Args] and [Reply], or with
-// [ArgsFunc] and [ReplyFunc] for types with generated functions in place of methods:
+// The compiler generates no clients. Call with an oncrpc.Client and [Args] and [Reply], or, for
+// types with generated functions instead of methods, [ArgsFunc] and [ReplyFunc]:
 //
 //	err := client.Do(ctx, &oncrpc.Request{Procedure: 2,
 //		Args: goxdr.ArgsFunc(notes.WriteTitle, "title"),
 //		Reply: goxdr.ReplyFunc(notes.ReadGetResult, &res), MaxReply: 1 << 20})
 //
+// The package example is a complete program.
+//
 // # Bulk data
 //
-// Generated code reads from an io.Reader and writes to an io.Writer, so opaque data is copied and
-// is part of the message: long messages are moved by RDMA as a whole, no item is moved on its own.
-// Request.MaxReply is to be as long as the results may be, and Request.Results stays empty.
-// Programs that move much data encode it themselves, with xdr.Encoder.Bulk. Either end understands
-// the other: arguments that a client sends as bulk data are fetched before generated code reads
-// them. Only a message that is padded (rpcrdma.Config.Align) cannot be read: nothing tells
-// generated code where its padding is.
+// Generated code reads from an io.Reader and writes to an io.Writer. So opaque data is copied and
+// part of the message: RDMA moves a long message as a whole, never a single item. Set
+// Request.MaxReply to the maximum length of the results, and leave Request.Results empty. Programs
+// that move much data should encode it themselves, with xdr.Encoder.Bulk. Either end understands
+// the other: arguments sent as bulk data are fetched before generated code reads them. Only padded
+// messages (rpcrdma.Config.Align) cannot be read, because generated code cannot know where the
+// padding is.
 //
 // # Errors
 //
-// Generated code has one error for arguments that it cannot decode, for an error of the
-// implementation, and for results that it cannot encode. The caller of a Service gets
+// Generated code returns one error for undecodable arguments, an error of the implementation, and
+// results that it cannot encode. The caller of a Service gets
 //
 //   - PROC_UNAVAIL and PROG_MISMATCH, if the generated code says so;
-//   - GARBAGE_ARGS for an error with arguments that ended too early, or were not read to their end,
-//     as those are that are nested too deeply ([ErrTooDeep]);
-//   - what an error of the implementation means to package oncrpc, if it is an
-//     *oncrpc.AcceptError, an *oncrpc.AuthError or oncrpc.ErrGarbageArgs;
-//   - SYSTEM_ERR for any other error, which the server logs. Among these is a last argument of the
-//     right length that has no such value, such as a boolean of 2: nothing tells it from an error
-//     of the implementation.
+//   - GARBAGE_ARGS for an error with arguments that ended too early or were not read to their end,
+//     including those nested too deeply ([ErrTooDeep]);
+//   - the answer that package oncrpc defines, if the implementation returns an *oncrpc.AcceptError,
+//     an *oncrpc.AuthError or oncrpc.ErrGarbageArgs;
+//   - SYSTEM_ERR for any other error, which the server logs. That includes an invalid value in the
+//     last argument, such as a boolean of 2, because it looks like an error of the implementation.
 package goxdr

@@ -13,8 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// Notebook implements notes.Notes, the interface that the compiler has made of the program in
-// notes.x.
+// Notebook implements notes.Notes, the interface generated from the program in notes.x.
 type Notebook struct {
 	mu    sync.Mutex // guards notes
 	notes map[string]*notes.Note
@@ -54,7 +53,7 @@ const (
 	procGet = 2
 )
 
-// A program in a .x file, served and called over RDMA. notes.go is made of it by go generate: see
+// Serve and call a program from a .x file over RDMA. go generate makes notes.go from it: see
 // internal/notes/doc.go.
 func Example() {
 	ctx := context.Background()

@@ -10,21 +10,21 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Service is what the constructors return that the compiler makes of programs. It decodes the
-// arguments of a procedure, closes the reader, executes the procedure and encodes the results.
+// Service is the type that generated constructors of programs return. It decodes the arguments of a
+// procedure, closes the reader, executes the procedure and encodes the results.
 type Service func(ctx context.Context, version, procedure uint32, args io.ReadCloser,
 	newResults func(size int) io.Writer) (rpcv2.AcceptedReplyData, error)
 
-// Procedures returns the procedures of s that have a name, by number; the names are for logs. Each
-// version of a program is an oncrpc.Program of its own, all with the same s. Properties such as
-// Procedure.Once can be set afterwards.
+// Procedures returns the procedures of s by number. Those with an empty name are left out; names
+// are for logs. Use the same s for each version of a program, in an oncrpc.Program of its own.
+// Properties such as Procedure.Once can be set afterwards.
 //
-// Arguments of more than maxArgs bytes, encoded, are answered with GARBAGE_ARGS, and so are those
-// that are nested too deeply ([ErrTooDeep]). Below that limit a linked list takes about 128 bytes
-// of stack for each element, which may have no more than 4 bytes: with 1 MiB of arguments a peer
-// can make a call use 32 MiB. Larger arguments make that 64 MiB at most.
+// Arguments longer than maxArgs bytes, encoded, are answered with GARBAGE_ARGS, and so are
+// arguments nested too deeply ([ErrTooDeep]). A linked list takes about 128 bytes of stack for each
+// element, which may have only 4 bytes. So with 1 MiB of arguments, a peer can make a call use 32
+// MiB of stack; with larger arguments, at most 64 MiB.
 //
-// The context of an implementation's method has the call: CallFromContext.
+// A method of the implementation gets its call from the context, with CallFromContext.
 func Procedures(s Service, maxArgs int, names ...string) []oncrpc.Procedure {
 	procs := make([]oncrpc.Procedure, len(names))
 	for i, name := range names {
@@ -37,9 +37,9 @@ func Procedures(s Service, maxArgs int, names ...string) []oncrpc.Procedure {
 
 type callKey struct{}
 
-// CallFromContext returns the call that a method of an implementation executes: its credential,
-// its connection. The arguments and the results in it are the generated code's. It is valid until
-// the method returns.
+// CallFromContext returns the call that a method of an implementation executes, for its credential
+// or connection. Leave its arguments and results to the generated code. The call is valid until the
+// method returns.
 func CallFromContext(ctx context.Context) (*oncrpc.Call, bool) {
 	c, ok := ctx.Value(callKey{}).(*oncrpc.Call)
 	return c, ok
@@ -70,7 +70,7 @@ func (s Service) handler(maxArgs int) oncrpc.Handler {
 	}
 }
 
-// outcome returns the error that answers a call with reply.
+// outcome returns the error that makes the server answer with reply.
 func outcome(reply rpcv2.AcceptedReplyData) error {
 	switch r := reply.(type) {
 	case *rpcv2.AcceptedReplyData_SUCCESS:

@@ -6,10 +6,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// reader is what generated code decodes: the arguments or the results of a call.
+// reader reads the arguments or results of a call for generated code.
 type reader struct {
 	left  []byte
-	short bool // more was to be read than there is
+	short bool // a Read found nothing left
 	depth depth
 }
 
@@ -28,7 +28,7 @@ func (r *reader) Read(p []byte) (int, error) {
 
 func (*reader) Close() error { return nil }
 
-// writer appends to a stream what generated code encodes, which is XDR already.
+// writer appends to a stream what generated code writes, which is already XDR.
 type writer struct {
 	e     *xdr.Encoder
 	depth depth

@@ -9,24 +9,24 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Args returns v, of a generated type, as arguments of a call. If v cannot be encoded, the call
-// fails with the error of WriteTo, such as [ErrTooDeep], and is not sent.
+// Args makes arguments of a call from v, a value of a generated type. If v cannot be encoded, the
+// call fails with the error of WriteTo, such as [ErrTooDeep], and is not sent.
 func Args(v io.WriterTo) oncrpc.Marshaler { return marshaler(v.WriteTo) }
 
-// ArgsFunc is Args for a type that has no method WriteTo: that of a typedef, which has a
-// generated function.
+// ArgsFunc is Args for a type with a generated function in place of the method WriteTo, such as a
+// typedef.
 func ArgsFunc[T any](write func(io.Writer, T) (int64, error), v T) oncrpc.Marshaler {
 	return marshaler(func(w io.Writer) (int64, error) { return write(w, v) })
 }
 
-// Reply returns v, of a generated type, as what takes the results of a call: all of them, or
-// the call fails with an error that wraps oncrpc.ErrMalformedReply, and [ErrTooDeep] if that is the
-// reason. Results that are nested less deeply use 64 MiB of stack at most, if a level takes 128
-// bytes of it as a linked list's does.
+// Reply makes v, a pointer to a generated type, receive the results of a call. If the results
+// cannot be decoded, or are longer than v, the call fails with an error that wraps
+// oncrpc.ErrMalformedReply, and [ErrTooDeep] if that is the reason. Decoding uses at most 64 MiB of
+// stack if a level takes 128 bytes, as for a linked list.
 func Reply(v io.ReaderFrom) oncrpc.Unmarshaler { return unmarshaler(v.ReadFrom) }
 
-// ReplyFunc is Reply for a type that has no method ReadFrom: that of a union or a typedef,
-// which has a generated function.
+// ReplyFunc is Reply for a type with a generated function in place of the method ReadFrom, such as
+// a union or a typedef.
 func ReplyFunc[T any](read func(io.Reader) (T, int64, error), v *T) oncrpc.Unmarshaler {
 	return unmarshaler(func(r io.Reader) (int64, error) {
 		got, n, err := read(r)

@@ -2,9 +2,8 @@ package redial
 
 import "net"
 
-// Close ends all connections and the attempts to make some. Calls under way, and those that wait,
-// fail with an error that wraps net.ErrClosed. It does not wait: Done tells when everything has
-// ended.
+// Close ends all connections and attempts to dial. Pending and waiting calls fail with an error
+// that wraps net.ErrClosed. Close does not wait; use Done for that.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	if c.err != nil {
@@ -23,15 +22,15 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// closed is the error of a call after Close; c.mu is held.
+// closed returns the error of a call after Close; c.mu is held.
 func (c *Conn) closed() error {
 	return &OpError{Op: "call", Peer: c.latest.RemoteAddr(), Err: net.ErrClosed}
 }
 
-// Done is closed after Close, when the last connection has ended.
+// Done returns a channel that is closed after Close, when the last connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Err is nil before Close, and then an *OpError that wraps net.ErrClosed.
+// Err returns nil before Close, and then an *OpError that wraps net.ErrClosed.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,36 +12,37 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Conn is an oncrpc.Transport that makes its connections as it needs them.
+// Conn is an oncrpc.Transport that makes connections as needed.
 type Conn struct {
 	dial   DialFunc
 	cfg    Config
 	xid    atomic.Uint32 // last used
 	ctx    context.Context
-	cancel context.CancelFunc // Close
+	cancel context.CancelFunc // called by Close
 	done   chan struct{}
 	wg     sync.WaitGroup // all goroutines
 
 	waiting atomic.Int32 // calls that wait for a connection
 
-	// links are the connections in use. The slice never changes: calls read it without a lock.
+	// links are the connections in use. The slice is replaced, never changed, so calls read it
+	// without a lock.
 	links atomic.Pointer[[]*link]
 
-	// serving guards server, and is held while a connection gets it, which has hooks of the server
-	// run. It is taken before mu.
+	// serving guards server. It is held while a connection gets server, which runs hooks of the
+	// server. It is locked before mu.
 	serving sync.Mutex
-	server  *oncrpc.Server // nil: nobody serves
+	server  *oncrpc.Server // nil if none
 
-	mu        sync.Mutex       // guards what follows, and the replacement of links
-	latest    oncrpc.Transport // connection made
-	outage    *outage          // while calls wait for a connection
+	mu        sync.Mutex       // guards the fields below, and the replacement of links
+	latest    oncrpc.Transport // the last connection made
+	outage    *outage          // not nil while calls wait for a connection
 	dialing   bool
-	stopGrow  context.CancelFunc // ends the dialling of a further connection
-	growAfter time.Time          // when the next one may be tried
+	stopGrow  context.CancelFunc // stops dialling an additional connection
+	growAfter time.Time          // earliest time to try the next additional one
 	pause     time.Duration      // before the first attempt of the next outage
-	nextPause time.Duration      // what pause will be, should a connection end soon once more
-	lostAt    time.Time          // when the last connection ended, if none has come since
-	loss      error              // why it did
+	nextPause time.Duration      // pause if a connection soon ends again
+	lostAt    time.Time          // when the last connection ended; zero if there is one
+	loss      error              // why the last connection ended
 	err       error
 }
 
@@ -50,8 +51,8 @@ var (
 	_ oncrpc.CreditReporter = (*Conn)(nil)
 )
 
-// New dials the first connection, as long as ctx lets it. Its error is a *oncrpc.ConfigError,
-// before it dials, or an *OpError that wraps that of dial.
+// New dials the first connection. The context limits only that. The error is a *oncrpc.ConfigError,
+// before it dials, or an *OpError that wraps the error of dial.
 func New(ctx context.Context, dial DialFunc, cfg Config) (*Conn, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -72,7 +73,7 @@ func New(ctx context.Context, dial DialFunc, cfg Config) (*Conn, error) {
 	return c, nil
 }
 
-// nextXID returns a transaction id, which is not 0.
+// nextXID returns a new transaction id other than 0.
 func (c *Conn) nextXID() uint32 {
 	for {
 		if id := c.xid.Add(1); id != 0 {
@@ -81,7 +82,7 @@ func (c *Conn) nextXID() uint32 {
 	}
 }
 
-// add takes a connection into use; c.mu is held.
+// add puts a connection into use; c.mu is held.
 func (c *Conn) add(conn oncrpc.Transport) {
 	l := newLink(conn, c.cfg.Stall)
 	c.latest = conn
@@ -103,7 +104,7 @@ func (c *Conn) add(conn oncrpc.Transport) {
 	}
 }
 
-// lost takes a connection out of use that has ended because of err, or is about to.
+// lost removes a connection that has ended with err, or is about to.
 func (c *Conn) lost(l *link, err error) {
 	l.retired.Store(true)
 	if l.stalled.Load() {
@@ -125,7 +126,7 @@ func (c *Conn) lost(l *link, err error) {
 		}
 	}
 	if len(links) > 0 {
-		if time.Since(l.born) < steady { // the peer may want no more of them
+		if time.Since(l.born) < steady { // the peer may accept no more of them
 			c.growAfter = time.Now().Add(maxPause)
 		}
 		c.cfg.Logger.Debug("connection lost, others remain", "peer", l.conn.RemoteAddr(), "err", err)
@@ -138,20 +139,20 @@ func (c *Conn) lost(l *link, err error) {
 	}
 	if l.calls.Load() > 0 {
 		c.cfg.Logger.Warn("connection lost", "peer", l.conn.RemoteAddr(), "err", err)
-	} else { // as a server does to idle ones
+	} else { // servers end idle connections
 		c.cfg.Logger.Info("connection ended", "peer", l.conn.RemoteAddr(), "err", err)
 	}
 }
 
-// lastLoss is why the last connection ended.
+// lastLoss returns why the last connection ended.
 func (c *Conn) lastLoss() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.loss
 }
 
-// Serve answers the peer's calls with s, on the connections that there are and on those to come.
-// The hooks of s, ServerConfig.ConnBegan and ConnEnded, may use the Conn, but must not call Serve.
+// Serve answers the peer's calls with s on all current and future connections. The hooks of s,
+// ServerConfig.ConnBegan and ConnEnded, may use the Conn, but must not call Serve.
 func (c *Conn) Serve(s *oncrpc.Server) {
 	c.serving.Lock()
 	defer c.serving.Unlock()
@@ -161,9 +162,9 @@ func (c *Conn) Serve(s *oncrpc.Server) {
 	}
 }
 
-// Connect returns the connection that a call would take now. If there is none, it dials and waits
-// as a call does, with the same errors. Calls that are made over that connection directly are not
-// sent again, and do not count for Config.Stall.
+// Connect returns the connection that a call would use now. If there is none, it dials and waits as
+// a call does, with the same errors. Calls made directly over that connection are not repeated, and
+// do not count for Config.Stall.
 func (c *Conn) Connect(ctx context.Context) (oncrpc.Transport, error) {
 	l, err := c.take(ctx, new(time.Time))
 	if err != nil {
@@ -173,9 +174,9 @@ func (c *Conn) Connect(ctx context.Context) (oncrpc.Transport, error) {
 	return l.conn, nil
 }
 
-// Credits returns the sums over the connections in use: oncrpc.CreditReporter. A connection that is
-// no CreditReporter counts as having one credit more than it has calls under way. Calls that wait
-// for a connection are among those that wait.
+// Credits returns the sums over all connections in use. It implements oncrpc.CreditReporter. A
+// connection that is no CreditReporter counts as having one free credit. Calls that wait for a
+// connection count as waiting.
 func (c *Conn) Credits() (grant, inUse, waiting int) {
 	waiting = int(c.waiting.Load())
 	for _, l := range *c.links.Load() {
@@ -190,14 +191,14 @@ func (c *Conn) Credits() (grant, inUse, waiting int) {
 	return grant, inUse, waiting
 }
 
-// LocalAddr returns the address of this end of the latest connection.
+// LocalAddr returns the local address of the latest connection.
 func (c *Conn) LocalAddr() net.Addr {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.latest.LocalAddr()
 }
 
-// RemoteAddr returns the address of the peer of the latest connection.
+// RemoteAddr returns the peer's address of the latest connection.
 func (c *Conn) RemoteAddr() net.Addr {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// grow has a further connection dialled, unless one is already, or one could not be made a moment
-// ago.
+// grow dials an additional connection in the background, unless dialling is under way or failed a
+// moment ago.
 func (c *Conn) grow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -26,7 +26,7 @@ func (c *Conn) grow() {
 	})
 }
 
-// connect dials until there is a connection, or the outage is over.
+// connect dials until there is a connection or the outage is over.
 func (c *Conn) connect(o *outage) {
 	for o != nil {
 		var conn oncrpc.Transport
@@ -48,8 +48,8 @@ func (c *Conn) attempt(ctx context.Context) (oncrpc.Transport, error) {
 	return conn, err
 }
 
-// connected takes what came of an attempt; o is nil if that was made for a further connection. It
-// returns the outage for which to make the next one, or nil if nobody dials any more.
+// connected handles the result of an attempt; o is nil if it was for an additional connection. It
+// returns the outage for which to dial next, or nil if dialling ends.
 func (c *Conn) connected(o *outage, conn oncrpc.Transport, err error) (next *outage) {
 	c.serving.Lock() // until Serve finds the connection among those in use
 	defer c.serving.Unlock()
@@ -63,7 +63,7 @@ func (c *Conn) connected(o *outage, conn oncrpc.Transport, err error) (next *out
 	return next
 }
 
-// settle is connected with c.mu held.
+// settle does the work of connected; c.mu is held.
 func (c *Conn) settle(o *outage, conn oncrpc.Transport, err error) (next *outage) {
 	switch {
 	case c.err != nil:
@@ -73,12 +73,13 @@ func (c *Conn) settle(o *outage, conn oncrpc.Transport, err error) (next *outage
 		}
 	case err == nil:
 		if !c.lostAt.IsZero() {
-			c.cfg.Logger.Info("connection is back", "peer", conn.RemoteAddr(), "after", time.Since(c.lostAt).Round(time.Millisecond))
+			c.cfg.Logger.Info("connection is back", "peer", conn.RemoteAddr(),
+				"after", time.Since(c.lostAt).Round(time.Millisecond))
 			c.lostAt = time.Time{}
 		}
 		c.add(conn)
 		c.endOutage(nil)
-	case o == nil && c.outage != nil: // it has begun meanwhile
+	case o == nil && c.outage != nil: // an outage has begun meanwhile
 		return c.outage
 	case o == nil:
 		c.growAfter = time.Now().Add(maxPause)
@@ -93,7 +94,7 @@ func (c *Conn) settle(o *outage, conn oncrpc.Transport, err error) (next *outage
 	return nil
 }
 
-// tried is how long it was tried to connect; 0: once.
+// tried returns how long dialling was tried; 0 means once.
 func (c *Conn) tried(o *outage) time.Duration {
 	if c.cfg.Wait == 0 {
 		return 0

@@ -7,26 +7,25 @@ import (
 	"time"
 )
 
-// ErrStalled: no reply came over a connection for Config.Stall, and it was closed. It wraps
+// ErrStalled says that a connection was closed because no reply arrived for Config.Stall. It wraps
 // net.ErrClosed.
 var ErrStalled error = stalled{}
 
-// stalled wraps net.ErrClosed and does not print it.
+// stalled wraps net.ErrClosed without printing it.
 type stalled struct{}
 
 func (stalled) Error() string { return "peer does not answer" }
 func (stalled) Unwrap() error { return net.ErrClosed }
 
-// Each package has an OpError of its own. The type, for errors.As, and the text say which layer
-// failed; and each layer knows something else of what it did.
+// Each package has its own OpError. Its type and text say which layer failed.
 
-// OpError says what was being done, and with whom, when Err happened.
+// OpError says which operation failed, with which peer, and why.
 type OpError struct {
-	// Op is "dial" for the first connection, "redial" when none came back, "call" for a call that
-	// was not or could not be sent again, "close" for what Conn.Err returns.
+	// Op is "dial" for the first connection, "redial" if none came back, "call" for a call that was
+	// not or could not be repeated, and "close" for Conn.Err.
 	Op       string
 	Peer     net.Addr      // of the latest connection; nil if there was none
-	TriedFor time.Duration // how long it was tried to connect; 0: once
+	TriedFor time.Duration // how long dialling was tried; 0 means once
 	Err      error
 }
 
@@ -47,7 +46,7 @@ func (e *OpError) Error() string {
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// Timeout reports whether the cause was a timeout, as net.Error does.
+// Timeout reports whether the cause was a timeout, like net.Error.
 func (e *OpError) Timeout() bool {
 	var t interface{ Timeout() bool }
 	return errors.As(e.Err, &t) && t.Timeout()

@@ -13,8 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// serve answers the NULL procedure of a program at an address, until the server that it returns is
-// closed.
+// serve answers procedure 0 of a program at an address until the returned server is closed.
 func serve(addr string) (*oncrpc.Server, net.Addr) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -26,7 +25,7 @@ func serve(addr string) (*oncrpc.Server, net.Addr) {
 	return srv, l.Addr()
 }
 
-// Calls go on when the server has been stopped and started again.
+// Calls continue after the server was stopped and started again.
 func Example() {
 	srv, addr := serve("127.0.0.1:0")
 	conn, err := redial.New(context.Background(), func(ctx context.Context) (oncrpc.Transport, error) {
@@ -51,7 +50,7 @@ func Example() {
 	// <nil>
 }
 
-// A client that is called back, or wants to know early that its server is gone, pings now and then.
+// Ping regularly if the server calls this client back, or to notice early that the server is gone.
 func ExampleConn_Ping() {
 	srv, addr := serve("127.0.0.1:0")
 	dial := func(ctx context.Context) (oncrpc.Transport, error) {

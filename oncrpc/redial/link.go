@@ -14,37 +14,37 @@ import (
 // link is one connection.
 type link struct {
 	conn    oncrpc.Transport
-	credits oncrpc.CreditReporter // nil: it does not tell
+	credits oncrpc.CreditReporter // nil if conn is none
 	born    time.Time
-	calls   atomic.Int32  // under way
-	replies atomic.Uint32 // that have come
-	retired atomic.Bool   // gets no more calls, and is closed when it has none
-	stalled atomic.Bool   // was closed because no replies came
+	calls   atomic.Int32  // pending
+	replies atomic.Uint32 // received
+	retired atomic.Bool   // gets no more calls, and is closed when none is pending
+	stalled atomic.Bool   // closed because no replies came
 
-	// Stalls are found by a timer that ticks while calls are under way, or have been given up and
-	// have their credits still. Nothing of it is a call's.
+	// A timer finds stalls. It ticks while calls are pending, or while abandoned calls may still
+	// use credits. No timer is needed for each call.
 	tick    time.Duration
 	ticking atomic.Bool
 
-	mu      sync.Mutex  // guards what follows
-	timer   *time.Timer // nil: not needed yet
-	over    bool
-	seen    uint32 // replies at the last tick
-	quiet   int    // ticks in a row without any
-	empty   bool   // there was no call under way at the last tick
-	givenUp int    // the most calls given up that can have their credits still
+	mu      sync.Mutex  // guards the fields below
+	timer   *time.Timer // nil until first needed
+	over    bool        // the connection has ended
+	seen    uint32      // replies at the last tick
+	quiet   int         // ticks in a row without replies
+	empty   bool        // no call was pending at the last tick
+	givenUp int         // upper limit of abandoned calls that still use credits
 	lost    lostCalls
 }
 
-// lostCalls are calls that were given up in a row, without any answer of the peer's between them.
+// lostCalls counts calls that were abandoned in a row, without a reply of the peer in between.
 type lostCalls struct {
 	n     int
-	since time.Time // of the first
-	seen  uint32    // replies then
+	since time.Time // when the first was abandoned
+	seen  uint32    // link.replies at that time
 }
 
-// lostStall is the number of calls given up in a row that make a stall, if they have been so for
-// long enough: the timer does not see calls that are shorter than its ticks.
+// lostStall is how many calls abandoned in a row make a stall, if they span enough time. The timer
+// cannot see calls that are shorter than its ticks.
 const lostStall = 3
 
 // stallTicks is the number of full ticks that make a stall.
@@ -53,26 +53,26 @@ const stallTicks = 8
 func newLink(conn oncrpc.Transport, stall time.Duration) *link {
 	l := &link{conn: conn, born: time.Now(), tick: stall / stallTicks}
 	l.credits, _ = conn.(oncrpc.CreditReporter)
-	l.ticking.Store(l.tick <= 0) // then it never begins to
+	l.ticking.Store(l.tick <= 0) // without a limit, the timer never starts
 	return l
 }
 
-// load returns the number of calls that use a credit or wait for one, those that were given up
-// included, and how many more could be under way. With none left, or less, the connection is
-// starved: a further call would wait. One that does not tell of its credits never is, and has as
-// many calls as are under way.
+// load returns the number of calls that use a credit or wait for one, including abandoned ones, and
+// how many more may be pending. If none are left, the connection is starved: another call would
+// wait. If the connection does not report its credits, load returns its pending calls, and it is
+// never starved.
 func (l *link) load() (n, left int) {
 	n = int(l.calls.Load())
 	if l.credits == nil {
 		return n, math.MaxInt
 	}
 	grant, inUse, waiting := l.credits.Credits()
-	// A call that has just been entered may not have come to its connection yet.
+	// A call just entered may not have reached its connection yet.
 	n = max(n, inUse+waiting)
 	return n, max(1, grant) - n
 }
 
-// enter begins a call. It returns how many are under way.
+// enter begins a call and returns how many are pending.
 func (l *link) enter() int32 {
 	n := l.calls.Add(1)
 	if !l.ticking.Load() {
@@ -88,7 +88,7 @@ func (l *link) leave() {
 	}
 }
 
-// giveUp notes that a call, which has not left yet, was given up and may have its credit still.
+// giveUp notes that a call was abandoned before leave, and may still use its credit.
 func (l *link) giveUp() {
 	l.mu.Lock()
 	stalled := l.lose()
@@ -104,14 +104,14 @@ func (l *link) giveUp() {
 	}
 }
 
-// lose counts a call that was given up, and reports whether so many have been in a row, for so
-// long, that the peer must be taken for dead; l.mu is held.
+// lose counts an abandoned call. It reports whether so many were abandoned in a row, for so long,
+// that the peer counts as dead; l.mu is held.
 func (l *link) lose() (stalled bool) {
 	c := &l.lost
 	alive := c.seen != l.replies.Load()
 	if l.credits != nil {
 		_, inUse, _ := l.credits.Credits()
-		alive = alive || inUse <= c.n // a credit has come back: this call has one, too
+		alive = alive || inUse <= c.n // a credit has come back, since this call uses one, too
 	}
 	if c.n == 0 || alive {
 		*c = lostCalls{since: time.Now(), seen: l.replies.Load()}
@@ -120,13 +120,13 @@ func (l *link) lose() (stalled bool) {
 	return l.tick > 0 && c.n >= lostStall && time.Since(c.since) >= stallTicks*l.tick
 }
 
-// close ends a connection that is stalled.
+// close ends a stalled connection.
 func (l *link) close() {
 	l.stalled.Store(true)
 	l.conn.Close()
 }
 
-// starved reports whether all credits may be those of calls that were given up; l.mu is held.
+// starved reports whether abandoned calls may use all credits; l.mu is held.
 func (l *link) starved() bool {
 	if l.givenUp == 0 {
 		return false
@@ -136,18 +136,18 @@ func (l *link) starved() bool {
 	return l.givenUp >= max(1, grant)
 }
 
-// ended reports whether err, which a call returned, says that the connection has ended or is about
+// ended reports whether err, the error of a call, says that the connection has ended or is about
 // to.
 func (l *link) ended(err error) bool {
 	if errors.Is(err, net.ErrClosed) || l.conn.Err() != nil {
 		return true
 	}
-	// of a socket that cannot be written to, but may still be read
+	// a socket that cannot be written, but may still be readable
 	_, network := errors.AsType[*net.OpError](err)
 	return network
 }
 
-// watch has the timer tick.
+// watch starts the timer.
 func (l *link) watch() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,8 +163,8 @@ func (l *link) watch() {
 	}
 }
 
-// check is called at each tick. The first of a row without replies may be shorter than a tick for
-// the calls that are under way, and does not count.
+// check is called at each tick. The first tick of a series without replies does not count, because
+// calls may have begun in the middle of it.
 func (l *link) check() {
 	l.mu.Lock()
 	if l.over {
@@ -176,12 +176,12 @@ func (l *link) check() {
 	if empty && l.givenUp == 0 {
 		l.ticking.Store(false)
 		l.mu.Unlock()
-		if l.calls.Load() > 0 { // since, and has seen it ticking
+		if l.calls.Load() > 0 { // a call began meanwhile and saw the timer running
 			l.watch()
 		}
 		return
 	}
-	// Between ticks without calls, a credit that has come back is a sign of life, too.
+	// Between ticks without calls, a returned credit is a sign of life, too.
 	n := l.replies.Load()
 	if n != l.seen || (empty || l.empty) && !starved {
 		l.seen, l.quiet = n, 0
@@ -199,7 +199,7 @@ func (l *link) check() {
 	}
 }
 
-// stop ends the watch, with the connection.
+// stop stops the timer when the connection has ended.
 func (l *link) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

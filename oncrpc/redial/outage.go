@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// outage is the time in which calls wait for a connection.
+// outage is a period in which calls wait for a connection.
 type outage struct {
 	began  time.Time
-	ctx    context.Context // ends when they wait no longer
+	ctx    context.Context // ends when calls no longer wait
 	cancel context.CancelFunc
 	pause  time.Duration // before the next attempt
-	last   error         // of the attempts
+	last   error         // error of the last attempt
 	done   chan struct{} // closed when there is a connection, or err says why there is none
 	err    error
 }
 
-// await returns the outage to wait for, which begins if need be; nil if there is a connection.
+// await returns the outage to wait for, beginning one if necessary. It returns nil if there is a
+// connection.
 func (c *Conn) await() (*outage, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +45,7 @@ func (c *Conn) await() (*outage, error) {
 	c.outage = o
 	c.cfg.Counters.outages.Add(1)
 	if c.dialing {
-		c.stopGrow() // and take over
+		c.stopGrow() // the dialling goroutine goes on with o
 	} else {
 		c.dialing = true
 		c.wg.Go(func() { c.connect(o) })
@@ -52,7 +53,7 @@ func (c *Conn) await() (*outage, error) {
 	return o, nil
 }
 
-// endOutage lets the calls go that wait, if any; c.mu is held.
+// endOutage wakes the waiting calls, if any; c.mu is held.
 func (c *Conn) endOutage(err error) {
 	if o := c.outage; o != nil {
 		c.outage = nil
@@ -62,8 +63,8 @@ func (c *Conn) endOutage(err error) {
 	}
 }
 
-// failed notes the error of an attempt. One that was cut short, since the outage is over, says less
-// than those before it.
+// failed notes the error of an attempt. If the outage's end cut the attempt short, its error says
+// less than that of an earlier attempt, which is kept.
 func (o *outage) failed(err error) {
 	if o.last == nil || o.ctx.Err() == nil {
 		o.last = err
@@ -71,7 +72,7 @@ func (o *outage) failed(err error) {
 	o.pause = longer(o.pause)
 }
 
-// sleep waits until the next attempt, or the end of the outage.
+// sleep waits until the next attempt or the end of the outage.
 func (o *outage) sleep() error {
 	if o.pause == 0 {
 		return nil

@@ -9,14 +9,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Ping calls procedure 0 of a program, which does nothing (RFC 5531 section 12.1), with AUTH_NONE,
-// which the server must accept (oncrpc.ServerConfig.Flavors), over each of the connections in use
-// at the same time. If there is none, it makes one as a call does. It returns nil if all have been
-// answered, or else the errors of those that have not, each an *oncrpc.CallError, joined. That the
-// server has not got the program is an error, too: errors.As finds an *oncrpc.AcceptError.
+// Ping calls procedure 0 of a program, which does nothing (RFC 5531 section 12.1), over all
+// connections in use at once. If there is none, it makes one as a call does. It uses AUTH_NONE,
+// which the server must accept (oncrpc.ServerConfig.Flavors). Ping returns nil if all calls
+// succeed, or else their errors joined, each an *oncrpc.CallError. If the server lacks the program,
+// it returns an error that errors.As matches with *oncrpc.AcceptError.
 //
-// A connection that does not answer before ctx ends stays in use. It is closed after
-// Config.Stall, as with any call, if ctx lasts that long.
+// A connection that does not answer before ctx ends stays in use. Like any other, it is closed
+// after Config.Stall, if ctx lasts that long.
 func (c *Conn) Ping(ctx context.Context, program, version uint32) error {
 	one, err := c.take(ctx, new(time.Time))
 	if err != nil {
@@ -24,7 +24,7 @@ func (c *Conn) Ping(ctx context.Context, program, version uint32) error {
 	}
 	links := *c.links.Load()
 	if len(links) == 0 {
-		links = []*link{one} // has just ended, and will say why
+		links = []*link{one} // it has just ended, and its error says why
 	}
 	errs := make([]error, len(links))
 	var wg sync.WaitGroup
@@ -39,7 +39,7 @@ func (c *Conn) Ping(ctx context.Context, program, version uint32) error {
 	return errors.Join(errs...)
 }
 
-// single makes calls as its Conn does, but over one connection.
+// single makes calls like its Conn, but over one connection.
 type single struct {
 	oncrpc.Transport
 	conn *Conn

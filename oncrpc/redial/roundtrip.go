@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// RoundTrip makes a call, over as many connections as it takes. Its error is that of a connection,
-// or an *OpError.
+// RoundTrip makes a call, over several connections if necessary. Its error is an *OpError or that
+// of a connection.
 func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	if x.XID != 0 {
 		return c.roundTrip(ctx, x)
@@ -17,11 +17,11 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	for {
 		x.XID = c.nextXID()
 		err := c.roundTrip(ctx, x)
-		x.XID = 0 // the next call with x is another one
+		x.XID = 0 // x may be used for another call
 		if err == nil || x.Repeated || !errors.Is(err, oncrpc.ErrXIDInUse) {
 			return err
 		}
-		// By an abandoned call, four billion calls ago.
+		// An abandoned call of four billion calls ago uses the XID.
 	}
 }
 
@@ -52,7 +52,7 @@ func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	}
 }
 
-// over makes a call over the connection on which it has been entered, and reports whether that has
+// over makes a call over the connection where it was entered. It reports whether the connection
 // ended without a reply.
 func (c *Conn) over(ctx context.Context, l *link, x *oncrpc.Exchange) (ended bool, err error) {
 	defer l.leave()
@@ -72,8 +72,8 @@ func (c *Conn) over(ctx context.Context, l *link, x *oncrpc.Exchange) (ended boo
 	return false, err
 }
 
-// patience reports whether a call that has no connection, once more, has been without a lasting one
-// for too long.
+// patience reports whether a call, each time that it has no connection, has been without a lasting
+// one for too long.
 func (c *Conn) patience(since *time.Time) (tried time.Duration, over bool) {
 	if since.IsZero() {
 		*since = time.Now()
@@ -83,7 +83,7 @@ func (c *Conn) patience(since *time.Time) (tried time.Duration, over bool) {
 	return tried, c.cfg.Wait >= 0 && tried >= c.cfg.Wait
 }
 
-// take returns a connection on which a call has been entered. It waits for one if there is none.
+// take enters a call on a connection and returns it. It waits for one if there is none.
 func (c *Conn) take(ctx context.Context, since *time.Time) (*link, error) {
 	for {
 		if l := c.pick(); l != nil {
@@ -105,7 +105,7 @@ func (c *Conn) take(ctx context.Context, since *time.Time) (*link, error) {
 	}
 }
 
-// wait has a call wait for the end of an outage.
+// wait waits for the end of an outage.
 func (c *Conn) wait(ctx context.Context, o *outage) error {
 	c.waiting.Add(1)
 	c.cfg.Counters.waited.Add(1)
@@ -118,8 +118,9 @@ func (c *Conn) wait(ctx context.Context, o *outage) error {
 	}
 }
 
-// pick enters a call on the connection with the fewest, if there is any. A starved one is taken
-// only if all are, and then that where the fewest wait.
+// pick enters a call on the connection with the fewest calls and returns it, or nil if there is
+// none. It picks a starved connection only if all are starved, and then the one where the fewest
+// calls wait.
 func (c *Conn) pick() *link {
 	var best *link
 	var fewest, most int // calls of best, and how many more it may have

@@ -10,16 +10,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// Room for results, in bytes, over transports that need to know it beforehand.
+// Room for results in bytes, for transports that must know it in advance.
 const (
-	maxAnswer = 4 + maxString // an address, or less
+	maxAnswer = 4 + maxString // an address, the longest result except lists
 	maxList   = 512 << 10     // maxEntries mappings of usual lengths
 )
 
-// call calls a procedure. An rpcbind ends connections that were idle for half a minute, and may be
-// started again: a call that fails with its connection is made once more over another one. All
-// calls may be repeated.
-func (c *Client) call(ctx context.Context, version uint32, p proc, args oncrpc.Marshaler, reply oncrpc.Unmarshaler) error {
+// call calls a procedure. An rpcbind closes connections that are idle for half a minute, and may be
+// restarted. So a call that fails with its connection is repeated once over a new one. All
+// procedures may be repeated.
+func (c *Client) call(
+	ctx context.Context, version uint32, p proc, args oncrpc.Marshaler, reply oncrpc.Unmarshaler,
+) error {
 	conn, err := c.connection(ctx, nil)
 	if err != nil {
 		return err
@@ -37,7 +39,10 @@ func (c *Client) call(ctx context.Context, version uint32, p proc, args oncrpc.M
 	return callOver(ctx, next, version, p, args, reply)
 }
 
-func callOver(ctx context.Context, conn oncrpc.Transport, version uint32, p proc, args oncrpc.Marshaler, reply oncrpc.Unmarshaler) error {
+func callOver(
+	ctx context.Context, conn oncrpc.Transport, version uint32, p proc,
+	args oncrpc.Marshaler, reply oncrpc.Unmarshaler,
+) error {
 	req := oncrpc.Request{Procedure: uint32(p), Args: args, Reply: reply, MaxReply: maxAnswer}
 	if p == procDump {
 		req.MaxReply = maxList
@@ -50,7 +55,7 @@ func callOver(ctx context.Context, conn oncrpc.Transport, version uint32, p proc
 	return err
 }
 
-// connection returns a connection other than the failed one, dialling if need be.
+// connection returns a connection other than failed, dialling if necessary.
 func (c *Client) connection(ctx context.Context, failed oncrpc.Transport) (oncrpc.Transport, error) {
 	conn, err := c.existing(failed)
 	if conn != nil || err != nil {
@@ -73,7 +78,7 @@ func (c *Client) connection(ctx context.Context, failed oncrpc.Transport) (oncrp
 	return c.conn, nil
 }
 
-// existing returns the connection there is, or nil if one must be dialled.
+// existing returns the current connection, or nil if one must be dialled.
 func (c *Client) existing(failed oncrpc.Transport) (oncrpc.Transport, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

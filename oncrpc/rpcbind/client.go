@@ -10,49 +10,50 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Client calls an rpcbind. Its methods may be called concurrently. All errors of theirs are of type
-// *OpError.
+// Client calls an rpcbind. It is safe for concurrent use. All its errors are of type *OpError.
 type Client struct {
-	dial func(context.Context) (oncrpc.Transport, error) // nil: there is one connection only
+	dial func(context.Context) (oncrpc.Transport, error) // nil if it cannot reconnect
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	conn   oncrpc.Transport
 	closed bool
 }
 
-// NewClient returns a client that makes its calls over t, which it owns from now on: RPC over TCP
-// or RPC-over-RDMA.
+// NewClient returns a client that calls over t, and owns t from then on. t may be RPC over TCP or
+// RPC-over-RDMA.
 func NewClient(t oncrpc.Transport) *Client { return &Client{conn: t} }
 
 // Set registers m. The error wraps ErrRefused if the program and version are registered with
-// another address for that netid, or the caller may not register. To register what is registered
-// already is none.
+// another address for that netid, or if the caller may not register. Registering the same mapping
+// again is no error.
 func (c *Client) Set(ctx context.Context, m Mapping) error {
 	return c.change(ctx, Version4, procSet, m, &m)
 }
 
-// Unset removes the mapping of m.Program, m.Version and m.Netid, or with an empty netid of all of
-// them. The error wraps ErrRefused if it is another owner's; servers other than Linux's may say so
-// of one that is not there.
+// Unset removes the mapping of m.Program, m.Version and m.Netid, or those of all netids if m.Netid
+// is empty. The error wraps ErrRefused if another user owns the mapping. Servers other than Linux's
+// may return it if there is no such mapping.
 func (c *Client) Unset(ctx context.Context, m Mapping) error {
 	return c.change(ctx, Version4, procUnset, m, &m)
 }
 
-// GetAddr returns the address of m.Program, m.Version and m.Netid; the other fields are not looked
-// at. The error wraps ErrNotRegistered if there is none. If m.Netid is that of the connection, or
-// empty, this is GETADDR: the server fits an address like 0.0.0.0 to that of the caller, and may
-// give the address of another version of the program. If not, it is found in the results of Dump,
-// as it was registered.
+// GetAddr returns the address of m.Program, m.Version and m.Netid; it ignores the other fields. The
+// error wraps ErrNotRegistered if there is none.
+//
+// If m.Netid is empty or that of the connection, this calls GETADDR. The server then replaces an
+// address like 0.0.0.0 by one that the caller can reach, and may return the address of another
+// version of the program. Otherwise GetAddr searches the results of Dump, which contain addresses
+// as registered.
 func (c *Client) GetAddr(ctx context.Context, m Mapping) (string, error) {
 	return c.lookup(ctx, procGetAddr, m)
 }
 
-// GetVersAddr is GetAddr for m.Version alone.
+// GetVersAddr is like GetAddr, but never returns the address of another version.
 func (c *Client) GetVersAddr(ctx context.Context, m Mapping) (string, error) {
 	return c.lookup(ctx, procGetVersAddr, m)
 }
 
-// Dump returns all mappings. A server's list of more than 4096 is an error.
+// Dump returns all mappings. A list of more than 4096 is an error.
 func (c *Client) Dump(ctx context.Context) ([]Mapping, error) {
 	var l mappings
 	if err := c.call(ctx, Version4, procDump, nil, &l); err != nil {
@@ -61,8 +62,7 @@ func (c *Client) Dump(ctx context.Context) ([]Mapping, error) {
 	return l, nil
 }
 
-// Close ends the connection. Calls under way and later ones fail with an error that wraps
-// net.ErrClosed.
+// Close ends the connection. Pending and later calls fail with an error that wraps net.ErrClosed.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,7 @@ func (c *Client) change(ctx context.Context, version uint32, p proc, m fmt.Strin
 	err := c.call(ctx, version, p, args, &ok)
 	var auth *oncrpc.AuthError
 	switch {
-	case errors.As(err, &auth): // the answer to strangers
+	case errors.As(err, &auth): // the answer to callers of other machines
 		err = fmt.Errorf("%w: %w", ErrRefused, err)
 	case err == nil && !bool(ok):
 		err = ErrRefused

@@ -12,10 +12,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// endpoint is where an rpcbind may listen.
+// endpoint is an address where an rpcbind may listen.
 type endpoint struct{ network, addr string }
 
-// localEndpoints is where the rpcbind of this machine may listen.
+// localEndpoints are the addresses where the rpcbind of this machine may listen.
 var localEndpoints = []endpoint{
 	{"unix", "/run/rpcbind.sock"},
 	{"unix", "/var/run/rpcbind.sock"},
@@ -23,17 +23,17 @@ var localEndpoints = []endpoint{
 }
 
 // DialLocal connects to the rpcbind of this machine: over its Unix socket, /run/rpcbind.sock or
-// /var/run/rpcbind.sock, or over TCP at 127.0.0.1:111. The context bounds the dialling only. The
-// error names all that was tried.
+// /var/run/rpcbind.sock, or else over TCP at 127.0.0.1:111. The context limits only the dialling.
+// The error lists every attempt.
 func DialLocal(ctx context.Context) (*Client, error) { return dial(ctx, localEndpoints) }
 
-// Dial connects to an rpcbind at addr: of network "tcp" with a port, which is Port as a rule, or of
-// "unix". The context bounds the dialling only.
+// Dial connects to an rpcbind. If network is "tcp", addr is HOST:PORT, usually with [Port]; if it
+// is "unix", addr is a path. The context limits only the dialling.
 func Dial(ctx context.Context, network, addr string) (*Client, error) {
 	return dial(ctx, []endpoint{{network, addr}})
 }
 
-// dial connects to the first of endpoints that can be reached.
+// dial connects to the first endpoint that can be reached.
 func dial(ctx context.Context, endpoints []endpoint) (*Client, error) {
 	c := &Client{dial: func(ctx context.Context) (oncrpc.Transport, error) {
 		var errs dialErrors
@@ -52,7 +52,7 @@ func dial(ctx context.Context, endpoints []endpoint) (*Client, error) {
 	return c, nil
 }
 
-// dialErrors says of each endpoint why it could not be reached.
+// dialErrors says why each endpoint could not be reached.
 type dialErrors []error
 
 func (e dialErrors) Error() string {
@@ -67,11 +67,11 @@ func (e dialErrors) Error() string {
 	return s
 }
 
-// Unwrap returns all of them.
+// Unwrap returns all errors.
 func (e dialErrors) Unwrap() []error { return e }
 
-// Timeout reports whether one of them is a timeout: the first error may be another, of a socket
-// that is not there.
+// Timeout reports whether any error is a timeout. The first may be another, such as that of a
+// missing socket.
 func (e dialErrors) Timeout() bool {
 	for _, err := range e {
 		var t interface{ Timeout() bool }
@@ -82,8 +82,8 @@ func (e dialErrors) Timeout() bool {
 	return false
 }
 
-// reason returns the cause of an error of dialling, without the address, which not all of package
-// net's errors have, and without the name of the system call.
+// reason returns the cause of a dialling error without the address, which not all errors of package
+// net contain, and without the name of the system call.
 func reason(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		err = op.Err

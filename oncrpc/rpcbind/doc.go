@@ -1,10 +1,9 @@
-// Package rpcbind is a client of the service that knows at which address each RPC program of a
-// machine is served: rpcbind, versions 3 and 4, and its predecessor, the port mapper, version 2
-// (RFC 1833). All three are program 100000, at port 111 of TCP and, for processes of the same
-// machine, at a Unix socket. A server can offer the same program itself, to tell its callers what
-// else it serves: see [Programs].
+// Package rpcbind finds and registers the addresses of RPC programs with rpcbind (RFC 1833). It is
+// a client for versions 3 and 4 of rpcbind and for version 2, the port mapper. All three are
+// program
+//  100000. It is served at TCP port 111 and, for processes of the same machine, at a Unix socket.
 //
-// A server announces itself:
+// A server registers itself:
 //
 //	c, err := rpcbind.DialLocal(ctx)
 //	...
@@ -12,27 +11,26 @@
 //	...
 //	defer r.Unregister(ctx)
 //
+// A client asks for the port of a program with [FindPort], which tries several places, or with
+// [Client.FindPort]. A place is the rpcbind of a host, or a server that offers program 100000
+// itself on its RDMA endpoint, usually at port 111. [Programs] makes a server offer it. Errors are
+// an [*OpError] or a [*FindError].
+//
 // # Who may register
 //
-// RFC 1833 leaves that to the implementation. The rpcbind of Linux distributions accepts SET and
-// UNSET from processes of its own machine alone. Over the Unix socket it asks the kernel for the
-// user of the peer and makes him the mapping's owner ("superuser" for root, the number for others):
-// nobody but he and root can remove the mapping again. Over TCP from 127.0.0.1, where an rpcbind
-// may be built or started not to accept them, the owner is "unknown", and anybody there can remove
-// it. Credentials of the calls do not matter.
+// RFC 1833 leaves that to implementations. The rpcbind of Linux distributions accepts SET and UNSET
+// only from its own machine, and ignores the credentials of calls. The way to it matters:
+//
+//   - Over the Unix socket, it makes the peer's user the owner of the mapping: "superuser" for
+//     root, or the user's number. Only the owner and root can remove the mapping.
+//   - Over TCP from 127.0.0.1, the owner is "unknown", and any local process can remove the
+//     mapping. Some builds refuse such calls.
 //
 // # Network identifiers
 //
 // A netid names a kind of transport: tcp, tcp6, udp, udp6, local (RFC 5665), and for RPC-over-RDMA
-// rdma and rdma6 (RFC 8166). rpcbind takes any of them, whether /etc/netconfig has it or not. But
-// GETADDR answers for the transport over which it was asked, whatever its argument says (RFC 1833
-// section 2.2.1), so over TCP nobody can ask it for rdma: [Client.GetAddr] looks through the whole
-// list then. Over RPC-over-RDMA that is what it answers for. The port mapper has no name for RDMA
-// at all.
-//
-// # Finding a program
-//
-// A client asks for the port of a program at the rpcbind of the host, over TCP, or at a server that
-// offers the program 100000 on an RDMA endpoint of its own: at port 111, or at another port that it
-// knows. [FindPort] asks at one place after the other, and [Client.FindPort] at one.
+// rdma and rdma6 (RFC 8166). rpcbind accepts any of them, even if /etc/netconfig does not list it.
+// But GETADDR ignores the netid in its argument, and answers for the transport of the call (RFC
+// 1833 section 2.2.1). So over TCP, [Client.GetAddr] finds an rdma address by searching the whole
+// list. The port mapper has no name for RDMA.
 package rpcbind

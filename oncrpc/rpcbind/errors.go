@@ -5,22 +5,21 @@ import (
 	"fmt"
 )
 
-// What a caller may want to branch on. An *OpError wraps them.
+// Errors to check for. An *OpError wraps them.
 var (
-	// ErrNotRegistered: nobody serves that program.
+	// ErrNotRegistered says that the program is not registered.
 	ErrNotRegistered = errors.New("not registered")
-	// ErrRefused: the server does not register or remove a mapping, because there is another one in
-	// its place, or because the caller may not.
+	// ErrRefused says that the server did not register or remove a mapping, because another mapping
+	// is in its place or because the caller may not.
 	ErrRefused = errors.New("refused")
 )
 
-// Each package has an OpError of its own. The type, for errors.As, and the text say which layer
-// failed; and each layer knows something else of what it did.
+// Each package has its own OpError. Its type and text say which layer failed.
 
-// OpError says what could not be done.
+// OpError says which operation failed and why.
 type OpError struct {
 	Op      string       // "dial", "set", "unset", "getaddr", "getversaddr", "dump", "getport"
-	Mapping fmt.Stringer // the Mapping or PortMapping it was about, or nil
+	Mapping fmt.Stringer // the Mapping or PortMapping concerned, or nil
 	Err     error
 }
 
@@ -35,7 +34,7 @@ func (e *OpError) Error() string {
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// Timeout reports whether the cause was a timeout, as net.Error does.
+// Timeout reports whether the cause was a timeout, like net.Error.
 func (e *OpError) Timeout() bool {
 	var t interface{ Timeout() bool }
 	return errors.As(e.Err, &t) && t.Timeout()

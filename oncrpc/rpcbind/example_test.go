@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// The port of NFS over RDMA is asked for at the host's rpcbind, and then at a server on port 111 of
-// its RDMA side.
+// Find the port of NFS over RDMA. Ask the host's rpcbind first, then a server at port 111 of its
+// RDMA address.
 func ExampleFindPort() {
 	ctx := context.Background()
 	port, err := rpcbind.FindPort(ctx, 100003, 3, rpcbind.NetidRDMA,

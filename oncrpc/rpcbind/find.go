@@ -11,24 +11,23 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// placeTime is how long each place may take to say where a program is, and headStart how long it is
-// asked before the next one is, too.
+// placeTime is how long each place may take to answer. headStart is how long one is asked before
+// the next one is asked, too.
 const (
 	placeTime = 5 * time.Second
 	headStart = 100 * time.Millisecond
 )
 
-// Place is where the program may answer: over TCP or over RPC-over-RDMA, at Port or at another
-// port.
+// Place is a server to ask for the port of a program, over TCP or RPC-over-RDMA.
 type Place struct {
-	Name string // in errors, such as "TCP port server:111"
+	Name string // for errors, such as "TCP port server:111"
 	Dial func(ctx context.Context) (oncrpc.Transport, error)
 }
 
 // FindPort asks places for the port of a program, as [Client.FindPort] does, and returns the first
-// answer. They are asked in their order, the next one when the one before does not know or has not
-// answered for 100 ms; each may take 5 s. When FindPort returns, nothing of them is under way any
-// more. The error is a *FindError, or the context's.
+// answer. It asks the next place when the previous one fails or has not answered for 100 ms. Each
+// place may take 5 s. When FindPort returns, all its attempts have ended. The error is a
+// *FindError, or that of ctx.
 func FindPort(ctx context.Context, program, version uint32, base string, places ...Place) (uint16, error) {
 	asking, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -69,14 +68,14 @@ func FindPort(ctx context.Context, program, version uint32, base string, places 
 	return 0, e
 }
 
-// answer is what asking a place has led to.
+// answer is the answer of a place.
 type answer struct {
 	place int
 	port  uint16
 	err   error
 }
 
-// ask asks at one place.
+// ask asks one place.
 func (p *Place) ask(ctx context.Context, program, version uint32, base string) (uint16, error) {
 	ctx, cancel := context.WithTimeout(ctx, placeTime)
 	defer cancel()
@@ -91,7 +90,7 @@ func (p *Place) ask(ctx context.Context, program, version uint32, base string) (
 	return NewClient(conn).FindPort(ctx, program, version, base)
 }
 
-// FindError is a program that nobody has said the port of.
+// FindError says that no place knew the port of a program.
 type FindError struct {
 	Program uint32
 	Version uint32
@@ -99,7 +98,7 @@ type FindError struct {
 	Tried   []Attempt // in the order of the places
 }
 
-// Attempt is a place that was asked.
+// Attempt is a place that was asked, and its error.
 type Attempt struct {
 	Place string // its name
 	Err   error
@@ -109,7 +108,7 @@ func (e *FindError) Error() string {
 	return fmt.Sprintf("no port of %v: %s", Mapping{Program: e.Program, Version: e.Version, Netid: e.Base}, e.Reasons())
 }
 
-// Reasons says of each place what has gone wrong there.
+// Reasons lists each place with its error.
 func (e *FindError) Reasons() string {
 	if len(e.Tried) == 0 {
 		return "there is nowhere to ask"
@@ -121,7 +120,7 @@ func (e *FindError) Reasons() string {
 	return strings.Join(all, "; ")
 }
 
-// reason says what went wrong without saying again where, and what was asked for.
+// reason returns what went wrong, without repeating the place and the program.
 func (t *Attempt) reason() string {
 	if errors.Is(t.Err, context.DeadlineExceeded) {
 		return "no answer"

@@ -7,17 +7,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Mapping says where a version of a program is served over one kind of transport: the rpcb of RFC
+// Mapping is the address of one version of a program over one kind of transport: the rpcb of RFC
 // 1833 section 2.1.
 type Mapping struct {
 	Program uint32
 	Version uint32
 	Netid   string // NetidTCP and the like
-	Addr    string // a universal address, or the path of a Unix socket
-	Owner   string // who has registered it; servers do not believe a client's word
+	Addr    string // universal address, or path of a Unix socket
+	Owner   string // the user who registered it; servers ignore what a client says here
 }
 
-// String returns what is known of m, such as "100003.3 tcp 0.0.0.0.8.1".
+// String returns the fields that are set, such as "100003.3 tcp 0.0.0.0.8.1".
 func (m Mapping) String() string {
 	s := fmt.Sprintf("%d.%d", m.Program, m.Version)
 	for _, more := range []string{m.Netid, m.Addr} {
@@ -28,7 +28,7 @@ func (m Mapping) String() string {
 	return s
 }
 
-// MarshalXDR appends m. A string of more than 1024 bytes is an error.
+// MarshalXDR encodes m. A string of more than 1024 bytes is an error.
 func (m *Mapping) MarshalXDR(e *xdr.Encoder) {
 	e.Uint32(m.Program)
 	e.Uint32(m.Version)
@@ -46,9 +46,9 @@ func (m *Mapping) UnmarshalXDR(d *xdr.Decoder) {
 	m.Owner = d.String(maxString)
 }
 
-// Mappings returns what a server registers that listens at addr over the transport that base names,
-// TCP, UDP or RDMA. A listener at the unspecified IPv6 address takes IPv4 connections too, as those
-// of package net do: that makes two mappings, of netids base and base6.
+// Mappings returns the mappings for a server that listens at addr. Base names the transport:
+// NetidTCP, NetidUDP or NetidRDMA. Listeners at the unspecified IPv6 address also accept IPv4, as
+// in package net, so that address gives two mappings, with netids base and base6.
 func Mappings(program, version uint32, base string, addr netip.AddrPort) []Mapping {
 	ip := addr.Addr().Unmap()
 	v4 := Mapping{Program: program, Version: version, Netid: base, Addr: UniversalAddr(addr)}

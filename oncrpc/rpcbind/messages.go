@@ -2,14 +2,14 @@ package rpcbind
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"
 
-// item is something in a list.
+// item is an element of a list.
 type item[T any] interface {
 	*T
 	UnmarshalXDR(d *xdr.Decoder)
 }
 
-// decodeList decodes a linked list, rpcblist or pmaplist of RFC 1833: before each item stands
-// whether there is one.
+// decodeList decodes a linked list, rpcblist or pmaplist of RFC 1833. A boolean before each item
+// says whether there is one.
 func decodeList[T any, P item[T]](d *xdr.Decoder) []T {
 	var list []T
 	for d.Optional() {
@@ -26,7 +26,7 @@ func decodeList[T any, P item[T]](d *xdr.Decoder) []T {
 	return list
 }
 
-// void are no arguments.
+// void is the type of no arguments.
 type void struct{}
 
 func (*void) UnmarshalXDR(*xdr.Decoder) {}
@@ -41,17 +41,17 @@ type ports []PortMapping
 
 func (l *ports) UnmarshalXDR(d *xdr.Decoder) { *l = decodeList[PortMapping](d) }
 
-// done are the results of SET and UNSET.
+// done is the result of SET and UNSET.
 type done bool
 
 func (b *done) UnmarshalXDR(d *xdr.Decoder) { *b = done(d.Bool()) }
 
-// address are the results of GETADDR and GETVERSADDR: empty for none.
+// address is the result of GETADDR and GETVERSADDR: "" for none.
 type address string
 
 func (a *address) UnmarshalXDR(d *xdr.Decoder) { *a = address(d.String(maxString)) }
 
-// port are the results of GETPORT: 0 for none.
+// port is the result of GETPORT: 0 for none.
 type port uint32
 
 func (p *port) UnmarshalXDR(d *xdr.Decoder) { *p = port(d.Uint32()) }

@@ -28,8 +28,8 @@ func known(id string) bool {
 	return false
 }
 
-// netid returns the network identifier of a connection one of whose ends has the address a, "" if
-// it is of no known kind. Over IP, what is no stream of records is RPC-over-RDMA.
+// netid returns the network identifier of a connection with an end at address a, or "" if it is of
+// no known kind. A connection over IP that is not of package recordmark is RPC-over-RDMA.
 func netid(conn oncrpc.Transport, a net.Addr) string {
 	switch a := a.(type) {
 	case *net.UnixAddr:
@@ -47,5 +47,5 @@ func netid(conn oncrpc.Transport, a net.Addr) string {
 	return ""
 }
 
-// withIP is an address of a transport over IP, whichever that is.
+// withIP is an address of any transport over IP.
 type withIP interface{ AddrPort() netip.AddrPort }

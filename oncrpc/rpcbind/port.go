@@ -9,15 +9,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// FindPort returns the port at which a version of a program is served over the transport that base
-// names: TCP, UDP or RDMA. That for the address family by which the server is reached comes first,
-// then that for the other one. If the netid is the one of the connection it is asked for by
-// GETADDR; what that does not find, and any other netid, is looked for in the results of Dump; and
-// of a server that speaks version 2 alone, which knows TCP and UDP, it is had by GETPORT.
+// FindPort returns the port at which a version of a program is served. Base names the transport:
+// NetidTCP, NetidUDP or NetidRDMA. FindPort prefers the address family of its connection to the
+// server, then tries the other. It uses the first of these that works:
 //
-// The IP address beside the port is left out: it may be one that cannot be reached from here, and
-// what asks one host is not to be sent to another. The error wraps ErrNotRegistered if there is
-// none, or the port is 0, and ErrAddr if the address is none of IP.
+//   - GETADDR, if the netid is that of the connection;
+//   - a search of the results of Dump;
+//   - GETPORT, for TCP and UDP, if the server has only version 2.
+//
+// FindPort does not return the IP address: it may be unreachable from here, and a client that asks
+// one host must not be sent to another. The error wraps ErrNotRegistered if there is no address or
+// its port is 0, and ErrAddr if it is not an IP address.
 func (c *Client) FindPort(ctx context.Context, program, version uint32, base string) (uint16, error) {
 	m := Mapping{Program: program, Version: version, Netid: base}
 	conn, err := c.connection(ctx, nil)
@@ -52,10 +54,10 @@ func (c *Client) FindPort(ctx context.Context, program, version uint32, base str
 	return at.Port(), nil
 }
 
-// protocols are the port mapper's names of transports.
+// protocols are the port mapper's numbers of transports.
 var protocols = map[string]uint32{NetidTCP: ProtoTCP, NetidUDP: ProtoUDP}
 
-// listed looks through all mappings for m with the first of netids that there is.
+// listed searches all mappings for m, with the first netid that has one.
 func (c *Client) listed(ctx context.Context, m Mapping, netids ...string) (string, error) {
 	all, err := c.Dump(ctx)
 	if err != nil {

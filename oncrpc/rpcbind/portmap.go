@@ -7,14 +7,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Protocols of a PortMapping: their numbers in IP (RFC 1833 section 3.1).
+// Protocols of a PortMapping, by their numbers in IP (RFC 1833 section 3.1).
 const (
 	ProtoTCP = 6
 	ProtoUDP = 17
 )
 
-// PortMapping is the port mapper's notion of where a version of a program is served: the mapping of
-// RFC 1833 section 3.1. It knows IPv4 only.
+// PortMapping is the port of one version of a program, as the port mapper has it: the mapping of
+// RFC 1833 section 3.1. It supports only IPv4.
 type PortMapping struct {
 	Program  uint32
 	Version  uint32
@@ -22,7 +22,7 @@ type PortMapping struct {
 	Port     uint16
 }
 
-// String returns m in words.
+// String describes m.
 func (m PortMapping) String() string {
 	return fmt.Sprintf("%d.%d protocol %d port %d", m.Program, m.Version, m.Protocol, m.Port)
 }
@@ -43,21 +43,21 @@ func (m *PortMapping) UnmarshalXDR(d *xdr.Decoder) {
 	m.Port = uint16(d.Enum(0xffff))
 }
 
-// SetPort registers m with the port mapper. ErrRefused is wrapped by the error if another one is
-// registered, or the caller may not.
+// SetPort registers m with the port mapper. The error wraps ErrRefused if another mapping is
+// registered, or if the caller may not register.
 func (c *Client) SetPort(ctx context.Context, m PortMapping) error {
 	return c.change(ctx, Version2, procSet, m, &m)
 }
 
-// UnsetPort removes the mappings of m.Program and m.Version, of all protocols. ErrRefused is
-// wrapped by the error if the caller may not, and by some servers if there are none.
+// UnsetPort removes the mappings of m.Program and m.Version for all protocols. The error wraps
+// ErrRefused if the caller may not, and with some servers if there are none.
 func (c *Client) UnsetPort(ctx context.Context, m PortMapping) error {
 	return c.change(ctx, Version2, procUnset, m, &m)
 }
 
 // GetPort asks the port mapper for the port of m.Program, m.Version and m.Protocol. The error wraps
-// ErrNotRegistered if there is none. Of a program that has other versions only, the port mapper may
-// return the port of one of these.
+// ErrNotRegistered if there is none. The port mapper may return the port of another version if this
+// one is not registered.
 func (c *Client) GetPort(ctx context.Context, m PortMapping) (uint16, error) {
 	var p port
 	if err := c.call(ctx, Version2, procGetAddr, &m, &p); err != nil {

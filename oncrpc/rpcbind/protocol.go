@@ -2,7 +2,7 @@ package rpcbind
 
 import "fmt"
 
-// The RPC program (RFC 1833 sections 2.1 and 3.1).
+// The RPC program and its versions (RFC 1833 sections 2.1 and 3.1).
 const (
 	Program  = 100000
 	Version2 = 2 // the port mapper
@@ -10,17 +10,17 @@ const (
 	Version4 = 4
 )
 
-// Port is where the program is served, over TCP and UDP (RFC 1833 section 2).
+// Port is the TCP and UDP port of rpcbind (RFC 1833 section 2).
 const Port = 111
 
-// Bounds on what a peer says; the protocol has none.
+// Limits on what a peer sends; the protocol has none.
 const (
 	maxString  = 1024 // bytes of a netid, an address or an owner
 	maxEntries = 4096 // of a list
 )
 
-// proc is a procedure number (RFC 1833 sections 2.1 and 3.1). Those up to procDump mean the same in
-// all versions.
+// proc is a procedure number (RFC 1833 sections 2.1 and 3.1). Numbers up to procDump mean the same
+// in all versions.
 type proc uint32
 
 const (
@@ -31,11 +31,12 @@ const (
 
 	procGetTime proc = 6 // not in version 2
 
-	procGetVersAddr proc = 9 // version 4 alone
+	procGetVersAddr proc = 9 // version 4 only
 )
 
 var procNames = map[proc]string{
-	procSet: "set", procUnset: "unset", procGetAddr: "getaddr", procDump: "dump", procGetTime: "gettime", procGetVersAddr: "getversaddr",
+	procSet: "set", procUnset: "unset", procGetAddr: "getaddr", procDump: "dump",
+	procGetTime: "gettime", procGetVersAddr: "getversaddr",
 }
 
 func (p proc) String() string {

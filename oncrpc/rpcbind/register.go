@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// takeBackTime is how long Register may take, after a failure, to remove what it has registered.
+// takeBackTime is how long Register may take to undo its work after a failure.
 const takeBackTime = 5 * time.Second
 
 // Registration is a set of mappings that this process has registered.
@@ -16,21 +16,21 @@ type Registration struct {
 	set []Mapping
 }
 
-// Register registers mappings, all or none. Earlier ones of the same programs, versions and netids,
-// as a server leaves them that was killed, are removed first, if the server allows that. The error
-// wraps ErrRefused if a mapping is another user's. After a failure what was registered is removed,
-// for 5 s at most even if ctx has ended.
+// Register registers mappings, all or none. First it removes earlier mappings of the same programs,
+// versions and netids, such as a killed server leaves behind, if the rpcbind allows that. The error
+// wraps ErrRefused if another user owns a mapping. After a failure, Register removes what it has
+// registered, for at most 5 s, even if ctx has ended.
 func Register(ctx context.Context, c *Client, mappings []Mapping) (*Registration, error) {
 	r := &Registration{c: c}
 	for _, m := range mappings {
-		// What this is refused for is refused to Set, too, unless there was nothing to remove.
+		// Ignore a refusal: if it matters, Set is refused, too.
 		err := c.Unset(ctx, m)
 		if err == nil || errors.Is(err, ErrRefused) {
 			err = c.Set(ctx, m)
 		}
 		if err != nil {
 			if !errors.Is(err, ErrRefused) {
-				r.set = append(r.set, m) // which may have been done
+				r.set = append(r.set, m) // it may have been registered
 			}
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackTime)
 			defer cancel()
@@ -41,12 +41,12 @@ func Register(ctx context.Context, c *Client, mappings []Mapping) (*Registration
 	return r, nil
 }
 
-// Mappings returns what is registered.
+// Mappings returns the registered mappings.
 func (r *Registration) Mappings() []Mapping { return slices.Clone(r.set) }
 
-// Unregister removes what was registered and is still there: a mapping that another server has
-// replaced meanwhile stays. Once it has succeeded, to call it again does nothing. It must not be
-// called concurrently.
+// Unregister removes the mappings that are still registered. It does not touch a mapping that
+// another server has replaced. After success, further calls do nothing. It is not safe for
+// concurrent use.
 func (r *Registration) Unregister(ctx context.Context) error {
 	if len(r.set) == 0 {
 		return nil

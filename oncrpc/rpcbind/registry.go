@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// registry is what versions 3 and 4 look things up in.
+// registry holds the mappings for versions 3 and 4.
 type registry []Mapping
 
 func (r registry) getAddr(c *oncrpc.Call, m Mapping) { r.answer(c, m, true) }
@@ -22,8 +22,8 @@ func (r registry) dump(c *oncrpc.Call, _ void) {
 	c.Results.Bool(false)
 }
 
-// answer returns the address of m.Program and m.Version to the caller, or, if it may, that of
-// another version.
+// answer answers the call with the address of m.Program and m.Version or, if anyVersion is set,
+// that of another version.
 func (r registry) answer(c *oncrpc.Call, m Mapping, anyVersion bool) {
 	here := c.Conn.LocalAddr()
 	if !known(m.Netid) {
@@ -45,8 +45,8 @@ func (r registry) answer(c *oncrpc.Call, m Mapping, anyVersion bool) {
 	c.Results.String(merge(found, here), maxString)
 }
 
-// merge returns a universal address with an IP address of this host, here, in the place of one that
-// is unspecified.
+// merge returns a universal address. If its IP address is unspecified, it is replaced by that of
+// here.
 func merge(uaddr string, here net.Addr) string {
 	a, err := ParseUniversalAddr(uaddr)
 	over, ok := here.(withIP)
@@ -60,7 +60,7 @@ func merge(uaddr string, here net.Addr) string {
 	return UniversalAddr(netip.AddrPortFrom(ip, a.Port()))
 }
 
-// ports returns what version 2 can say of the mappings.
+// ports returns the mappings that version 2 can express.
 func (r registry) ports() portRegistry {
 	var list portRegistry
 	for _, m := range r {
@@ -82,10 +82,10 @@ func (r registry) ports() portRegistry {
 	return list
 }
 
-// portRegistry is what version 2 looks things up in.
+// portRegistry holds the mappings for version 2.
 type portRegistry []PortMapping
 
-// getPort returns the port of m.Program and m.Version, or else that of another version.
+// getPort answers with the port of m.Program and m.Version, or else that of another version.
 func (r portRegistry) getPort(c *oncrpc.Call, m PortMapping) {
 	found := uint16(0)
 	for _, x := range r {

@@ -8,20 +8,21 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Programs returns versions 2, 3 and 4 of the program, for a server to tell its callers where it
-// serves what: mappings, which nobody can change by a call. SET and UNSET return false.
+// Programs returns versions 2, 3 and 4 of program 100000, which tell callers where a server serves
+// its programs. The mappings are fixed: SET and UNSET return false.
 //
-// GETADDR and GETVERSADDR answer for the netid of the argument. If it is empty, or none of those
-// this package has names for, they answer for that of the connection, as RFC 1833 section 2.2.1 has
-// it for all; so either kind of address can be had over either transport. An unspecified IP address
-// is answered as the one by which the caller has reached this server, if that is of the same
-// family. DUMP lists the mappings as they are. Of a program that has other versions only, GETADDR
-// and GETPORT return the address of one of these, as other servers do.
+//   - GETADDR and GETVERSADDR answer for the netid in the argument, so that callers can find RDMA
+//     addresses over TCP and vice versa. If it is empty or unknown to this package, they answer for
+//     that of the connection, as RFC 1833 section 2.2.1 requires for all netids.
+//   - They replace an unspecified IP address by the one that the caller used to reach this server,
+//     if both are of the same family.
+//   - GETADDR and GETPORT return the address of another version if this one is missing, as other
+//     servers do.
+//   - DUMP lists the mappings unchanged.
+//   - Version 2 has only the TCP and UDP mappings over IPv4.
 //
-// Version 2 has what it has words for: those mappings of TCP and UDP that are of IPv4.
-//
-// Procedures that make calls on behalf of the caller (CALLIT, BCAST, INDIRECT) are unavailable, and
-// so are UADDR2TADDR, TADDR2UADDR, GETADDRLIST and GETSTAT.
+// CALLIT, BCAST and INDIRECT, which make calls on behalf of the caller, are unavailable. So are
+// UADDR2TADDR, TADDR2UADDR, GETADDRLIST and GETSTAT.
 func Programs(mappings []Mapping) []oncrpc.Program {
 	r := registry(slices.Clone(mappings))
 	common := []oncrpc.Procedure{
@@ -47,8 +48,8 @@ func Programs(mappings []Mapping) []oncrpc.Program {
 	}
 }
 
-// procedure makes a procedure of a function from arguments to results. The functions only read what
-// does not change, and so need not run on a goroutine of their own.
+// procedure makes a procedure from a function of its arguments. The functions only read constant
+// data, so they need no goroutine of their own.
 func procedure[T any, P item[T]](name string, f func(c *oncrpc.Call, args T)) oncrpc.Procedure {
 	return oncrpc.Procedure{Name: name, NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
 		var args T
@@ -61,7 +62,7 @@ func procedure[T any, P item[T]](name string, f func(c *oncrpc.Call, args T)) on
 	}}
 }
 
-// decline is SET and UNSET.
+// decline implements SET and UNSET.
 func decline[T any](c *oncrpc.Call, _ T) { c.Results.Bool(false) }
 
 // getTime returns the seconds since 1970, UTC.

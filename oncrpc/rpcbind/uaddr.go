@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// ErrAddr: a string that is no universal address of IPv4 or IPv6.
+// ErrAddr says that a string is not a universal address of IPv4 or IPv6.
 var ErrAddr = errors.New("not a universal address")
 
-// UniversalAddr returns the universal address of an IP address and a port: "192.0.2.1.8.1" is port
-// 2049 of 192.0.2.1, "::.8.1" that of :: (RFC 5665). An IPv4 address mapped to IPv6 counts as IPv4;
-// zones have no place in it and are left out.
+// UniversalAddr returns the universal address of an IP address and a port (RFC 5665):
+// "192.0.2.1.8.1" is port 2049 of 192.0.2.1, and "::.8.1" port 2049 of ::. An IPv4-mapped IPv6
+// address counts as IPv4. A zone is left out.
 func UniversalAddr(a netip.AddrPort) string {
 	ip := a.Addr().Unmap().WithZone("")
 	return fmt.Sprintf("%v.%d.%d", ip, a.Port()>>8, a.Port()&0xff)
 }
 
-// ParseUniversalAddr is the inverse of UniversalAddr. The error wraps ErrAddr.
+// ParseUniversalAddr parses a universal address. The error wraps ErrAddr.
 func ParseUniversalAddr(s string) (netip.AddrPort, error) {
 	bad := func() (netip.AddrPort, error) {
 		return netip.AddrPort{}, fmt.Errorf("%w: %.100q", ErrAddr, s)
@@ -53,7 +53,7 @@ func cutLast(s string) (before, after string, found bool) {
 	return s[:i], s[i+1:], true
 }
 
-// octet parses a decimal number up to 255, without sign and leading zeros.
+// octet parses a decimal number up to 255, without a sign or leading zeros.
 func octet(s string) (uint16, bool) {
 	n, err := strconv.ParseUint(s, 10, 8)
 	if err != nil || strconv.FormatUint(n, 10) != s {
