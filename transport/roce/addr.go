@@ -8,13 +8,13 @@ import (
 	"strconv"
 )
 
-// UDPPort is the port that all datagrams go to (IBTA annex A17 section A17.4.5.2).
+// UDPPort is the destination port of all datagrams (IBTA annex A17 section A17.4.5.2).
 const UDPPort = 4791
 
 // Addr is the address of one end of a connection, or of a Listener.
 type Addr struct {
 	IP   netip.Addr
-	Port uint16 // of the service, or the one that the dialing end has drawn
+	Port uint16 // of the service; of a dialing end, a random one
 }
 
 var _ net.Addr = Addr{}
@@ -22,13 +22,13 @@ var _ net.Addr = Addr{}
 // Network returns "roce".
 func (a Addr) Network() string { return "roce" }
 
-// AddrPort returns both parts.
+// AddrPort returns IP and Port.
 func (a Addr) AddrPort() netip.AddrPort { return netip.AddrPortFrom(a.IP, a.Port) }
 
 // String returns "host:port".
 func (a Addr) String() string { return a.AddrPort().String() }
 
-// resolve finds the addresses of a "host:port". An empty host gives none.
+// resolve looks up the addresses of a "host:port". An empty host gives none.
 func resolve(ctx context.Context, addr string) ([]netip.Addr, uint16, error) {
 	host, service, err := net.SplitHostPort(addr)
 	if err != nil {

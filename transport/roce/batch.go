@@ -12,45 +12,44 @@ const (
 	maxMessages = 64
 	arenaLen    = 192 << 10
 
-	// turnLen is how many bytes, or a packet more, a connection sends before it is the turn of
-	// another.
+	// turnLen is about how many bytes a connection sends before the next one has its turn.
 	turnLen = 64 << 10
 
-	// maxSegments and maxMessage bound what is one message: UDP_MAX_SEGMENTS of Linux, and a bit
-	// less than an IP packet may have.
+	// maxSegments and maxMessage bound a message: UDP_MAX_SEGMENTS of Linux, and a little less than
+	// the maximum IP packet.
 	maxSegments = 64
 	maxMessage  = 65000
 
 	maxPacket = bth.Len + bth.MaxExtra + maxMTU + bth.ICRCLen
 )
 
-// message is a datagram, or several of one size, the last of which may be shorter.
+// message is one datagram, or several of one size; the last may be shorter.
 type message struct {
 	to   netip.AddrPort
 	p    []byte
-	size int // of each
+	size int // of each datagram
 }
 
-// batch is what one system call sends. It is the Outbox of connections in turn.
+// batch is what one system call sends. It serves connections in turn as their Outbox.
 type batch struct {
-	segments bool // messages may be several datagrams
+	segments bool // messages may consist of several datagrams
 	arena    []byte
 	messages []message
 	sent     int // messages
 
-	// Of the connection whose turn it is.
+	// The connection whose turn it is.
 	path    *bth.Path
 	to      netip.AddrPort
 	trace   func(packet []byte) // nil: nobody
-	end     int                 // of its turn, in arena
+	end     int                 // index in arena at which its turn ends
 	packets int
 
-	// Of the last message.
+	// The last message.
 	count int  // datagrams
-	full  bool // the last datagram of it is shorter
-	// Of the last packet, which is without its ICRC.
+	full  bool // its last datagram is shorter, so nothing may follow
+	// The last packet, which has no ICRC yet.
 	open bool
-	at   int // in arena
+	at   int // index in arena
 }
 
 var _ rc.Outbox = (*batch)(nil)
@@ -66,7 +65,7 @@ func (b *batch) reset() {
 	b.arena, b.messages, b.sent = b.arena[:0], b.messages[:0], 0
 }
 
-// unsent are the messages that are to be sent.
+// unsent returns the messages still to be sent.
 func (b *batch) unsent() []message { return b.messages[b.sent:] }
 
 // room reports whether there is room for a connection's turn.
@@ -80,7 +79,7 @@ func (b *batch) begin(path *bth.Path, to netip.AddrPort, trace func([]byte)) {
 	b.end, b.packets, b.full = len(b.arena)+turnLen, 0, true
 }
 
-// Packet adds a packet. What fits behind others of its size is one message with them.
+// Packet adds a packet. It joins the last message if the sizes allow that.
 func (b *batch) Packet(h *bth.Packet, n int) (payload []byte, ok bool) {
 	b.seal()
 	length := h.Len(n)
@@ -118,21 +117,22 @@ func (b *batch) Packet(h *bth.Packet, n int) (payload []byte, ok bool) {
 	return payload, true
 }
 
-// Undo takes back the last packet.
+// Undo removes the last packet.
 func (b *batch) Undo() {
 	m := &b.messages[len(b.messages)-1]
 	m.p = m.p[:len(m.p)-(len(b.arena)-b.at)-bth.ICRCLen]
 	b.arena, b.open = b.arena[:b.at], false
 	b.count--
 	b.packets--
-	b.full = true // which is no harm
+	b.full = true // a new message next time; that does no harm
 	if b.count == 0 {
 		b.messages = b.messages[:len(b.messages)-1]
 	}
 }
 
-// seal gives the last packet its ICRC. The system numbers the datagrams of a message of IPv4 from 0
-// on in the identification of their headers (package doc of bth says what that has to do with it).
+// seal appends the ICRC to the last packet. With IPv4, the system numbers the datagrams of a
+// message from 0 on in the identification of their headers, which the ICRC covers (see package
+// bth).
 func (b *batch) seal() {
 	if !b.open {
 		return

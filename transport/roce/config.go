@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 )
 
-// The defaults of Config.
+// Defaults of Config.
 const (
 	DefaultReads        = 16   // IRD and ORD
 	DefaultDepth        = 1024 // SendDepth and RecvDepth
@@ -21,7 +21,7 @@ const (
 	DefaultKeepAlive    = 30 * time.Second
 )
 
-// maxReads is the largest IRD and ORD: they have 8 bits (IBTA section 12.6.5), and 0xFF means
+// maxReads is the maximum IRD and ORD. The fields have 8 bits (IBTA section 12.6.5), and 0xFF means
 // nothing to Linux.
 const maxReads = 128
 
@@ -31,77 +31,77 @@ const (
 	maxMTU = 4096
 )
 
-// Config is what a Dialer or a Listener is set to. The zero value is good, and in each field zero
-// means the default. What is out of range is an error of Listen or Dial that wraps ErrConfig.
+// Config configures a Dialer or a Listener. The zero value works; in each field zero means the
+// default. If a value is out of range, Listen and Dial fail with an error that wraps ErrConfig.
 type Config struct {
-	// IRD is how many RDMA Reads the peer may have outstanding here (responder resources), ORD how
-	// many may be outstanding at the peer, who may allow fewer (initiator depth): 1 to 128. Zero
-	// means DefaultReads, a negative number none.
+	// IRD is how many RDMA Reads the peer may have outstanding here (responder resources). ORD is
+	// how many this side may have outstanding at the peer (initiator depth); the peer may allow
+	// fewer. Both are from 1 to 128. Zero means DefaultReads; a negative number means none.
 	IRD, ORD int
 
-	// SendDepth is how many work requests can be queued, RecvDepth how many receives can be posted,
-	// 1 or more each. Zero means DefaultDepth.
+	// SendDepth is how many work requests can be queued. RecvDepth is how many receives can be
+	// posted. Each is 1 or more; zero means DefaultDepth.
 	SendDepth, RecvDepth int
 
-	// MTU is the most bytes of payload in a packet, which the interface may have less room for:
-	// 256, 512, 1024, 2048 or 4096. A Listener refuses connections with more. Zero means 4096.
+	// MTU is the maximum payload of a packet in bytes: 256, 512, 1024, 2048 or 4096. The interface
+	// may allow less. A Listener refuses connections with more. Zero means 4096.
 	MTU int
 
 	// Local is the address that a Dialer sends from. The zero Addr means the one that the system
-	// would take. Where the port is taken there, and the peer is this host, by IPv4, it is one of
-	// the loopback interface.
+	// chooses. If another process has the port there, and the peer is this host by IPv4, a loopback
+	// address is used instead.
 	Local netip.Addr
 
-	// MaxConns is how many connections a Listener has at a time, those that are being set up
-	// included. They are shared out by host: one that has some gets another only while it then has
-	// no more than is left for others. Zero means DefaultMaxConns.
+	// MaxConns is how many connections a Listener has at a time, including those being set up. They
+	// are shared out by host: a host that has some gets another only if it then has no more than is
+	// left for others. Zero means DefaultMaxConns.
 	MaxConns int
 
-	// Admit, if not nil, is asked by a Listener whether a host may have a connection, before
-	// anything is kept for it. It must not block. Who is not admitted is refused.
+	// Admit, if not nil, decides whether a host may have a connection with a Listener, before
+	// anything is kept for it. It must not block. A host that is not admitted is refused.
 	Admit func(netip.Addr) bool
 
-	// SetupTimeout bounds the setup of a connection: a Dial, and the time from an Accept to the
-	// peer's answer. Zero means DefaultSetupTimeout.
+	// SetupTimeout bounds a Dial, and the time from an Accept to the peer's answer. Zero means
+	// DefaultSetupTimeout.
 	SetupTimeout time.Duration
 
-	// PeerTimeout is how long a peer may leave unacknowledged what is sent to it again and again,
-	// and how long it may take to send again what was lost. Then the connection ends with
-	// ErrPeerTimeout. Zero means DefaultPeerTimeout.
+	// PeerTimeout is how long a peer may acknowledge nothing although packets are sent again, and
+	// how long it may take to resend what was lost. Then the connection ends with ErrPeerTimeout.
+	// Zero means DefaultPeerTimeout.
 	PeerTimeout time.Duration
 
-	// KeepAlive is how long a peer may be silent before it is sent an RDMA Write of no bytes, which
-	// asks for an acknowledgement and for nothing else. Zero means DefaultKeepAlive; if negative
-	// none is sent.
+	// KeepAlive is how long a peer may be silent before it is sent an RDMA Write of length zero,
+	// which only asks for an acknowledgement. Zero means DefaultKeepAlive; a negative value sends
+	// none.
 	KeepAlive time.Duration
 
-	// Trace, if not nil, is called with the payload of each UDP datagram of a connection that is
-	// received, and of each before it is sent, those that set it up included. It is called
-	// concurrently, must not block, and must not keep the packet.
+	// Trace, if not nil, is called with the payload of each UDP datagram of a connection after it
+	// is received, and before it is sent, including those of the setup. It is called concurrently,
+	// must not block, and must not keep the packet.
 	Trace func(local, remote netip.AddrPort, sent bool, packet []byte)
 
-	// Counters, if not nil, counts what happens on all connections made with this Config.
+	// Counters, if not nil, counts events of all connections made with this Config.
 	Counters *Counters
 
-	// Logger is told of what peers do wrong, aloud once a minute for each host and fault. Nil means
-	// slog.Default().
+	// Logger gets a line for each fault of a peer: one a minute for each host and fault is at level
+	// Warn, the others at level Debug. Nil means slog.Default().
 	Logger *slog.Logger
 
 	faults  *faultlog.Log
 	network *network // nil: system
 }
 
-// on returns the network that connections are on.
+// on returns the network for connections.
 func (c *Config) on() *network { return cmp.Or(c.network, system) }
 
-// ErrConfig: a Config with values out of range.
+// ErrConfig: a Config has values out of range.
 var ErrConfig = errors.New("bad RoCE configuration")
 
 func wrong(field string, value any, want string) error {
 	return fmt.Errorf("%w: %s is %v, want %s", ErrConfig, field, value, want)
 }
 
-// withDefaults returns c with what zero means, or what is wrong with it.
+// withDefaults returns c with each unset field at its default. It fails if c is wrong.
 func (c Config) withDefaults() (*Config, error) {
 	c.IRD = effective(c.IRD, DefaultReads)
 	c.ORD = effective(c.ORD, DefaultReads)

@@ -20,9 +20,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// local is a loopback address of this package's own. Each address has one owner, and other tests run
-// at the same time: internal/rocerig draws theirs below 127.252.0.0, and commands take one of the
-// first sixteen of a network of 256.
+// local is a loopback address that only this package uses. Each address has one owner, and other
+// tests run at the same time: internal/rocerig draws addresses below 127.252.0.0, and commands take
+// one of the first sixteen of a network of 256.
 const local = "127.253.71.101"
 
 // TestConformance runs the suite with both ends on one device, and with the dialing end at an

@@ -9,20 +9,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
 
-// How often a message is sent again that is not answered: after the first of these times, and then
-// after twice as long each time, up to the second.
+// The retransmission of messages: the first after firstRetry, then each after twice as long, up to
+// mostRetry.
 const (
 	firstRetry = 200 * time.Millisecond
 	mostRetry  = 2 * time.Second
 
 	// endTries is how often a peer is asked to end the connection, the first time included.
 	endTries = 4
-	// refusedTime is how long a peer that was refused something has to end the connection itself:
-	// until then it can learn why.
+	// refusedTime is how long a peer whose request was refused may take to end the connection
+	// itself. Until then it can learn the reason.
 	refusedTime = 2 * time.Second
 )
 
-// conn is a connection as the connection managers know it.
+// conn is a connection in the view of the connection manager.
 type conn struct {
 	dev         *device
 	cfg         *Config
@@ -30,32 +30,33 @@ type conn struct {
 	peer        netip.Addr
 	qp          uint32
 	transaction uint64
-	asked       bool    // by the peer: device.asked has it
-	port        uint16  // that this end has drawn; 0: none
-	free        func()  // gives back its share of what the Listener has; nil: none
-	refusal     *cm.REJ // the last word to a peer that has asked; nil: none
+	asked       bool    // the peer asked for it; device.asked has it
+	port        uint16  // drawn by this end; 0: none
+	free        func()  // returns its share to the Listener; nil: none
+	refusal     *cm.REJ // the last answer to the peer's request; nil: none
 
-	known // the lock of the device guards it while the connection is set up
+	known // guarded by the device's lock during the setup
 
-	events  chan cm.Message // to who sets it up
+	events  chan cm.Message // for the goroutine that sets it up
 	isUp    atomic.Bool
-	told    atomic.Bool   // the peer was asked to end it
-	up      chan struct{} // closed when it is
-	over    chan struct{} // closed when the peer knows of the end, or wants it
+	told    atomic.Bool   // the peer was asked to end the connection
+	up      chan struct{} // closed when isUp
+	over    chan struct{} // closed when the peer knows of the end, or asks for it
 	overOne sync.Once
 }
 
-// known is what becomes known while a connection is set up.
+// known is what becomes known during the setup.
 type known struct {
 	peerID, peerQP uint32     // communication id and queue pair of the peer; 0: not yet
 	ep             *endpoint  // nil: not yet
-	again          cm.Message // what answers a message that comes again
+	again          cm.Message // answers a duplicate message
 }
 
-// maxEvents is how many messages may wait for who sets up a connection. Further ones are lost.
+// maxEvents is how many messages may wait for the goroutine that sets up a connection. Further ones
+// are lost.
 const maxEvents = 4
 
-// newConn makes a connection with a number that nobody has. It uses the device until remove. It
+// newConn makes a connection with an unused queue pair number. It uses the device until remove. It
 // returns nil if nobody else uses the device any more.
 func (d *device) newConn(cfg *Config, peer netip.Addr) *conn {
 	if !d.retain() {
@@ -73,7 +74,7 @@ func (d *device) newConn(cfg *Config, peer netip.Addr) *conn {
 	return c
 }
 
-// remove has the device forget the connection.
+// remove removes the connection from the device.
 func (c *conn) remove() {
 	d := c.dev
 	d.mu.Lock()
@@ -91,7 +92,7 @@ func (c *conn) remove() {
 	d.release()
 }
 
-// event tells who sets the connection up of a message.
+// event passes a message to the goroutine that sets up the connection.
 func (c *conn) event(m cm.Message) {
 	select {
 	case c.events <- m:
@@ -99,7 +100,7 @@ func (c *conn) event(m cm.Message) {
 	}
 }
 
-// know takes note of what has become known, and has packets of the peer reach the endpoint.
+// know records what has become known, and routes packets of the peer to the endpoint.
 func (c *conn) know(k known) {
 	c.dev.mu.Lock()
 	defer c.dev.mu.Unlock()
@@ -107,7 +108,7 @@ func (c *conn) know(k known) {
 	c.dev.pairs[c.qp] = k.ep
 }
 
-// established takes note that the peer considers the connection made.
+// established notes that the peer considers the connection made.
 func (c *conn) established() {
 	if !c.isUp.Load() && c.isUp.CompareAndSwap(false, true) {
 		close(c.up)
@@ -134,11 +135,11 @@ func (c *conn) askToEnd() {
 	}
 }
 
-// ended takes note that the peer knows of the end.
+// ended notes that the peer knows of the end.
 func (c *conn) ended() { c.overOne.Do(func() { close(c.over) }) }
 
-// end tells the peer that the connection has ended, and has the device forget it. The peer may have
-// been refused something, which it has some time to learn.
+// end tells the peer that the connection has ended, and removes it from the device. If a request of
+// the peer was refused, the peer first gets some time to learn the reason.
 func (c *conn) end(refused bool) {
 	defer c.remove()
 	if !c.isUp.Load() || c.await(0) {

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/rc"
 )
 
-// Counters adds up what happens on connections: those of the Configs that name it. The zero value
-// is ready to use.
+// Counters counts events on all connections of the Configs that refer to it. The zero value is
+// ready to use.
 type Counters struct {
 	connections, setupFailures, rejected, refused,
 	packetsSent, packetsReceived, retransmitted, duplicates, outOfSequence,
@@ -16,29 +16,29 @@ type Counters struct {
 	cnpsSent, cnpsReceived, badPackets, strays atomic.Uint64
 }
 
-// Stats are the values of Counters at one time.
+// Stats is a snapshot of Counters.
 type Stats struct {
-	Connections     uint64 // that were set up
-	SetupFailures   uint64 // attempts, of either side, that came to nothing
-	Rejected        uint64 // requests that were refused, here or by the peer
-	Refused         uint64 // of these, requests for which a Listener had no room
-	PacketsSent     uint64 // of connections, with acknowledgements
+	Connections     uint64 // connections set up
+	SetupFailures   uint64 // failed attempts, of either side
+	Rejected        uint64 // requests refused, here or by the peer
+	Refused         uint64 // of these, requests refused for lack of room
+	PacketsSent     uint64 // of connections, acknowledgements included
 	PacketsReceived uint64 // likewise
-	Retransmitted   uint64 // packets of requests that were sent again
-	Duplicates      uint64 // packets that had been received before
-	OutOfSequence   uint64 // packets that came ahead of one that was lost
-	Timeouts        uint64 // times that no acknowledgement came
-	NAKsSent        uint64 // without those for a receiver that is not ready
+	Retransmitted   uint64 // packets of requests sent again
+	Duplicates      uint64 // packets received before
+	OutOfSequence   uint64 // packets that came ahead of a lost one
+	Timeouts        uint64 // retransmission timeouts
+	NAKsSent        uint64 // RNR NAKs excluded
 	NAKsReceived    uint64
-	RNRsSent        uint64 // NAKs because no memory was there for a message
+	RNRsSent        uint64 // NAKs for "receiver not ready": no memory for a message
 	RNRsReceived    uint64
-	CNPsSent        uint64 // notices of congestion
+	CNPsSent        uint64 // congestion notifications
 	CNPsReceived    uint64
-	BadPackets      uint64 // with a wrong ICRC, or that are none
-	Strays          uint64 // packets of no connection, or from another address than its peer's
+	BadPackets      uint64 // packets with a wrong ICRC or a bad header
+	Strays          uint64 // packets of no connection, or not from its peer's address
 }
 
-// Stats returns the present values.
+// Stats returns the current values.
 func (c *Counters) Stats() Stats {
 	return Stats{
 		Connections:     c.connections.Load(),
@@ -62,7 +62,7 @@ func (c *Counters) Stats() Stats {
 	}
 }
 
-// tally is how connections count.
+// tally implements rc.Counters for connections.
 type tally struct{ *Counters }
 
 var _ rc.Counters = tally{}

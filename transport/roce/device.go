@@ -15,18 +15,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
 
-// receiveLen is the most that one system call receives: a datagram, or several of one size.
+// receiveLen is the most that one system call receives, in bytes: one datagram, or several of one
+// size.
 const receiveLen = 64 << 10
 
-// device is what all connections at one local address share: the socket, and who gets what arrives.
-// One goroutine receives, and calls the endpoints. Another one sends what others could not.
+// device is what all connections at one local address share: the socket, and the routing of
+// incoming packets. One goroutine receives, and calls the endpoints. Another one sends what others
+// could not.
 type device struct {
 	network  *network
 	local    netip.AddrPort
 	mtu      int // largest path MTU
 	guid     uint64
 	sock     socket
-	counters *Counters // of packets that belong to no connection
+	counters *Counters // for packets that belong to no connection
 
 	users  int // the lock of network guards it
 	closed chan struct{}
@@ -37,27 +39,27 @@ type device struct {
 	conns    map[uint32]*conn // by our communication id
 	asked    map[question]*conn
 	past     past
-	ports    map[uint16]bool // that connections of this end have drawn
+	ports    map[uint16]bool // drawn by connections of this end
 
 	readyMu    sync.Mutex // guards what follows, and queued of endpoints
 	mads       []mad
 	ready      []*endpoint
-	completing []*endpoint  // have completions that are to be delivered
+	completing []*endpoint  // have completions to deliver
 	pending    atomic.Int32 // length of mads and ready
 
-	sendMu sync.Mutex // of who sends: guards batch and sock.send
+	sendMu sync.Mutex // guards batch and sock.send
 	batch  *batch
-	full   atomic.Bool // the system takes no more: the sender waits for it
+	full   atomic.Bool // the system takes no more; the sender waits
 	wake   chan struct{}
 	over   chan struct{}
 	group  sync.WaitGroup
 
-	// Of the goroutine that receives.
+	// These belong to the goroutine that receives.
 	in   bth.Path
-	from netip.AddrPort // that in is of
+	from netip.AddrPort // the peer that in belongs to
 }
 
-// question is what tells the requests for connections of peers apart.
+// question identifies a peer's request for a connection.
 type question struct {
 	from netip.Addr
 	id   uint32 // the peer's communication id
@@ -65,12 +67,12 @@ type question struct {
 
 // mad is a message to the connection manager of a peer.
 type mad struct {
-	cfg *Config // that it is traced by; nil: it belongs to nobody
+	cfg *Config // for tracing; nil: not traced
 	to  netip.Addr
 	p   []byte
 }
 
-// maxMADs bounds those that wait to be sent. Further ones are lost, as on the way.
+// maxMADs is how many may wait to be sent. Further ones are lost, as by a network.
 const maxMADs = 256
 
 func newDevice(n *network, local netip.Addr, sock socket, mtu int, cfg *Config) *device {
@@ -86,9 +88,9 @@ func newDevice(n *network, local netip.Addr, sock socket, mtu int, cfg *Config) 
 	return d
 }
 
-// close ends the device, which nobody uses any more. What there is to tell peers is sent before.
+// close closes the device, which nobody uses any more. It first sends what peers should be told.
 func (d *device) close() {
-	d.sendMu.Lock() // not as flush: who is sending must be through
+	d.sendMu.Lock() // unlike flush, wait for a pending send
 	for d.send(flushTurns, false) && !d.full.Load() {
 	}
 	close(d.over)
@@ -108,7 +110,7 @@ func random32() uint32 {
 	}
 }
 
-// reserve returns a queue pair number that nobody has. It has no endpoint before attach.
+// reserve returns an unused queue pair number. It has no endpoint yet.
 func (d *device) reserve() uint32 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -121,7 +123,7 @@ func (d *device) reserve() uint32 {
 	}
 }
 
-// schedule has an endpoint send what it has to, when its turn comes.
+// schedule queues an endpoint for its turn to send.
 func (d *device) schedule(e *endpoint) {
 	d.readyMu.Lock()
 	if !e.queued {
@@ -146,10 +148,10 @@ func (d *device) next() *endpoint {
 	return e
 }
 
-// flushTurns bounds what a caller sends for others.
+// flushTurns is how many batches a caller sends for others.
 const flushTurns = 4
 
-// flush sends what is to be sent, as far as that is possible at once.
+// flush sends what it can without waiting.
 func (d *device) flush() {
 	for d.pending.Load() > 0 && !d.full.Load() && d.sendMu.TryLock() {
 		more := d.send(flushTurns, false)
@@ -168,7 +170,7 @@ func (d *device) wakeSender() {
 	}
 }
 
-// sender sends what flush leaves, and delivers completions that come of sending.
+// sender sends what flush leaves, and delivers the completions that result from sending.
 func (d *device) sender() {
 	for {
 		select {
@@ -198,7 +200,7 @@ func (d *device) sender() {
 	}
 }
 
-// send sends batches, so many at most. It reports whether there is more. The lock sendMu is held.
+// send sends at most so many batches. It reports whether there is more. sendMu is held.
 func (d *device) send(batches int, wait bool) (more bool) {
 	for range batches {
 		if len(d.batch.unsent()) == 0 && !d.gather() {
@@ -215,7 +217,7 @@ func (d *device) send(batches int, wait bool) (more bool) {
 	return d.pending.Load() > 0
 }
 
-// gather fills the batch, and reports whether there is anything in it.
+// gather fills the batch. It reports whether there is anything in it.
 func (d *device) gather() bool {
 	b := d.batch
 	b.reset()
@@ -242,8 +244,7 @@ func (d *device) gather() bool {
 	return len(b.messages) > 0
 }
 
-// queueMAD has a message sent to the connection manager of a peer, on behalf of who has a Config,
-// or of nobody.
+// queueMAD queues a message for the connection manager of a peer. A cfg that is not nil traces it.
 func (d *device) queueMAD(cfg *Config, to netip.Addr, m cm.Message, transaction uint64) {
 	d.readyMu.Lock()
 	defer d.readyMu.Unlock()
@@ -253,7 +254,7 @@ func (d *device) queueMAD(cfg *Config, to netip.Addr, m cm.Message, transaction 
 	}
 }
 
-// sendMAD adds the next of these messages to a batch, if there is one, and room.
+// sendMAD adds the next queued message to a batch. It reports false if there is none, or no room.
 func (d *device) sendMAD(b *batch) bool {
 	if !b.room() {
 		return false
@@ -281,7 +282,7 @@ func (d *device) sendMAD(b *batch) bool {
 	return true
 }
 
-// traceTo returns what traces the packets that are sent to a peer, or nil.
+// traceTo returns the function that traces packets to a peer, or nil.
 func (d *device) traceTo(cfg *Config, to netip.AddrPort) func([]byte) {
 	if cfg == nil || cfg.Trace == nil {
 		return nil
@@ -289,14 +290,14 @@ func (d *device) traceTo(cfg *Config, to netip.AddrPort) func([]byte) {
 	return func(p []byte) { cfg.Trace(d.local, to, true, p) }
 }
 
-// traceFrom traces a packet that has come.
+// traceFrom traces a received packet.
 func (d *device) traceFrom(cfg *Config, from netip.AddrPort, p []byte) {
 	if cfg != nil && cfg.Trace != nil {
 		cfg.Trace(d.local, from, false, p)
 	}
 }
 
-// receive takes what arrives, until the socket is closed.
+// receive receives until the socket is closed.
 func (d *device) receive() {
 	b := make([]byte, receiveLen)
 	for {
@@ -310,22 +311,22 @@ func (d *device) receive() {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			continue // an error of an earlier datagram
+			continue // an error about an earlier datagram
 		}
 		d.arrived(b[:n], size, from, marked)
 		d.flush()
 	}
 }
 
-// fullMember is the bit of a partition key that limited members do not have. Full members, as this
-// end is, hear both (IBTA section 10.9.1.1).
+// fullMember is the bit of a partition key that only full members have. A full member, as this end
+// is, accepts packets from both kinds (IBTA section 10.9.1.1).
 const fullMember = 0x8000
 
-// errPartition: RoCE has the default partition alone here. Packets of others are dropped (IBTA
+// errPartition: this provider has the default partition only. Packets of others are dropped (IBTA
 // section 9.6.1.1.2).
-var errPartition = errors.New("packet of another partition")
+var errPartition = errors.New("not the default partition")
 
-// arrived takes datagrams of one peer.
+// arrived takes datagrams from one peer.
 func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 	now := time.Now()
 	if from.Addr().Is4() != d.local.Addr().Is4() || size <= 0 {
@@ -334,7 +335,7 @@ func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 	if from != d.from {
 		d.in, d.from = bth.NewPath(from, d.local), from
 	}
-	var e *endpoint // whose packets are being taken
+	var e *endpoint // the endpoint whose packets are being taken
 	for len(b) > 0 {
 		p := b[:min(size, len(b))]
 		b = b[len(p):]
@@ -377,7 +378,7 @@ func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 	}
 }
 
-// pair returns the endpoint with a queue pair number, if it is one whose peer has that address.
+// pair returns the endpoint with a queue pair number, if its peer has that address.
 func (d *device) pair(qp uint32, from netip.Addr) *endpoint {
 	d.mu.Lock()
 	defer d.mu.Unlock()

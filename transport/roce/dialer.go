@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
 
-// Dialer connects to RoCE peers. The zero value is ready for use.
+// Dialer connects to RoCE peers. The zero value is ready to use.
 type Dialer struct {
 	Config Config
 }
@@ -23,14 +23,17 @@ var _ transport.Dialer = Dialer{}
 // maxPrivateRequest is what rdma_cm leaves of the private data of a REQ (IBTA annex A11).
 const maxPrivateRequest = cm.REQPrivateLen - cm.IPLen
 
-// MaxPrivateData is 56.
+// MaxPrivateData returns 56.
 func (Dialer) MaxPrivateData() int { return maxPrivateRequest }
 
-// Dial connects to addr, "host:port", handing private to the peer, padded with zeros. Where the
-// host has several addresses it tries one after the other. It fails with ErrPortTaken if this
-// process cannot have the UDP port of RoCE, with ErrRefused where nobody listens at the port of the
-// service or, as ErrNoRoCE, nobody has the UDP port, with ErrPeerTimeout where nobody answers, and
-// where the peer refuses with an error that wraps a *transport.RejectError.
+// Dial connects to addr, "host:port", and sends private to the peer, padded with zeros. If the host
+// has several addresses, it tries one after the other. It fails with
+//
+//   - ErrPortTaken, if this process cannot bind the UDP port of RoCE;
+//   - ErrRefused, if nobody listens at the port of the service;
+//   - ErrNoRoCE, an ErrRefused, if nobody has the UDP port;
+//   - ErrPeerTimeout, if nobody answers;
+//   - an error that wraps a *transport.RejectError, if the peer refuses.
 func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
 	cfg, err := d.Config.withDefaults()
 	if err != nil {
@@ -101,25 +104,25 @@ func (c *Config) dial(ctx context.Context, ip netip.Addr, port uint16, private [
 	n.know(known{peerID: rep.Local, peerQP: rep.QP, ep: e, again: rtu})
 	n.established()
 	n.send(rtu)
-	dev.schedule(e) // which sets its timer
+	dev.schedule(e) // to set its timer
 	dev.flush()
 	c.Counters.connections.Add(1)
 	return e, nil
 }
 
-// What a REQ or a REP says of this end (IBTA sections 12.6.5, 12.6.8 and 12.7).
+// Values for the REQ and REP of this end (IBTA sections 12.6.5, 12.6.8 and 12.7).
 const (
 	cmTimeout    = 20 // 4.3 s, as with Linux
 	maxCMRetries = 15
 	retryCount   = 7
-	rnrRetry     = 7  // without end: messages may have to wait for memory
+	rnrRetry     = 7  // no limit: messages may have to wait for memory
 	ackTimeout   = 18 // 1.1 s, eight times
 	ackDelay     = 15
 	noLID        = 0xFFFF
 	hopLimit     = 64
 )
 
-// ask sends a REQ until it is answered. When two have not been, it also asks the system whether the
+// ask sends a REQ until it is answered. If the first two are not, it also finds out whether the UDP
 // port is closed.
 func (n *conn) ask(ctx context.Context, req *cm.REQ) (*cm.REP, error) {
 	deadline := time.NewTimer(n.cfg.SetupTimeout)
@@ -128,7 +131,7 @@ func (n *conn) ask(ctx context.Context, req *cm.REQ) (*cm.REP, error) {
 	retry := time.NewTimer(0)
 	defer retry.Stop()
 	asking, cancel := context.WithCancel(ctx)
-	closed := make(chan struct{}, 1) // the peer's host says that nobody has the port
+	closed := make(chan struct{}, 1) // the peer's host reports a closed port
 	var probe sync.WaitGroup
 	defer probe.Wait()
 	defer cancel()
@@ -174,10 +177,10 @@ func (n *conn) ask(ctx context.Context, req *cm.REQ) (*cm.REP, error) {
 	}
 }
 
-// serviceTime is the time that a code of five bits stands for (IBTA section 12.7.30).
+// serviceTime decodes a time code of five bits (IBTA section 12.7.30).
 func serviceTime(code uint8) time.Duration { return 4096 * time.Nanosecond << code }
 
-// rejection is what a REJ means.
+// rejection returns the error that a REJ stands for.
 func rejection(m *cm.REJ) error {
 	switch m.Reason {
 	case cm.InvalidService:
@@ -188,7 +191,7 @@ func rejection(m *cm.REJ) error {
 	return fmt.Errorf("%w: %v", &transport.RejectError{PrivateData: m.Private}, m.Reason)
 }
 
-// device returns the device from which a peer is reached, and the path MTU.
+// device returns the device for reaching a peer, and the path MTU.
 func (c *Config) device(peer netip.Addr) (*device, int, error) {
 	n := c.on()
 	local, mtu, err := n.route(peer)
@@ -199,18 +202,18 @@ func (c *Config) device(peer netip.Addr) (*device, int, error) {
 		return nil, 0, err
 	}
 	d, err := n.acquire(local, c)
-	own := local.IsLoopback() || local == peer // who is this host reaches itself from anywhere
+	own := local.IsLoopback() || local == peer // this host reaches itself from any address
 	if errors.Is(err, ErrPortTaken) && !c.Local.IsValid() && local.Is4() && own {
 		d, err = n.acquireLoopback(c, err)
 	}
 	return d, mtu, err
 }
 
-// loopbackTries is how many addresses of the loopback interface are tried.
+// loopbackTries is how many loopback addresses are tried.
 const loopbackTries = 20
 
-// acquireLoopback returns a device of some address of the loopback interface: one that there is, or
-// that of an address which is drawn. It fails with err.
+// acquireLoopback returns a device at a loopback address: an existing one, or one at a random
+// address. If there is none, it fails with err.
 func (n *network) acquireLoopback(c *Config, err error) (*device, error) {
 	n.mu.Lock()
 	for a, d := range n.devices {
@@ -231,7 +234,7 @@ func (n *network) acquireLoopback(c *Config, err error) (*device, error) {
 	return nil, err
 }
 
-// drawPort returns a port that no other connection of the device has drawn.
+// drawPort returns a random port that no other connection of the device has drawn.
 func (d *device) drawPort() uint16 {
 	const first = 49152 // RFC 6335 section 6: the dynamic ports
 	d.mu.Lock()

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// end ends the connection, and reports whether it had not ended before; mu is held. The oldest
-// request completes with refused, if that is not nil.
+// end ends the connection. It reports false if it had ended before; mu is held. The oldest request
+// completes with refused, if that is not nil.
 func (e *endpoint) end(err, refused error) bool {
 	if e.err != nil {
 		return false
@@ -29,18 +29,18 @@ func (e *endpoint) finish() {
 	e.deliver()
 	e.taking.Unlock()
 	if e.conn.told.Load() {
-		// the process may end when it is done, and the peer should know
+		// the process may exit once done is closed, and the peer should know before
 		e.conn.await(firstRetry / 2)
 	}
 	close(e.done)
 	if refused {
-		e.dev.schedule(e) // the peer is told
+		e.dev.schedule(e) // to tell the peer
 		e.dev.flush()
 	}
 	e.conn.end(refused)
 }
 
-// closedByPeer ends the connection as the peer wants it.
+// closedByPeer ends the connection because the peer asked for it.
 func (e *endpoint) closedByPeer() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -51,7 +51,7 @@ func (e *endpoint) closedByPeer() {
 	e.end(e.opError("receive", transport.ErrClosedByPeer), nil)
 }
 
-// abort ends a connection that nobody was told of yet.
+// abort ends a connection that was not yet handed to anyone.
 func (e *endpoint) abort(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// maxRegions is the number of windows that an endpoint can have open.
+	// maxRegions is how many windows an endpoint may have open.
 	maxRegions = 1 << 16
-	// maxLength is the most bytes of one request: beyond it the packet sequence numbers of a path
-	// with a small MTU would not do.
+	// maxLength is the maximum length of a request in bytes. With longer ones and a small MTU,
+	// packet sequence numbers would not suffice.
 	maxLength = 1 << 29
-	// windowLen and windowPackets bound what a connection has in flight: what the buffer of a
-	// socket of rmem_max, as it comes with Linux, holds for about two of them.
+	// windowLen and windowPackets bound what a connection has in flight. A socket buffer of Linux's
+	// default rmem_max holds about two windows.
 	windowLen     = 512 << 10
 	windowPackets = 256
 )
@@ -29,23 +29,23 @@ type endpoint struct {
 	dev   *device
 	cfg   *Config
 	conn  *conn
-	qp    uint32         // its number
-	peer  netip.AddrPort // where packets go
+	qp    uint32         // queue pair number
+	peer  netip.AddrPort // destination of packets
 	info  transport.Info
 	table *stag.Table
 	done  chan struct{}
-	full  error // what Post fails with while the queue is full, made once
+	full  error // error of Post while the queue is full, made once
 	path  bth.Path
 	trace func(packet []byte)
-	ids   identifications // of the goroutine that receives
+	ids   identifications // belongs to the goroutine that receives
 
-	source  transport.RecvSource // of promised receives; set before Start
+	source  transport.RecvSource // memory for promised receives; set before Start
 	traffic rc.Traffic
 
-	queued bool // among those that are ready to send; device.readyMu guards it
+	queued bool // in device.ready; guarded by device.readyMu
 
-	// taking is held while packets of the peer are taken and messages delivered, and delivering
-	// while completions are. The end waits for both.
+	// taking is held while packets from the peer are taken and messages are delivered; delivering,
+	// while completions are delivered. The end waits for both.
 	taking     sync.Mutex
 	delivering sync.Mutex
 
@@ -53,16 +53,16 @@ type endpoint struct {
 	req      *rc.Requester
 	resp     *rc.Responder
 	receiver transport.MessageHandler // nil before Start
-	busy     bool                     // packets are being taken: what is posted waits
-	heard    time.Time                // something from the peer
-	noticed  time.Time                // the peer was told of congestion
-	notice   bool                     // it is to be told
+	busy     bool                     // packets are being taken: posted requests wait
+	heard    time.Time                // when the peer last sent something
+	noticed  time.Time                // when the peer was last told of congestion
+	notice   bool                     // the peer must be told of congestion
 	probe    transport.WorkRequest    // see keepAlive
 	timer    *time.Timer
-	due      time.Time // when the timer rings; zero: it does not
+	due      time.Time // when the timer rings; zero: never
 	err      error     // why the connection ended
-	closed   error     // the same, such that it wraps net.ErrClosed
-	refused  error     // what the oldest request fails with, if the end is its fault
+	closed   error     // err, wrapping net.ErrClosed
+	refused  error     // error of the oldest request, if it caused the end
 }
 
 var (
@@ -79,19 +79,19 @@ type agreed struct {
 	private      []byte
 	mtu          int
 	ird, ord     int
-	rnrRetry     int    // how often the peer may not be ready
+	rnrRetry     int    // how often the peer may be not ready
 	qp           uint32 // of the peer
-	psn, peerPSN uint32 // of the first packet to the peer, and of the first from it
+	psn, peerPSN uint32 // of the first packet to the peer, and from it
 }
 
-// newEndpoint makes a queue pair that has a number, but no peer yet: see connect.
+// newEndpoint makes a queue pair without a peer. See connect.
 func newEndpoint(d *device, cfg *Config) *endpoint {
 	e := &endpoint{dev: d, cfg: cfg, done: make(chan struct{}), table: stag.New(maxRegions, nil)}
 	e.traffic.Counters = tally{cfg.Counters}
 	return e
 }
 
-// connect makes the connection of what was agreed, before the device knows the endpoint.
+// connect gives the endpoint its peer, before the device knows the endpoint.
 func (e *endpoint) connect(a *agreed) {
 	d, cfg := e.dev, e.cfg
 	e.peer = netip.AddrPortFrom(a.peer.IP, UDPPort)
@@ -128,7 +128,7 @@ func (e *endpoint) Start(r transport.MessageHandler) {
 	e.resp.Start()
 }
 
-// Post queues requests, and sends them if that is possible at once.
+// Post queues requests, and sends what it can without waiting.
 func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
 	if err := e.info.CheckPost(wrs); err != nil {
 		return e.opError("post", err)
@@ -173,10 +173,10 @@ func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error {
 	return nil
 }
 
-// ShareRecv names where memory for promised receives comes from.
+// ShareRecv sets where the memory for promised receives comes from.
 func (e *endpoint) ShareRecv(src transport.RecvSource) { e.source = src }
 
-// PromiseRecv queues promises.
+// PromiseRecv promises n receives, without memory yet.
 func (e *endpoint) PromiseRecv(n int) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -190,8 +190,7 @@ func (e *endpoint) PromiseRecv(n int) error {
 	return nil
 }
 
-// ResumeRecv has nothing to do: the peer was told to send again in a while what found no memory,
-// and does so.
+// ResumeRecv does nothing: a peer whose message found no memory was told to send it again later.
 func (e *endpoint) ResumeRecv() {}
 
 // Expose opens one window.
@@ -210,13 +209,13 @@ func (e *endpoint) Revoke(regions ...transport.Region) error {
 	return nil
 }
 
-// Abandon cuts a window loose from its memory. It does not fail.
+// Abandon detaches a window from its memory. It does not fail.
 func (e *endpoint) Abandon(r transport.Region) error {
 	e.table.Abandon(r)
 	return nil
 }
 
-// Progress reports bytes of payload.
+// Progress returns the bytes of payload.
 func (e *endpoint) Progress() transport.Progress {
 	return transport.Progress{
 		Sent: e.traffic.Sent.Load(), Received: e.traffic.Received.Load(), Read: e.traffic.Read.Load(),
@@ -229,7 +228,7 @@ func (e *endpoint) Domain() transport.Domain { return domain{} }
 // Info describes the connection.
 func (e *endpoint) Info() transport.Info { return e.info }
 
-// Done is closed when the connection has ended.
+// Done returns a channel that is closed when the connection has ended.
 func (e *endpoint) Done() <-chan struct{} { return e.done }
 
 // Err says why the connection ended.
@@ -245,13 +244,13 @@ func (e *endpoint) Close() error {
 	first := e.end(e.opError("close", net.ErrClosed), nil)
 	e.mu.Unlock()
 	if first {
-		e.conn.askToEnd() // now, as the process may end
+		e.conn.askToEnd() // now, as the process may exit
 		e.dev.flush()
 	}
 	return nil
 }
 
-// opError wraps err in what was being done here, and with whom.
+// opError adds the operation and the peer to err.
 func (e *endpoint) opError(op string, err error) error {
 	return opError(op, e.info.RemoteAddr, err)
 }

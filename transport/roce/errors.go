@@ -16,16 +16,16 @@ var (
 	// address.
 	ErrPortTaken = errors.New(
 		"RoCE's UDP port 4791 is taken, by another process or the kernel's rdma_rxe")
-	// ErrInUse: another Listener of this process has the port of the service.
+	// ErrInUse: another Listener of this process has the service port.
 	ErrInUse = errors.New("service port in use")
-	// ErrRefused: nobody listens at the port of the service.
+	// ErrRefused: nobody listens at the service port.
 	ErrRefused = errors.New("connection refused: no listener")
-	// ErrNoRoCE is the ErrRefused of a host where nobody has UDP port 4791.
+	// ErrNoRoCE is an ErrRefused from a host where nobody has UDP port 4791.
 	ErrNoRoCE = fmt.Errorf("%w: UDP port 4791 is closed", ErrRefused)
 	// ErrPeerTimeout: the peer has not acknowledged what was sent to it, has not sent again what
-	// was lost, or has not answered.
+	// was lost, or has not answered a request for a connection.
 	ErrPeerTimeout error = timeoutError{}
-	// ErrProtocol: the peer has sent what the protocol does not allow.
+	// ErrProtocol: the peer has broken the protocol.
 	ErrProtocol = errors.New("protocol violation")
 )
 
@@ -38,8 +38,8 @@ func opError(op string, peer net.Addr, err error) error {
 	return &transport.OpError{Op: op, Provider: provider, Peer: peer, Err: err}
 }
 
-// ended returns what operations fail with after a connection has ended for the reason cause: an
-// error that wraps net.ErrClosed.
+// ended returns the error of operations after a connection has ended with cause. It wraps
+// net.ErrClosed.
 func ended(cause error) error {
 	if errors.Is(cause, net.ErrClosed) {
 		return cause

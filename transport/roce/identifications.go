@@ -2,23 +2,23 @@ package roce
 
 import "time"
 
-// identifications follows the identifications of a peer's packets, which are computed from the
-// check of each (package bth): a packet that was damaged in a way that another one explains passes
-// only if that is near the last ones. Senders count up, of Linux one for all connections between
-// two hosts, or begin anew with each system call.
+// identifications follows the identifications of a peer's packets, which are computed from the ICRC
+// of each (package bth). Some damaged packets have an ICRC that fits another identification. They
+// pass only if that is near the last ones. Senders count up: Linux with one counter for all
+// connections between two hosts, or starting again with each system call.
 type identifications struct {
 	last  uint16
 	at    time.Time
-	other uint16 // of the packet before, if that was not plausible
-	doubt bool   // there was one
+	other uint16 // of the previous packet, if it was not plausible
+	doubt bool   // other is set
 }
 
-// nearby is how far apart two packets in a row may be, and so much more for each millisecond
-// between them.
+// nearby is how far apart the identifications of two packets in a row may be, and by how much more
+// for each millisecond between them.
 const nearby = 1024
 
-// plausible reports whether a packet is to be believed. Of two in a row that are not, but would be
-// each after the other, the second is: the sender has begun to count elsewhere.
+// plausible reports whether to accept a packet. Of two implausible packets in a row that are near
+// each other, the second is accepted: the sender has begun to count elsewhere.
 func (s *identifications) plausible(id uint16, now time.Time) bool {
 	near := nearby * (1 + int64(now.Sub(s.at)/time.Millisecond))
 	if distance(id, s.last) <= near || id < nearby || s.doubt && distance(id, s.other) <= nearby {

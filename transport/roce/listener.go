@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
 
-// maxPending is how many requests may wait for Accept, shared out by host as Config.MaxConns is.
-// Beyond it they are refused.
+// maxPending is how many requests may wait for Accept, shared out by host like Config.MaxConns.
+// Further ones are refused.
 const maxPending = 128
 
 // Listener accepts RoCE peers.
@@ -25,7 +25,7 @@ type Listener struct {
 	devices []*device
 	shares  *fair.Shares
 	waiting *fair.Shares  // of maxPending
-	ready   chan *request // has room for all that are pending
+	ready   chan *request // has room for all pending requests
 	over    chan struct{}
 
 	mu     sync.Mutex // guards what follows
@@ -34,10 +34,10 @@ type Listener struct {
 
 var _ transport.Listener = (*Listener)(nil)
 
-// Listen listens at "host:port", where the port is that of a service: 0 makes it any. Without a
-// host, or with one of all zeros, it listens at all addresses that this host has now. It fails with
-// ErrPortTaken where another process has the UDP port of RoCE, and with ErrInUse where a Listener
-// of this one has the port of the service.
+// Listen listens at "host:port" with the port of a service; port 0 means any. Without a host, or
+// with an unspecified address, it listens at all addresses that this host has now. It fails with
+// ErrPortTaken if another process has the UDP port of RoCE, with ErrInUse if a Listener of this
+// process has the port of the service, and with an error that wraps ErrConfig if cfg is wrong.
 func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	l, err := cfg.listen(ctx, addr)
 	if err != nil {
@@ -94,10 +94,10 @@ func (c Config) listen(ctx context.Context, addr string) (*Listener, error) {
 	}
 }
 
-// maxTries is how many ports are tried where any will do.
+// maxTries is how many random ports are tried.
 const maxTries = 1000
 
-// register takes the port of the service at all devices, or reports that it is taken.
+// register takes the port of the service at all devices. It reports false if the port is taken.
 func (l *Listener) register() bool {
 	for i, d := range l.devices {
 		d.mu.Lock()
@@ -128,15 +128,15 @@ func (l *Listener) release() {
 	}
 }
 
-// Addr returns an Addr.
+// Addr returns the Addr listened on.
 func (l *Listener) Addr() net.Addr { return l.addr }
 
-// MaxPrivateReply is 196 bytes for Accept and 148 for Reject.
+// MaxPrivateReply returns 196 bytes for Accept and 148 for Reject.
 func (l *Listener) MaxPrivateReply() (accept, reject int) {
 	return cm.REPPrivateLen, cm.REJPrivateLen
 }
 
-// Accept waits for a peer that asks for a connection.
+// Accept waits for a peer's request.
 func (l *Listener) Accept(ctx context.Context) (transport.Request, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, opError("accept", nil, err)
@@ -157,7 +157,8 @@ func (l *Listener) Accept(ctx context.Context) (transport.Request, error) {
 	}
 }
 
-// Close ends listening. Connections stay, except for those that Accept has not returned.
+// Close stops listening. Established connections stay. Requests that Accept has not returned are
+// refused.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	first := !l.closed
@@ -182,7 +183,7 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// asked takes a request for a connection, or returns why it is refused.
+// asked takes a request for a connection. It returns 0, or the reason to refuse it.
 func (l *Listener) asked(d *device, m *cm.REQ, transaction uint64, from netip.Addr) cm.Reason {
 	ip, upper, err := cm.ParseIP(m.Private)
 	switch mtu := m.MTU.Bytes(); {
@@ -202,18 +203,18 @@ func (l *Listener) asked(d *device, m *cm.REQ, transaction uint64, from netip.Ad
 	host := peerhost.Of(peer)
 	tooMany := func(what string) cm.Reason {
 		l.cfg.Counters.refused.Add(1)
-		l.cfg.faults.Fault(peer, "roce: no connection", nil, "err", "too many "+what)
+		l.cfg.faults.Fault(peer, "roce: connection refused", nil, "err", "too many "+what)
 		return cm.NoResources
 	}
 	if !l.waiting.Take(host, 1) {
-		return tooMany("requests that wait")
+		return tooMany("waiting requests")
 	}
 	if !l.shares.Take(host, 1) {
 		l.waiting.Give(host, 1)
 		return tooMany("connections")
 	}
 	c := d.newConn(l.cfg, from)
-	if c == nil { // the Listener was the last that used the device
+	if c == nil { // the Listener was the last user of the device
 		l.shares.Give(host, 1)
 		l.waiting.Give(host, 1)
 		return cm.InvalidService
@@ -230,7 +231,7 @@ func (l *Listener) asked(d *device, m *cm.REQ, transaction uint64, from netip.Ad
 	listens := d.services[l.addr.Port] == l
 	if listens {
 		d.asked[question{from, m.CommID}] = c
-		l.ready <- r // there is room for all that have their share of waiting
+		l.ready <- r // never blocks: the share of waiting bounds it
 	}
 	d.mu.Unlock()
 	if !listens { // any more
@@ -241,11 +242,11 @@ func (l *Listener) asked(d *device, m *cm.REQ, transaction uint64, from netip.Ad
 	return 0
 }
 
-// patience is how long a peer is asked to wait that asks again before Accept: 8.6 s (IBTA section
+// patience is how long a peer that asks again before Accept is told to wait: 8.6 s (IBTA section
 // 12.7.30).
 const patience = 21
 
-// agreed is what a request and its answer come to.
+// agreed returns what the request and its answer agree on.
 func (r *request) agreed(psn uint32) *agreed {
 	cfg := r.c.cfg
 	return &agreed{

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
 
-// management takes a datagram to the connection manager (IBTA section 12.9).
+// management takes a datagram for the connection manager (IBTA section 12.9).
 func (d *device) management(h *bth.Packet, p []byte, src netip.AddrPort) {
 	from := src.Addr()
 	if h.Opcode != bth.Datagram || h.DETH.QKey != cm.QKey {
@@ -44,7 +44,7 @@ func (d *device) management(h *bth.Packet, p []byte, src netip.AddrPort) {
 	}
 }
 
-// addressee returns the Config of whom a message is for, or nil.
+// addressee returns the Config of the Listener or connection that a message is for, or nil.
 func (d *device) addressee(m cm.Message, from netip.Addr) *Config {
 	var id uint32
 	switch m := m.(type) {
@@ -75,7 +75,7 @@ func (d *device) addressee(m cm.Message, from netip.Addr) *Config {
 	return nil
 }
 
-// conn returns the connection with a communication id of this end, if it is with that peer.
+// conn returns the connection with a communication id of this end, if its peer has that address.
 func (d *device) conn(id uint32, from netip.Addr) (*conn, known) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,7 +93,7 @@ func (d *device) ends(m *cm.DREQ, transaction uint64, from netip.Addr) {
 		d.counters.strays.Add(1)
 		return
 	}
-	// Who asks about a connection that there is not has ended one of which the answer was lost.
+	// A DREQ for an unknown connection comes after its DREP was lost. So it is answered again.
 	var cfg *Config
 	if c != nil {
 		cfg = c.cfg
@@ -110,7 +110,7 @@ func (d *device) ends(m *cm.DREQ, transaction uint64, from netip.Addr) {
 func (d *device) asks(m *cm.REQ, transaction uint64, from netip.Addr) {
 	q := question{from, m.CommID}
 	d.mu.Lock()
-	if c := d.asked[q]; c != nil { // it comes again
+	if c := d.asked[q]; c != nil { // a duplicate
 		again := c.again
 		if c.peerQP != m.QP {
 			again = &cm.REJ{Remote: m.CommID, About: cm.AboutREQ, Reason: cm.DuplicateCommID}
@@ -149,7 +149,7 @@ func (d *device) grants(m *cm.REP, transaction uint64, from netip.Addr) {
 	c, k := d.conn(m.Remote, from)
 	switch {
 	case c == nil || c.asked:
-		// A dial that was given up: who has granted it need not wait.
+		// The dial was given up. Tell the peer, so that it need not wait.
 		d.queueMAD(nil, from, &cm.REJ{Local: m.Remote, Remote: m.Local, About: cm.AboutREP,
 			Reason: cm.InvalidCommID}, transaction)
 	case k.again == nil:
@@ -159,7 +159,7 @@ func (d *device) grants(m *cm.REP, transaction uint64, from netip.Addr) {
 	}
 }
 
-// refuses takes a REJ. Who gives up a dial may not know our communication id.
+// refuses takes a REJ. A peer that gives up a dial may not know our communication id.
 func (d *device) refuses(m *cm.REJ, from netip.Addr) {
 	c, k := d.conn(m.Remote, from)
 	if c == nil && m.Reason == cm.Timeout {

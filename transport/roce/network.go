@@ -8,28 +8,27 @@ import (
 
 // socket carries datagrams to and from UDP port 4791 at one local address.
 type socket interface {
-	// receive waits for datagrams from one peer, which it puts into b one behind the other: each
-	// has size bytes, but the last may have fewer. It reports whether they were marked for
-	// congestion.
+	// receive waits for datagrams from one peer, and puts them into b one behind the other. Each
+	// has size bytes; the last may have fewer. It reports whether they carried a congestion mark.
 	receive(b []byte) (n, size int, from netip.AddrPort, marked bool, err error)
 
-	// send sends the messages from the first on, and returns how many it is done with: sent, or
-	// lost as on the way. Unless it is to wait, it stops where it would have to.
+	// send sends messages from the first on. It returns how many are done: sent, or lost as on the
+	// way. Without wait, it stops when it would block.
 	send(all []message, wait bool) (n int)
 
-	// segments reports whether a message may be several datagrams.
+	// segments reports whether a message may consist of several datagrams.
 	segments() bool
 	close()
 }
 
-// network is where devices are.
+// network is where devices are opened. Tests use networks in memory.
 type network struct {
-	// open returns a socket, and the largest path MTU that the local address has room for.
+	// open returns a socket, and the largest path MTU for the interface with the local address.
 	open func(netip.Addr) (socket, int, error)
-	// route returns the local address from which a peer is reached, and the path MTU.
+	// route returns the local address for reaching a peer, and the path MTU.
 	route func(netip.Addr) (netip.Addr, int, error)
-	// portClosed waits until the host of an address says that it has no UDP port 4791 there, and
-	// reports whether it has: false when ctx has ended.
+	// portClosed waits until the host of an address reports that UDP port 4791 is closed there. It
+	// returns false when ctx has ended.
 	portClosed func(ctx context.Context, local, peer netip.Addr) bool
 	// local returns the addresses of this host.
 	local func() ([]netip.Addr, error)
@@ -43,8 +42,8 @@ var system = &network{
 	open: openSocket, route: route, portClosed: portClosed, local: localAddrs,
 }
 
-// acquire returns the device of a local address, which is opened if need be. Each is to be
-// released. What belongs to no connection is counted as who has opened it says.
+// acquire returns the device of a local address, opening it if needed. Each must be released. The
+// Counters of the cfg that opened it count the packets that belong to no connection.
 func (n *network) acquire(local netip.Addr, cfg *Config) (*device, error) {
 	for {
 		n.mu.Lock()
@@ -72,7 +71,7 @@ func (n *network) acquire(local netip.Addr, cfg *Config) (*device, error) {
 	}
 }
 
-// retain is acquire for a device at hand. It reports false for one that nobody uses any more.
+// retain is acquire for an existing device. It reports false if nobody uses the device any more.
 func (d *device) retain() bool {
 	d.network.mu.Lock()
 	defer d.network.mu.Unlock()
@@ -83,7 +82,7 @@ func (d *device) retain() bool {
 	return true
 }
 
-// release ends the use of a device. The last one closes it.
+// release ends a use of a device. The last one closes it.
 func (d *device) release() {
 	d.network.mu.Lock()
 	d.users--

@@ -2,19 +2,19 @@ package roce
 
 import "github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 
-// maxPast is how many requests are remembered that are over.
+// maxPast is how many finished requests are remembered.
 const maxPast = 256
 
-// past remembers the latest requests for connections of peers that are over. A copy of one that
-// comes late, as a network may bring it, asks for nothing: it would be taken for another
-// connection, which the peer knows nothing of.
+// past remembers the latest requests for connections that have been dealt with. A network may bring
+// a late copy of one. Without this, the copy would be taken for a new request, of which the peer
+// knows nothing.
 type past struct {
 	refusals map[question]*cm.REJ
 	latest   [maxPast]question
-	n        int // how many there have been
+	n        int // how many there have been in all
 }
 
-// add takes note of the end of a request. The refusal is nil if it was granted.
+// add records the end of a request. The refusal is nil if it was granted.
 func (p *past) add(q question, refusal *cm.REJ) {
 	if p.refusals == nil {
 		p.refusals = make(map[question]*cm.REJ)
@@ -31,5 +31,5 @@ func (p *past) add(q question, refusal *cm.REJ) {
 	p.n++
 }
 
-// refusal is what a copy of a request is answered with, or nil.
+// refusal returns the answer to a copy of a request, or nil if the request is not known.
 func (p *past) refusal(q question) *cm.REJ { return p.refusals[q] }

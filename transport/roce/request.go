@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
 
-// request is a peer that asks for a connection.
+// request is a peer's request for a connection.
 type request struct {
 	c           *conn
 	req         *cm.REQ
@@ -24,8 +24,8 @@ type request struct {
 
 var _ transport.Request = (*request)(nil)
 
-// errAnswered: a request that was accepted or rejected before.
-var errAnswered = errors.New("the request was answered before")
+// errAnswered: the request was accepted or rejected before.
+var errAnswered = errors.New("request already answered")
 
 // Info describes the connection.
 func (r *request) Info() transport.Info {
@@ -34,7 +34,7 @@ func (r *request) Info() transport.Info {
 	}
 }
 
-// answer claims the request for an answer with that much private data.
+// answer claims the right to answer the request, with private data of at most most bytes.
 func (r *request) answer(private []byte, most int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +48,7 @@ func (r *request) answer(private []byte, most int) error {
 	return nil
 }
 
-// Accept grants the connection, and waits until the peer knows.
+// Accept accepts the request, and waits until the peer knows.
 func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
 	if err := r.answer(private, cm.REPPrivateLen); err != nil {
 		return nil, opError("accept", r.peer, err)
@@ -71,13 +71,13 @@ func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoin
 	if err := c.grant(ctx, rep); err != nil {
 		return nil, r.failed(e, err)
 	}
-	d.schedule(e) // which sets its timer
+	d.schedule(e) // to set its timer
 	d.flush()
 	c.cfg.Counters.connections.Add(1)
 	return e, nil
 }
 
-// failed ends what Accept has begun, and returns its error.
+// failed undoes what Accept has begun, and returns its error.
 func (r *request) failed(e *endpoint, err error) error {
 	e.abort(err)
 	<-e.done
@@ -118,7 +118,7 @@ func (c *conn) grant(ctx context.Context, rep *cm.REP) error {
 	}
 }
 
-// Reject refuses the connection.
+// Reject refuses the request.
 func (r *request) Reject(private []byte) error {
 	if err := r.answer(private, cm.REJPrivateLen); err != nil {
 		return opError("reject", r.peer, err)
@@ -128,7 +128,7 @@ func (r *request) Reject(private []byte) error {
 	return nil
 }
 
-// refuse refuses the connection for a reason.
+// refuse refuses the request for a reason.
 func (r *request) refuse(why cm.Reason, private []byte) {
 	r.c.reject(cm.AboutREQ, why, private)
 	r.c.remove()

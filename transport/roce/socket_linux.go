@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// socketBuffer is what a socket asks the system for in each direction, in bytes. The system
-	// gives what it allows (net.core.rmem_max and wmem_max).
+	// socketBuffer is the size in bytes that a socket asks the system for, in each direction. The
+	// system gives what it allows (net.core.rmem_max and wmem_max).
 	socketBuffer = 4 << 20
-	// sendBuffer bounds what waits for the interface: more would overrun its queue.
+	// sendBuffer bounds what waits for the interface, in bytes. More would overrun its queue.
 	sendBuffer = 256 << 10
 
-	// ect0 says that the sender heeds congestion marks, and ce is such a mark (RFC 3168 section 5).
+	// ect0 says that the sender obeys congestion marks; ce is such a mark (RFC 3168 section 5).
 	ect0 = 0b10
 	ce   = 0b11
 )
@@ -32,18 +32,18 @@ const (
 type udpSocket struct {
 	conn *net.UDPConn
 	raw  syscall.RawConn
-	gso  atomic.Bool // the system cuts messages into datagrams
+	gso  atomic.Bool // the system cuts messages into datagrams (GSO)
 
-	oob [256]byte // of receive
+	oob [256]byte // for receive
 
-	// What follows is of send, and made once.
+	// For send; made once.
 	headers  [maxMessages]mmsghdr
 	iovs     [maxMessages]unix.Iovec
 	names4   [maxMessages]unix.RawSockaddrInet4
 	names6   [maxMessages]unix.RawSockaddrInet6
 	controls [maxMessages][controlLen]byte
-	n        int // messages
-	done     int // of these
+	n        int // messages to send
+	done     int // messages done
 	try      func(fd uintptr) bool
 	tryWait  func(fd uintptr) bool
 }
@@ -56,7 +56,7 @@ type mmsghdr struct {
 
 const controlLen = 24 // CMSG_SPACE(sizeof(uint16))
 
-// openSocket binds the port at a local address.
+// openSocket binds the UDP port at a local address.
 func openSocket(local netip.Addr) (socket, int, error) {
 	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
 		if cerr := c.Control(func(fd uintptr) { err = setOptions(int(fd), local.Is4()) }); cerr != nil {
@@ -84,14 +84,15 @@ func openSocket(local netip.Addr) (socket, int, error) {
 }
 
 func setOptions(fd int, is4 bool) error {
-	// What the system refuses of these is no more than slower.
+	// Without these the socket is slower, but works.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, socketBuffer)
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer)
 	_ = unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_GRO, 1)
 	if is4 {
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TOS, ect0)
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVTOS, 1)
-		// The identification of the first datagram is 0 then, as the socket is not connected.
+		// Without fragmentation, an unconnected socket sends identification 0 in the first
+		// datagram.
 		return named("IP_MTU_DISCOVER",
 			unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DO))
 	}
@@ -151,7 +152,7 @@ func (s *udpSocket) send(all []message, wait bool) int {
 	return s.done
 }
 
-// prepare makes a header of a message.
+// prepare fills in the header of a message.
 func (s *udpSocket) prepare(i int, m *message) {
 	h := &s.headers[i].Msghdr
 	*h = unix.Msghdr{Iov: &s.iovs[i]}
@@ -181,7 +182,7 @@ func (s *udpSocket) prepare(i int, m *message) {
 	}
 }
 
-// sendSome sends until all is sent, or the system takes no more: then it reports false.
+// sendSome sends until all is sent. It reports false if the system takes no more.
 func (s *udpSocket) sendSome(fd uintptr) bool {
 	for s.done < s.n {
 		n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&s.headers[s.done])),
@@ -199,15 +200,15 @@ func (s *udpSocket) sendSome(fd uintptr) bool {
 				s.gso.Store(false) // the interface computes no checksums
 			}
 		}
-		s.done++ // it is lost
+		s.done++ // this message is lost
 	}
 	runtime.KeepAlive(s)
 	return true
 }
 
-// mtuOf is the path MTU that the interface with a local address has room for, in bytes.
+// mtuOf returns the largest path MTU in bytes for the interface with a local address.
 func mtuOf(local netip.Addr) int {
-	ifs, _ := net.Interfaces() // without an interface the least will do
+	ifs, _ := net.Interfaces() // without an interface, the minimum is used
 	for _, i := range ifs {
 		addrs, _ := i.Addrs()
 		for _, a := range addrs {
@@ -224,11 +225,11 @@ func mtuOf(local netip.Addr) int {
 	return minMTU
 }
 
-// headroom is what a packet has beside its payload, at most, with some to spare: what rdma_rxe
-// reckons with, too (RXE_MAX_HDR_LENGTH).
+// headroom is the most that a packet has beside its payload, with some to spare. rdma_rxe assumes
+// the same (RXE_MAX_HDR_LENGTH).
 const headroom = 80
 
-// pathMTU is the largest path MTU for which an interface has room.
+// pathMTU returns the largest path MTU for an interface MTU.
 func pathMTU(n int) int {
 	for mtu := maxMTU; mtu > minMTU; mtu /= 2 {
 		if mtu+headroom <= n {
@@ -238,7 +239,7 @@ func pathMTU(n int) int {
 	return minMTU
 }
 
-// route asks the system which address it would send from.
+// route asks the system from which address it would send.
 func route(peer netip.Addr) (netip.Addr, int, error) {
 	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(peer, UDPPort)))
 	if err != nil {
@@ -260,12 +261,12 @@ func route(peer netip.Addr) (netip.Addr, int, error) {
 	return local, pathMTU(mtu), nil
 }
 
-// askAgain is how often a host is asked whether its port is closed: a datagram, or the answer, may
-// be lost.
+// askAgain is the interval at which a host is asked whether its port is closed. A datagram or its
+// answer may be lost.
 const askAgain = 500 * time.Millisecond
 
-// portClosed sends a datagram of one byte, which is no packet to who has the port. A host where
-// nobody has it says so by ICMP, which the system tells a connected socket.
+// portClosed sends a datagram of one byte, which whoever has the port ignores. If nobody has it,
+// the host answers with ICMP, which the system reports to a connected socket.
 func portClosed(ctx context.Context, local, peer netip.Addr) bool {
 	c, err := net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(local, 0)),
 		net.UDPAddrFromAddrPort(netip.AddrPortFrom(peer, UDPPort)))
@@ -277,7 +278,7 @@ func portClosed(ctx context.Context, local, peer netip.Addr) bool {
 	for b := make([]byte, 1); ctx.Err() == nil; {
 		_, err := c.Write(b)
 		if err == nil {
-			_ = c.SetReadDeadline(time.Now().Add(askAgain)) // fails when it is closed, as Read does
+			_ = c.SetReadDeadline(time.Now().Add(askAgain)) // if it fails, so does Read
 			_, err = c.Read(b)
 		}
 		switch {
@@ -290,7 +291,7 @@ func portClosed(ctx context.Context, local, peer netip.Addr) bool {
 	return false
 }
 
-// localAddrs returns the addresses of this host, without those that take a zone.
+// localAddrs returns the addresses of this host, except those that need a zone.
 func localAddrs() (all []netip.Addr, err error) {
 	addrs, err := net.InterfaceAddrs()
 	for _, a := range addrs {

@@ -8,8 +8,8 @@ import (
 	"net/netip"
 )
 
-// openSocket fails: what identifications other systems give to datagrams, which are part of the
-// check, is not known.
+// openSocket fails. The ICRC covers the identifications of datagrams, and how other systems choose
+// those is not known.
 func openSocket(netip.Addr) (socket, int, error) { return nil, 0, errors.ErrUnsupported }
 
 func route(netip.Addr) (netip.Addr, int, error) { return netip.Addr{}, 0, errors.ErrUnsupported }

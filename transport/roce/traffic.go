@@ -10,10 +10,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/rc"
 )
 
-// noticeEvery is how often a peer is told of congestion at most (annex A17 section A17.9.3).
+// noticeEvery is the minimum interval between two congestion notifications to a peer (annex A17
+// section A17.9.3).
 const noticeEvery = 50 * time.Microsecond
 
-// begin begins to take packets of the peer's, unless the connection is being taken apart.
+// begin starts taking packets from the peer. It reports false if the connection is being taken
+// apart.
 func (e *endpoint) begin(now time.Time) bool {
 	if !e.taking.TryLock() {
 		return false
@@ -24,7 +26,7 @@ func (e *endpoint) begin(now time.Time) bool {
 	return true
 }
 
-// take takes a packet of the peer's.
+// take takes a packet from the peer.
 func (e *endpoint) take(h *bth.Packet, id uint16, marked bool, now time.Time) {
 	if e.peer.Addr().Is4() && !e.ids.plausible(id, now) {
 		e.cfg.Counters.badPackets.Add(1)
@@ -66,8 +68,8 @@ func (e *endpoint) take(h *bth.Packet, id uint16, marked bool, now time.Time) {
 	}
 }
 
-// fail ends the connection for a fault; mu is held. The oldest request fails with refused, if that
-// is not nil.
+// fail ends the connection because of a fault; mu is held. If refused is not nil, the oldest
+// request fails with the same error.
 func (e *endpoint) fail(op string, err, refused error) {
 	switch {
 	case errors.Is(err, rc.ErrTimeout):
@@ -84,7 +86,7 @@ func (e *endpoint) fail(op string, err, refused error) {
 	}
 }
 
-// conclude is the end of begin: messages and completions are delivered.
+// conclude ends what begin began. It delivers messages and completions.
 func (e *endpoint) conclude() {
 	e.mu.Lock()
 	batch, r := e.resp.Arrived(), e.receiver
@@ -117,8 +119,8 @@ func (e *endpoint) deliver() {
 	}
 }
 
-// fill sends what may be sent, as far as there is room in a batch. It reports whether there is
-// more, and whether there are completions to deliver.
+// fill puts what may be sent into a batch. It reports whether there is more, and whether there are
+// completions to deliver.
 func (e *endpoint) fill(b *batch, now time.Time) (more, completed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -136,7 +138,7 @@ func (e *endpoint) fill(b *batch, now time.Time) (more, completed bool) {
 	more, err := e.resp.Fill(b)
 	if err != nil {
 		e.fail("read", err, nil)
-		more, _ = e.resp.Fill(b) // tell the peer
+		more, _ = e.resp.Fill(b) // to tell the peer
 	}
 	if e.err != nil {
 		return more, false
@@ -148,7 +150,7 @@ func (e *endpoint) fill(b *batch, now time.Time) (more, completed bool) {
 	return more, e.req.Completed()
 }
 
-// notify tells the peer of congestion (annex A17 section A17.9.3).
+// notify adds a congestion notification (annex A17 section A17.9.3).
 func (e *endpoint) notify(b *batch) {
 	h := bth.Packet{
 		Opcode: bth.CNP, Migrated: true, BECN: true, PKey: bth.DefaultPKey, QP: e.conn.peerQP,
@@ -173,13 +175,13 @@ func (e *endpoint) arm(now time.Time) {
 		}
 	}
 	if at.IsZero() || !e.due.IsZero() && !at.Before(e.due) {
-		return // it rings soon enough, and is set again then
+		return // the timer rings soon enough, and is then set again
 	}
 	e.due = at
 	e.timer.Reset(at.Sub(now))
 }
 
-// ring is called by the timer.
+// ring is called when the timer rings.
 func (e *endpoint) ring() {
 	now := time.Now()
 	e.mu.Lock()
@@ -204,13 +206,14 @@ func (e *endpoint) ring() {
 	e.dev.flush()
 }
 
-// keepAlive asks a silent peer for an acknowledgement, by an RDMA Write of no bytes, which names no
-// memory (IBTA section 9.7.4.1.1, C9-88). Where requests are under way they tell.
+// keepAlive asks a silent peer for an acknowledgement, by an RDMA Write of length zero, which names
+// no memory (IBTA section 9.7.4.1.1, C9-88). If requests are outstanding, their acknowledgements
+// serve.
 func (e *endpoint) keepAlive(now time.Time) {
 	if e.cfg.KeepAlive == 0 || now.Sub(e.heard) < e.cfg.KeepAlive {
 		return
 	}
-	e.heard = now // for the time until the next one; if there is no answer, Expire tells
+	e.heard = now // starts the next interval; Expire notices a missing answer
 	if e.req.Idle() && e.req.Room(1) {
 		e.req.Post(&e.probe)
 	}

@@ -41,8 +41,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkSegments cuts a Write of 1 MiB from pages of 4 KiB into segments: their headers, and the
-// runs of memory that they refer to.
+// BenchmarkSegments cuts a Write of 1 MiB, in pages of 4 KiB, into segments: headers, and the runs
+// of memory that they refer to.
 func BenchmarkSegments(b *testing.B) {
 	list := make([]transport.Slice, 256)
 	for i := range list {

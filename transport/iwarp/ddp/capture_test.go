@@ -17,8 +17,8 @@ type counts struct {
 	Payload                int    // bytes
 }
 
-// TestCaptures parses every segment of the captures and encodes it again. What
-// tshark counts in nfs3-siw-crc is the same.
+// TestCaptures parses every segment of the captures and encodes it again. The counts for
+// nfs3-siw-crc are those of tshark.
 func TestCaptures(t *testing.T) {
 	initiator := counts{
 		Tagged: 141, TaggedLast: 2,
@@ -54,8 +54,8 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
-// count walks through a stream; each queue must count its messages and each
-// message its bytes (RFC 5041 section 5).
+// count counts a stream. Each queue must number its messages, and each message its bytes (RFC 5041
+// section 5).
 func count(t *testing.T, stream []byte) counts {
 	t.Helper()
 	var (

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/capture"
 )
 
-// FuzzParse: what parses is, reserved bits aside, what encodes again.
+// FuzzParse: a parsed segment encodes to the same bytes, except for reserved bits.
 func FuzzParse(f *testing.F) {
 	for _, tt := range headers {
 		f.Add(unhex(f, tt.wire))

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// The steady state of sending and receiving allocates nothing. Not with the race detector, under
-// which sync.Pool forgets what it holds at random, and memory that is sent is copied.
+// Sending and receiving allocate nothing in the steady state. This does not hold with the race
+// detector: sync.Pool then drops items at random, and memory is copied before it is sent.
 func TestAllocs(t *testing.T) {
 	for _, options := range []ConnOptions{{}, {CRC: true}, {MarkersIn: true, MarkersOut: true}, {CRC: true, MarkersIn: true, MarkersOut: true}} {
 		a, peer := newConn(t, options)

@@ -7,9 +7,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// FuzzBatch reads from its input what to do with a batch, and compares what leaves it with a plain
-// encoding. With markers the stream begins at any position that an FPDU can have, and goes on from
-// batch to batch.
+// FuzzBatch reads from its input what to do with a batch, and compares the bytes sent with a plain
+// encoding. With markers, the stream begins at any position that an FPDU can have, and continues
+// from batch to batch.
 func FuzzBatch(f *testing.F) {
 	f.Add([]byte{0, 0, 9, 1, 5, 0, 200, 1, 40, 1, 100, 3, 0, 1, 10, 2, 1, 255, 1, 255}, true, false, uint16(0))
 	f.Add([]byte{0, 0, 9, 1, 5, 0, 200, 1, 40, 1, 100, 3, 0, 1, 10, 2, 1, 255, 1, 255}, true, true, uint16(0))

@@ -13,7 +13,7 @@ import (
 
 func newBatch() *batch { return batches.Get().(*batch) }
 
-// rest returns the bytes that have not left, in order.
+// rest returns the unsent bytes, in order.
 func (b *batch) rest() []byte { return slices.Concat(b.pieces[b.first:]...) }
 
 // listOf wraps buffers as a scatter list.
@@ -41,7 +41,7 @@ func addAll(t testing.TB, b *batch, header []byte, list []transport.Slice, owner
 	}
 }
 
-// diff fails the test unless got is want, of which it shows where they part.
+// diff fails the test, and shows the first difference, unless got is want.
 func diff(t testing.TB, got, want []byte) {
 	t.Helper()
 	if bytes.Equal(got, want) {
@@ -55,9 +55,9 @@ func diff(t testing.TB, got, want []byte) {
 	t.Fatalf("got %d bytes, want %d; they differ from byte %d on: got % x, want % x", len(got), len(want), i, show(got), show(want))
 }
 
-// Every FPDU of the captures, encoded again from its ULPDU, as far as one batch goes at a time. In
-// one or two FPDUs of each capture siw has padded with what was in its buffer before, against RFC
-// 5044 section 4.1: ours are zeroes.
+// Every FPDU of the captures is encoded again from its ULPDU, as many as fit in a batch at a time.
+// In one or two FPDUs of each capture, siw padded with old bytes of its buffer, against RFC 5044
+// section 4.1; our padding is zero.
 func TestBatchCaptures(t *testing.T) {
 	for _, name := range capture.Names() {
 		s := capture.Load(t, name)
@@ -95,7 +95,7 @@ func TestBatchCaptures(t *testing.T) {
 	}
 }
 
-// Every size near a boundary, alone and behind another, with scatter lists of every kind.
+// All sizes near a boundary, alone and behind another FPDU, with scatter lists of every kind.
 func TestBatchSizes(t *testing.T) {
 	var sizes []int
 	for _, r := range [][2]int{{14, 80}, {1020, 1060}, {1438, 1446}, {2040, 2080}, {65520, 65535}} {
@@ -140,7 +140,7 @@ func TestBatchSizes(t *testing.T) {
 	}
 }
 
-// A segment is a part of a message: what remains of its scatter list is for the next one.
+// A segment takes its part of the message's scatter list, and leaves the rest for the next one.
 func TestBatchTakesItsPart(t *testing.T) {
 	message := text(10000, 0)
 	p := ddp.Payload{List: pieces(message, 7)}
@@ -157,7 +157,7 @@ func TestBatchTakesItsPart(t *testing.T) {
 	diff(t, b.rest(), want)
 }
 
-// What makes a batch full, and that a segment that does not fit leaves no trace.
+// A batch gets full as it should, and a segment that does not fit leaves no trace.
 func TestBatchFull(t *testing.T) {
 	header := []byte("fourteen bytes")
 	for _, tt := range []struct {
@@ -204,8 +204,8 @@ func gather(list []transport.Slice) (all []byte) {
 	return all
 }
 
-// The CRC is of what is sent, even if memory that the peer may write to changes meanwhile. Nobody
-// else's may, and it stays where it is.
+// The CRC is that of the bytes sent, even if memory that the peer may write to changes meanwhile.
+// Other memory may not change, and is sent without a copy.
 func TestBatchChangesBeforeItIsSent(t *testing.T) {
 	header := []byte("fourteen bytes")
 	for owner := range transport.STag(2) {
@@ -222,7 +222,7 @@ func TestBatchChangesBeforeItIsSent(t *testing.T) {
 	}
 }
 
-// A scatter list of very many pieces, with an empty arena, and with one that does not take all of
+// A scatter list of very many pieces, with an empty arena, and with one that cannot take all of
 // them.
 func TestBatchManyPieces(t *testing.T) {
 	const n = 60000
@@ -246,8 +246,8 @@ func TestBatchManyPieces(t *testing.T) {
 	}
 }
 
-// mixed returns a batch with pieces that are copied and others that are referred to, under two
-// names, and the sources.
+// mixed returns a batch with copied pieces and with pieces that it refers to, under two names, and
+// the sources.
 func mixed(t testing.TB) (b *batch, sources [3][]byte) {
 	b = newBatch()
 	for i := range sources {
@@ -260,7 +260,7 @@ func mixed(t testing.TB) (b *batch, sources [3][]byte) {
 	return b, sources
 }
 
-// mixedFPDUs is what that encodes to, with the ends of the FPDUs.
+// mixedFPDUs is the encoding of that batch, with the ends of the FPDUs.
 func mixedFPDUs() (all []byte, ends []int) {
 	for i, owner := range []int{0, 1, 2, 1, 0} {
 		all = appendFPDU(all, append(text(14+4*(i%2), i), text(1030, owner)...), false)
@@ -269,8 +269,8 @@ func mixedFPDUs() (all []byte, ends []int) {
 	return all, ends
 }
 
-// Detach after k bytes have left, for every k: what is referred to under that name may change then,
-// what under others may not, and does.
+// Detach after k sent bytes, for every k: payload under that name may then change without effect;
+// payload under other names still has an effect.
 func TestDetachAfter(t *testing.T) {
 	want, _ := mixedFPDUs()
 	for k := range want {
@@ -291,8 +291,8 @@ func TestDetachAfter(t *testing.T) {
 	}
 }
 
-// Cut after k bytes have left, for every k: the rest of the FPDU under way stays, as a copy,
-// however often there is a cut, and others may follow it.
+// Cut after k sent bytes, for every k: the rest of a partly sent FPDU stays, as a copy, however
+// often Cut is called, and others may follow it.
 func TestCutAfter(t *testing.T) {
 	whole, ends := mixedFPDUs()
 	header := []byte("fourteen bytes")
@@ -335,7 +335,7 @@ func TestCutAfter(t *testing.T) {
 	}
 }
 
-// Bytes leave in runs of every length.
+// Bytes are sent in runs of every length.
 func TestAdvance(t *testing.T) {
 	want, _ := mixedFPDUs()
 	for _, n := range []int{1, 2, 13, 14, 1000, 1030, 1031, 4000} {
@@ -352,7 +352,7 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
-// A batch from the pool is as good as new, and holds on to nobody's memory.
+// A batch from the pool is like a new one, and refers to no memory.
 func TestReleased(t *testing.T) {
 	b, _ := mixed(t)
 	used := b.pieces

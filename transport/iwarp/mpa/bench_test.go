@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// benchPayloads are lengths in bytes of the payload of FPDUs: of a TCP segment of Ethernet's, of
-// one of jumbo frames, and of the longest.
+// benchPayloads are payload lengths of FPDUs in bytes: for an Ethernet TCP segment, for one of a
+// jumbo frame, and the maximum.
 var benchPayloads = []int{1444, 8944, 65504}
 
 // eachFraming runs bench with each of the lengths, without CRC and with.
@@ -56,7 +56,7 @@ type tally struct {
 
 func (t *tally) Segment([]byte) error { t.n++; return nil }
 
-// BenchmarkParse takes apart what one read brings.
+// BenchmarkParse parses the bytes of one read.
 func BenchmarkParse(b *testing.B) {
 	eachFraming(b, func(b *testing.B, payload int, crc bool) {
 		var fpdu []byte
@@ -79,7 +79,7 @@ func BenchmarkParse(b *testing.B) {
 	})
 }
 
-// BenchmarkCRC is the yardstick of the two with CRC: that alone.
+// BenchmarkCRC computes only the CRC, to compare the two with CRC against.
 func BenchmarkCRC(b *testing.B) {
 	for _, n := range benchPayloads {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

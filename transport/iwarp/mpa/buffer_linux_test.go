@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// look has c look whether there is something to read, of which there is nothing.
+// look makes c try to read when there is nothing to read.
 func look(t *testing.T, c *Conn) {
 	t.Helper()
 	if c.in.sink == nil {
@@ -46,7 +46,7 @@ func TestIdleHoldsNoBuffer(t *testing.T) {
 	}
 }
 
-// More connections in the middle of an FPDU than may keep a buffer.
+// More connections wait in the middle of an FPDU than may keep a buffer.
 func TestManyWait(t *testing.T) {
 	const conns, rounds = maxKept + 6, 3
 	ulpdus, stream := streamOf(true, 14, 500, 1442)
@@ -82,7 +82,7 @@ func TestManyWait(t *testing.T) {
 		}
 		want = append(want, ulpdus...)
 		for i, e := range all {
-			// Another look at a byte more: it is moved again, or stays.
+			// After one more byte it either moves again or stays.
 			e.write(stream[half : half+1])
 			receiveUntil(t, e.Conn, &e.got, round*len(stream)+half+1)
 			look(t, e.Conn)

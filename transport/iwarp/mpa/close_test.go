@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// An orderly Close sends the rest of the batch, then the end, and takes what the peer sends still,
-// so that nothing is lost by a reset. An Interrupt of before makes no difference.
+// An orderly Close sends the rest of the batch, then the end, and reads what the peer still sends,
+// so that no reset loses anything. An earlier Interrupt makes no difference.
 func TestCloseOrderly(t *testing.T) {
 	for _, interrupted := range []bool{false, true} {
 		c, peer := newConn(t, ConnOptions{CRC: true})
@@ -66,7 +66,7 @@ func TestCloseReset(t *testing.T) {
 	}
 }
 
-// Close of a connection that the peer has reset.
+// Close after the peer has reset the connection.
 func TestCloseBehindReset(t *testing.T) {
 	o, peer := newOutbox(t, ConnOptions{})
 	fill(t, o)
@@ -78,7 +78,7 @@ func TestCloseBehindReset(t *testing.T) {
 	o.Close(true)
 }
 
-// Cut, last words, and an orderly Close: the stream that the peer sees is whole FPDUs.
+// After Cut, last words, and an orderly Close, the peer sees a stream of whole FPDUs.
 func TestCutUnderWay(t *testing.T) {
 	o, peer := newOutbox(t, ConnOptions{CRC: true})
 	fill(t, o)
@@ -114,7 +114,7 @@ func TestCutUnderWay(t *testing.T) {
 	}
 }
 
-// Nothing is left of a batch that was cut because the peer is gone, or before any of it had left.
+// Nothing is left of a batch that was cut because the peer is gone, or before any of it was sent.
 func TestCutAll(t *testing.T) {
 	for _, peerGone := range []bool{false, true} {
 		o, peer := newOutbox(t, ConnOptions{})

@@ -17,7 +17,7 @@ type placer struct {
 	// the loans, counted from the end of the stream, that are refused: 0 none, else one in so many
 	refuse  int
 	asked   int  // for loans
-	lent    bool // and not returned
+	lent    bool // lent and not returned
 	begun   bool // the segment under way has been given memory, maybe before any of its payload
 	partial bool // of the segment under way some was refused
 	memory  []byte
@@ -54,7 +54,7 @@ func (p *placer) Return() {
 	p.lent = false
 }
 
-// Segment is told of a segment that went by way of the buffer, and by Placed of the others.
+// Segment gets the segments that went through the buffer, and Placed the others.
 func (p *placer) Segment(segment []byte) error {
 	p.begun, p.partial = false, false
 	return p.collector.Segment(segment)
@@ -69,7 +69,7 @@ func (p *placer) Placed(header []byte, n int) error {
 	return p.Segment(append(bytes.Clone(header), p.memory[:n]...))
 }
 
-// taggedStream is streamOf for segments of which those of large sizes are tagged.
+// taggedStream is streamOf with the large segments tagged.
 func taggedStream(crc bool, sizes ...int) (ulpdus [][]byte, stream []byte) {
 	for i, n := range sizes {
 		u := text(n, i)
@@ -83,8 +83,8 @@ func taggedStream(crc bool, sizes ...int) (ulpdus [][]byte, stream []byte) {
 	return ulpdus, stream
 }
 
-// Segments of all sizes, in parts of all sizes, read to their places, of which some are refused or
-// withdrawn.
+// Segments of all sizes arrive in parts of all sizes and are read into place. Some loans are
+// refused or withdrawn.
 func TestReceiveDirect(t *testing.T) {
 	placed, dropped := 0, 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -129,7 +129,7 @@ func TestReceiveDirect(t *testing.T) {
 	}
 }
 
-// A stream that ends, or goes on badly, in the middle of a segment that is read to its place.
+// A stream ends, or breaks the protocol, in the middle of a segment that is read into place.
 func TestDirectCut(t *testing.T) {
 	_, stream := taggedStream(false, 40000)
 	for _, n := range []int{16 + 1000, 2 + 40000, len(stream) - 1} {
@@ -145,8 +145,8 @@ func TestDirectCut(t *testing.T) {
 	}
 }
 
-// What has to be looked at first, or moved together, is not read to its place: with CRC, with
-// markers, and untagged segments.
+// Segments that must be checked or moved first are not read into place: those with CRC or markers,
+// and untagged ones.
 func TestNotDirect(t *testing.T) {
 	ulpdus, checked := taggedStream(true, 60000)
 	var marked markedStream

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// rtrReply is what a responder says to a request, of IRD 8, and what it has then.
+// rtrReply is a responder's reply to a request with IRD 8, and its setup then.
 type rtrReply struct {
 	name    string
 	cfg     mpa.Config
@@ -57,8 +57,8 @@ func TestOneRTR(t *testing.T) {
 	})
 }
 
-// The dialect of draft-ietf-storm-mpa-peer-connect-05, section 9: the IRD is not above the
-// initiator's ORD, but for an RTR by Read, and no kind is named if none is common.
+// In the dialect of draft-ietf-storm-mpa-peer-connect-05 section 9, the IRD is at most the
+// initiator's ORD, except for an RTR by Read, and the reply names no kind if none is common.
 func TestDraft05(t *testing.T) {
 	draft := mpa.Config{IRD: 16, ORD: 16, Draft05: true}
 	with := func(change func(*mpa.Config)) mpa.Config {
@@ -92,8 +92,8 @@ func TestDraft05(t *testing.T) {
 	})
 }
 
-// An initiator understands the dialect, whether it has it or not, and takes the first message to be
-// a Send if no kind is named.
+// An initiator understands the dialect, with the option or without. If no kind is named, it sends a
+// Send first.
 func TestInitiateDraft05(t *testing.T) {
 	for _, draft := range []bool{false, true} {
 		cfg := mpa.Config{IRD: 16, ORD: 4, PeerToPeer: true, Draft05: draft}

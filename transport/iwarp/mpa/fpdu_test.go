@@ -21,7 +21,7 @@ func crc32c(p []byte) uint32 {
 	return ^sum
 }
 
-// appendFPDU encodes the FPDU of a ULPDU, the plain way.
+// appendFPDU encodes the FPDU of a ULPDU in the simplest way.
 func appendFPDU(b, ulpdu []byte, crc bool) []byte {
 	start := len(b)
 	b = append(b, byte(len(ulpdu)>>8), byte(len(ulpdu)))
@@ -44,7 +44,7 @@ func text(n, seed int) []byte {
 	return b
 }
 
-// The examples of RFC 3720 section B.4, which has the CRC in the order in which it is sent.
+// The examples of RFC 3720 section B.4. They have the CRC in the order of transmission.
 func TestCRC(t *testing.T) {
 	run := func(first, step byte) string {
 		b := make([]byte, 32)
@@ -114,7 +114,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// An FPDU fills a TCP segment, as far as its length can be a multiple of 4.
+// An FPDU fills a TCP segment, as far as a length that is a multiple of 4 can.
 func TestSegmentFor(t *testing.T) {
 	for _, tt := range []struct {
 		mss          int

@@ -14,8 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// reqFrame and repFrame are frames whose bytes behind the key are given in hex; blanks do not
-// count.
+// reqFrame and repFrame return frames. The bytes behind the key are given in hex, with any blanks.
 func reqFrame(t testing.TB, s string) []byte {
 	return append([]byte("MPA ID Req Frame"), unhex(t, s)...)
 }
@@ -111,20 +110,20 @@ func TestFrameReservedBits(t *testing.T) {
 
 const keyLen = 16
 
-// rpcHeader is the beginning of an RPC message over TCP: the first two bytes of its record mark,
-// and the last of its type and its RPC version, are as said.
+// rpcHeader is the beginning of an RPC message over TCP, with the given first two bytes of the
+// record mark, last byte of the message type, and last byte of the RPC version.
 func rpcHeader(mark, mark2, mtype, version byte) []byte {
 	return []byte{mark, mark2, 0, 40, 0xde, 0xad, 0xbe, 0xef, 0, 0, 0, mtype, 0, 0, 0, version, 0, 1, 0x86, 0xa3}
 }
 
-// What an error says of a frame. The first two come with ErrNotMPA.
+// Texts of errors about frames. The first two come with ErrNotMPA.
 const (
 	wrongKey    = "wrong key"
 	rpcKey      = "it speaks RPC over TCP"
 	longPrivate = "private data of more than 512 bytes"
 )
 
-// saysFrame reports whether err is of a frame with that wrong, and of nothing else.
+// saysFrame reports whether err is an ErrFrame with exactly that reason.
 func saysFrame(err error, wrong string) bool {
 	return errors.Is(err, mpa.ErrFrame) && errors.Is(err, mpa.ErrNotMPA) == (wrong != longPrivate) && strings.Contains(err.Error(), wrong)
 }
@@ -166,7 +165,7 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
-// A frame is read to its end and no further, however it comes.
+// A frame is read to its end and no further, in whatever parts it arrives.
 func TestReadFrame(t *testing.T) {
 	for _, tt := range startupFrames {
 		t.Run(tt.name, func(t *testing.T) {
@@ -192,7 +191,7 @@ func TestReadFrame(t *testing.T) {
 	}
 }
 
-// An error that comes with the last bytes is for the next read to meet.
+// An error that comes with the last bytes is left to the next read.
 func TestReadFrameErrorBehind(t *testing.T) {
 	for _, tt := range startupFrames {
 		in := tt.in(t, tt.tail)
@@ -203,8 +202,8 @@ func TestReadFrameErrorBehind(t *testing.T) {
 	}
 }
 
-// What a peer of another protocol is, only the bytes that have come can tell: they need not all
-// come at once.
+// The protocol of another peer can only be recognized from the bytes that have come, which may be
+// too few at first.
 func TestReadFrameKeyCut(t *testing.T) {
 	call := rpcHeader(0x80, 0, 0, 2)
 	for i := 1; i <= len(call); i++ {
@@ -219,7 +218,7 @@ func TestReadFrameKeyCut(t *testing.T) {
 	}
 }
 
-// The first wrong byte of a key ends the reading, with nothing asked for beyond it.
+// Reading stops at the first wrong byte of a key, without asking for more.
 func TestReadFrameKeyEarly(t *testing.T) {
 	for i := range keyLen {
 		b := []byte("MPA ID Req Frame")[:i+1]
@@ -232,7 +231,7 @@ func TestReadFrameKeyEarly(t *testing.T) {
 	}
 }
 
-// A reader's own error comes through.
+// An error of the reader is returned.
 func TestReadFrameError(t *testing.T) {
 	in := reqFrame(t, "00 01 0004 01020304")
 	want := errors.New("line cut")

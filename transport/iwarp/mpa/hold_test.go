@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// reluctant is a sink that takes each segment at the second attempt.
+// reluctant is a sink that takes each segment only when offered again.
 type reluctant struct {
 	collector
 	refused bool
@@ -26,8 +26,9 @@ func (s *reluctant) Segment(segment []byte) error {
 
 func (s *reluctant) Ready() bool { return false }
 
-// TestReceiveHeld has the sink ask for each segment again. None is lost, whatever stands behind it;
-// the buffer is given back meanwhile, and what is kept in its place is little.
+// TestReceiveHeld has a sink that takes each segment only when offered again. No segment is lost,
+// whatever follows it. Meanwhile the buffer is returned to the pool, and only little memory is
+// kept.
 func TestReceiveHeld(t *testing.T) {
 	sizes := []int{14, 61, 5000, 20, 40_000, 14, 14, 64_700, 20_000, 17}
 	for _, o := range []ConnOptions{{}, {CRC: true}, {MarkersIn: true}, {CRC: true, MarkersIn: true}} {

@@ -164,7 +164,7 @@ func TestInitiateErrors(t *testing.T) {
 	}
 }
 
-// The two ways in which a responder turns out to be unenhanced can be told apart.
+// The errors for the two ways in which a responder turns out to be unenhanced can be told apart.
 func TestUnenhancedMessages(t *testing.T) {
 	_, _, closed := initiateTo(t, mpa.Config{}, nil, nil)
 	_, _, replied := initiateTo(t, mpa.Config{}, nil, repFrame(t, "00 01 0000"))
@@ -212,7 +212,7 @@ func TestInitiateRejected(t *testing.T) {
 	}
 }
 
-// Mistakes of the caller's are found before anything is written.
+// Mistakes of the caller are found before anything is written.
 func TestInitiateMistakes(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -240,7 +240,7 @@ func TestInitiateMistakes(t *testing.T) {
 	}
 }
 
-// Nothing behind the reply is taken: the responder's first FPDU may be there.
+// Nothing behind the reply is read: the responder's first FPDU may be there.
 func TestInitiateLeavesTheRest(t *testing.T) {
 	conn, peer := mpa.TimedPipe()
 	go func() {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Interrupt ends what waits, and what would.
+// Interrupt ends pending and later waits.
 func TestInterrupt(t *testing.T) {
 	receiveOne := func(o *outbox) error { return o.Receive(new(collector)) }
 	for _, tt := range []struct {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestMain fails when a test has left a buffer that counts as kept: tests behind it would have
-// one fewer to keep.
+// TestMain fails if a test has left a kept buffer: later tests could then keep one fewer.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if n := kept.Load(); n != 0 && code == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// full is a sink without memory, until it has some.
+// full is a sink without memory, until it gets some.
 type full struct {
 	collector
 	room bool
@@ -27,9 +27,9 @@ func (s *full) Segment(segment []byte) error {
 
 func (s *full) Ready() bool { return s.room }
 
-// TestHoldPeerLeaves has peers leave while one of their segments is held: at once, and behind what
-// they have sent before, none of which is read. Over TCP no amount of that hides it. Over anything
-// else it shows if that is little.
+// TestHoldPeerLeaves has peers leave while one of their segments is held, with or without unread
+// bytes behind it. Over TCP, the end is noticed however many bytes there are; over other
+// connections, only if they are few.
 func TestHoldPeerLeaves(t *testing.T) {
 	first := appendFPDU(nil, text(14, 0), false)
 	for _, tt := range []struct {
@@ -87,8 +87,8 @@ func awaitHold(t *testing.T, c *Conn, held <-chan error) error {
 	}
 }
 
-// TestHoldResume ends Hold: by Resume before and while it waits, and by Interrupt. What the peer
-// has sent meanwhile is not lost.
+// TestHoldResume ends Hold by Resume, called before and while it waits, and by Interrupt. What the
+// peer has sent meanwhile is not lost.
 func TestHoldResume(t *testing.T) {
 	for name, conns := range map[string]func(t *testing.T) (*Conn, net.Conn){
 		"TCP": func(t *testing.T) (*Conn, net.Conn) { return newConn(t, ConnOptions{}) },
@@ -158,8 +158,8 @@ func TestHoldResume(t *testing.T) {
 	}
 }
 
-// TestHoldReadsAhead has a peer over a pipe send and leave, while a segment is held. What is read
-// ahead is little, and the segment's message may take all its time when it has been taken.
+// TestHoldReadsAhead has a peer over a pipe send and leave while a segment is held. Only little is
+// read ahead. The message of the held segment has its full time once the segment is taken.
 func TestHoldReadsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
@@ -216,8 +216,9 @@ func TestHoldReadsAhead(t *testing.T) {
 	})
 }
 
-// TestHeldForLong has the first segment of a message be taken after longer than a peer may take: it
-// could have gone on meanwhile. One that has is not blamed for the time, one that has not is soon.
+// TestHeldForLong has the first segment of a message held for longer than a peer may stall. The
+// peer could go on meanwhile: if it did, the time does not count against it; if not, it soon has
+// stalled.
 func TestHeldForLong(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -255,8 +256,8 @@ func TestHeldForLong(t *testing.T) {
 	}
 }
 
-// TestHeldAndTaken has a whole message wait for longer than a peer may take. The next one has all
-// its time.
+// TestHeldAndTaken has a whole message held for longer than a peer may stall. The next message has
+// its full time.
 func TestHeldAndTaken(t *testing.T) {
 	c, peer := newConn(t, ConnOptions{Stall: 30 * time.Second})
 	got := new(waiting)
@@ -270,7 +271,7 @@ func TestHeldAndTaken(t *testing.T) {
 	stalls(t, c, got)
 }
 
-// waiting is messages without memory, until there is some.
+// waiting is a messages sink without memory, until it gets some.
 type waiting struct {
 	messages
 	room bool

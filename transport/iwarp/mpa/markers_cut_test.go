@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// cutStream is a stream from position base on, with the ULPDUs in it, and where the FPDUs end.
+// cutStream is a stream from position base on, its ULPDUs, and the ends of the FPDUs.
 func cutStream(base int) (ulpdus [][]byte, ends []int, s *markedStream) {
 	s = &markedStream{base: base}
 	for i, n := range []int{494, 14, 700, 502, 100} {
@@ -17,8 +17,8 @@ func cutStream(base int) (ulpdus [][]byte, ends []int, s *markedStream) {
 	return ulpdus, ends, s
 }
 
-// Cut after k bytes have left, for every k: what follows has its markers where they belong in the
-// stream of what has left and will.
+// Cut after k sent bytes, for every k: what follows has its markers at the right positions of the
+// whole stream.
 func TestCutMarkers(t *testing.T) {
 	words := text(60, 9) // a Terminate
 	for _, base := range []int{0, 512 - 44, 3 * 512, 1000} {
@@ -57,7 +57,7 @@ func TestCutMarkers(t *testing.T) {
 	}
 }
 
-// To a peer that is gone nothing goes, not even the rest of an FPDU.
+// Nothing is sent to a peer that is gone, not even the rest of an FPDU.
 func TestCutAllMarkers(t *testing.T) {
 	ulpdus, _, whole := cutStream(0)
 	for k := range whole.out {
@@ -71,7 +71,7 @@ func TestCutAllMarkers(t *testing.T) {
 	}
 }
 
-// closed closes both sides in order, and returns what the peer got.
+// closed closes both sides in order, and returns the bytes that the peer got.
 func closed(t testing.TB, c *Conn, peer *net.TCPConn, all <-chan []byte) []byte {
 	t.Helper()
 	done := make(chan struct{})
@@ -85,7 +85,7 @@ func closed(t testing.TB, c *Conn, peer *net.TCPConn, all <-chan []byte) []byte 
 	return b
 }
 
-// On a socket that takes no more: a Terminate behind a cut is the last of a good stream.
+// On a full socket, a Terminate behind a cut is the last FPDU of a valid stream.
 func TestCutUnderWayMarkers(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		o, peer := newOutbox(t, ConnOptions{CRC: crc, MarkersOut: true})
@@ -122,8 +122,8 @@ func TestCutUnderWayMarkers(t *testing.T) {
 	}
 }
 
-// What waits with markers refers to nobody's memory: it may change as soon as it has been added,
-// whether it is detached or not.
+// A batch with markers refers to no payload: that may change as soon as it has been added, detached
+// or not.
 func TestDetachMarkers(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		o, peer := newOutbox(t, ConnOptions{CRC: crc, MarkersOut: true})

@@ -10,13 +10,12 @@ import (
 )
 
 // places is a stream with markers at its beginning, between two FPDUs, behind a length, in a
-// header, in payload, in front of a CRC, and two in one FPDU; and behind all of them an FPDU
-// without.
+// header, in payload, before a CRC, and two in one FPDU. The last FPDU has none.
 func places(crc bool) (ulpdus [][]byte, s *markedStream) {
 	return markedOf(0, crc, 502, 498, 494, 484, 532, 1014, 14, 14)
 }
 
-// Where they are: that the others of this file show what they say.
+// The markers are where the other tests of this file assume them.
 func TestMarkerPlacesOfErrors(t *testing.T) {
 	ulpdus, s := places(false)
 	var ends []int
@@ -53,8 +52,8 @@ func TestMarkerPlacesOfErrors(t *testing.T) {
 	}
 }
 
-// checkBad gives a reader a stream whose FPDU at, from 0 on, is bad: those in front of it are
-// delivered, nothing else is.
+// checkBad gives a reader a stream in which FPDU number at, from 0 on, is bad. Those before it are
+// delivered, and nothing else is.
 func checkBad(t *testing.T, what string, stream []byte, crc bool, want error, ulpdus [][]byte) {
 	t.Helper()
 	got, _, err := readMarked(0, stream, crc)
@@ -66,8 +65,8 @@ func checkBad(t *testing.T, what string, stream []byte, crc bool, want error, ul
 	}
 }
 
-// Every bit of every marker changed on the way. What is reserved is ignored, and so are the two
-// lowest bits of the pointer, except by the CRC.
+// Every bit of every marker is changed on the way. The reserved bits and the two lowest bits of the
+// pointer are ignored, except by the CRC.
 func TestMarkerChangedBits(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		ulpdus, s := places(crc)
@@ -91,7 +90,7 @@ func TestMarkerChangedBits(t *testing.T) {
 	}
 }
 
-// The same bits wrong from the sender on, so that the CRC holds.
+// The same bits are wrong at the sender already, so the CRC is right.
 func TestMarkerWrongBits(t *testing.T) {
 	ulpdus, s := places(true)
 	for _, at := range s.found {
@@ -110,8 +109,8 @@ func TestMarkerWrongBits(t *testing.T) {
 	}
 }
 
-// A length that was changed on the way, without CRC: markers show it as soon as there is one that
-// tells another place. What is taken for a length in between is 0x0101.
+// A length is changed on the way, without CRC. Markers reveal it at the first one that points
+// elsewhere. Wrong lengths read in between are 0x0101.
 func TestMarkersShowLengths(t *testing.T) {
 	const at = 4 + 20 // of the second FPDU's length, which is 100
 	for _, tt := range []struct {
@@ -151,8 +150,8 @@ func TestMarkersShowLengths(t *testing.T) {
 	}
 }
 
-// Each bit of each length changed on the way: with CRC nothing wrong is delivered; without, the
-// second implementation is of the same mind.
+// Each bit of each length is changed on the way. With CRC nothing wrong is delivered. Without CRC
+// the result is that of the second implementation.
 func TestMarkersChangedLengths(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		ulpdus, s := places(crc)
@@ -183,7 +182,7 @@ func TestMarkersChangedLengths(t *testing.T) {
 	}
 }
 
-// A stream without markers is none with them.
+// A stream without markers is not accepted as one with them.
 func TestMarkersMissing(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		_, plain := streamOf(crc, 14, 100, 1000, 14)

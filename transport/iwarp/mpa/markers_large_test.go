@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The largest ULPDU that is sent in a stream with markers, at every place: no pointer needs more
-// than 16 bits.
+// The largest ULPDU that we send in a stream with markers, at every position: all pointers fit in
+// 16 bits.
 func TestMarkersLargest(t *testing.T) {
 	largest := text(64768, 1)
 	for base := 0; base < 512; base += 4 {
@@ -17,8 +17,7 @@ func TestMarkersLargest(t *testing.T) {
 	}
 }
 
-// Longer FPDUs of a peer's are taken as long as their markers can tell where they begin. Those with
-// pointers that have lost a bit are not.
+// Longer FPDUs of a peer are accepted if their pointers fit in 16 bits, and refused otherwise.
 func TestMarkersOfLongerFPDUs(t *testing.T) {
 	for _, tt := range []struct {
 		ulpdu int
@@ -53,8 +52,7 @@ func TestMarkersOfLongerFPDUs(t *testing.T) {
 	}
 }
 
-// Whatever is asked for, and whatever TCP segments take, nothing larger is sent in a stream with
-// markers.
+// In a stream with markers nothing larger is sent, whatever the options and the TCP segments are.
 func TestMaxSegmentMarkers(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -75,7 +73,7 @@ func TestMaxSegmentMarkers(t *testing.T) {
 			}
 		})
 	}
-	// What the system says of its loopback interface is large.
+	// The MSS of the loopback interface is large.
 	for _, n := range []int{0, FPDUPerTCPSegment} {
 		c, _ := newConn(t, ConnOptions{MaxSegment: n, MarkersOut: true})
 		if got := c.MaxSegment(); got > 64768 || got < 128 {
@@ -84,8 +82,7 @@ func TestMaxSegmentMarkers(t *testing.T) {
 	}
 }
 
-// An FPDU of the size that FPDUPerTCPSegment stands for fills a TCP segment with its markers,
-// wherever it begins.
+// With FPDUPerTCPSegment, an FPDU with its markers fills a TCP segment, wherever it begins.
 func TestOneSegmentMarkers(t *testing.T) {
 	for _, mss := range []int{536, 1448, 1460, 8948, 16384, 65483} {
 		n := min(segmentFor(mss, true, true), maxMarkedULPDU)

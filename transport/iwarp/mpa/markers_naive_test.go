@@ -1,7 +1,7 @@
 package mpa
 
-// A second implementation of markers (RFC 5044 section 4.3), which knows one byte at a time, the
-// position of that in the stream, and nothing else of what the first one does.
+// A second implementation of markers (RFC 5044 section 4.3). It works byte by byte, and shares
+// nothing with the first one.
 
 // markedStream puts FPDUs and markers into a stream.
 type markedStream struct {
@@ -32,7 +32,7 @@ func (s *markedStream) put(c byte) {
 	s.out = append(s.out, c)
 }
 
-// fpdu puts the FPDU of a ULPDU. Pointers that do not fit in 16 bits lose what is above.
+// fpdu puts the FPDU of a ULPDU. Pointers that do not fit in 16 bits are truncated.
 func (s *markedStream) fpdu(ulpdu []byte, crc bool) {
 	begin := len(s.out)
 	s.marker(0)
@@ -79,7 +79,7 @@ type unmarkedStream struct {
 	err     error
 }
 
-// take takes a byte. After an error it takes no more.
+// take takes a byte. After an error it ignores bytes.
 func (s *unmarkedStream) take(c byte) {
 	if s.err != nil {
 		return
@@ -114,7 +114,7 @@ func (s *unmarkedStream) take(c byte) {
 	}
 }
 
-// point looks at the marker at a position, which has come.
+// point checks the complete marker at a position.
 func (s *unmarkedStream) point(at int) {
 	want := 0
 	if len(s.fpdu) > 0 {
@@ -126,7 +126,7 @@ func (s *unmarkedStream) point(at int) {
 	s.marker = 0
 }
 
-// end looks at an FPDU of a ULPDU of n bytes, which has come.
+// end checks the complete FPDU of a ULPDU of n bytes.
 func (s *unmarkedStream) end(n int) {
 	body := len(s.covered) - 4
 	sum := crc32c(s.covered[:body])
@@ -145,7 +145,7 @@ func (s *unmarkedStream) end(n int) {
 	s.covered, s.fpdu = nil, nil
 }
 
-// unmarkAll takes the FPDUs out of a stream that begins at position base, all of it.
+// unmarkAll takes the FPDUs out of a whole stream that begins at position base.
 func unmarkAll(base int, stream []byte, crc bool) *unmarkedStream {
 	s := &unmarkedStream{crc: crc, pos: base}
 	for _, c := range stream {

@@ -18,7 +18,7 @@ func receiveMarked(t testing.TB, c *Conn, s *collector, n int) {
 	}
 }
 
-// held is the number of bytes that have been read and belong to no FPDU yet.
+// held returns the number of bytes that have been read and belong to no complete FPDU.
 func held(r *reader) int { return r.n }
 
 // FPDUs of all sizes, in TCP segments of all sizes.
@@ -32,8 +32,8 @@ func TestReceiveMarkers(t *testing.T) {
 		defer c.Close(false)
 		var got collector
 		for at, n := 0, 0; at < len(s.out); n++ {
-			// What fits in the socket buffers, so that write does not wait; after many parts, all
-			// that does.
+			// Limited to the socket buffers, so that write does not wait; after many parts
+			// everything fits.
 			k := 60000
 			if n < 300 {
 				k = min(part.Draw(r, "part"), k)
@@ -53,8 +53,8 @@ func TestReceiveMarkers(t *testing.T) {
 	})
 }
 
-// The same without a connection: with waits between the parts, some of them for readers that have
-// no buffer then.
+// The same without a connection: with waits between the parts, some for readers that then have no
+// buffer.
 func TestParseMarkers(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		crc := rapid.Bool().Draw(r, "CRC")
@@ -77,8 +77,8 @@ func TestParseMarkers(t *testing.T) {
 	})
 }
 
-// One byte at a time, and two parts wherever they part: of FPDUs with markers at the beginning, in
-// the payload, in front of a CRC, and between two.
+// One byte at a time, and in two parts with every boundary. The FPDUs have markers at the
+// beginning, in the payload, before a CRC, and between two.
 func TestReceiveMarkersSplit(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		t.Run(fmt.Sprintf("CRC %t", crc), func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestReceiveMarkersSplit(t *testing.T) {
 	}
 }
 
-// The end of the stream at each byte: it is one only between FPDUs, be it behind a marker there.
+// The stream ends at each byte. It is a proper end only between FPDUs, or behind a marker there.
 func TestReceiveMarkersEnd(t *testing.T) {
 	ulpdus, s := markedOf(0, true, 14, 482, 14)
 	ends := map[int]int{0: 0, markerSize: 0, 24: 1, 512: 2, 512 + markerSize: 2, len(s.out): 3}
@@ -158,7 +158,7 @@ func TestReceiveMarkersEnd(t *testing.T) {
 	}
 }
 
-// A peer that sends a marker and then waits owes nothing: the stall watch begins with the FPDU.
+// A peer may send a marker and then wait: the stall watch begins with the FPDU.
 func TestReceiveMarkerAlone(t *testing.T) {
 	_, s := markedOf(0, false, 14, 482, 14)
 	r := newReader(false, true)

@@ -16,9 +16,8 @@ func markedSizes() *rapid.Generator[int] {
 	return rapid.OneOf(rapid.IntRange(14, 90), rapid.IntRange(480, 530), rapid.IntRange(14, 3000), rapid.IntRange(64700, maxMarkedULPDU))
 }
 
-// Batches of segments one after the other, on a socket that takes little at a time: the stream is
-// what the second implementation makes of the same, byte for byte, and that finds the segments in
-// it.
+// Batches of segments on a socket that takes little at a time. The stream is byte for byte that of
+// the second implementation, which also finds the segments in it.
 func TestSendMarkers(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		crc := rapid.Bool().Draw(r, "CRC")
@@ -56,7 +55,7 @@ func TestSendMarkers(t *testing.T) {
 	})
 }
 
-// One end with markers to the other, with as many directions that have them.
+// Two ends with markers in one direction, or in both.
 func TestMarkersEachWay(t *testing.T) {
 	for _, in := range []bool{false, true} {
 		for _, out := range []bool{false, true} {
@@ -132,12 +131,12 @@ func TestBatchFullMarkers(t *testing.T) {
 	}
 }
 
-// The last bytes of the room there is are used, and no more.
+// A batch uses its room to the last byte, and not more.
 func TestBatchBrimMarkers(t *testing.T) {
 	largest := text(maxMarkedULPDU, 0)
 	for base := 0; base < 512; base += 20 {
 		b := markedBatch(t, base, false, largest, largest, largest, largest)
-		// The longest that fits, by the second implementation.
+		// The longest segment that fits, by the second implementation.
 		n := (arenaSize-b.size-200)&^3 + 2
 		for size := 0; size <= arenaSize-b.size; n += 4 {
 			_, s := markedOf(b.position(), false, n+4)

@@ -30,7 +30,7 @@ func addMarked(t testing.TB, b *batch, ulpdu []byte, crc bool) {
 	}
 }
 
-// readMarked gives a reader at position base a stream, all of it at once.
+// readMarked gives a reader at position base a whole stream at once.
 func readMarked(base int, stream []byte, crc bool) (ulpdus [][]byte, pending int, err error) {
 	r := newReader(crc, true)
 	defer r.release()
@@ -46,7 +46,7 @@ func readMarked(base int, stream []byte, crc bool) (ulpdus [][]byte, pending int
 }
 
 // checkMarked checks sending and receiving of ULPDUs from position base on against the second
-// implementation, which has to find its own stream in order, too.
+// implementation, which must also accept its own stream.
 func checkMarked(t testing.TB, base int, crc bool, ulpdus ...[]byte) *markedStream {
 	t.Helper()
 	want := &markedStream{base: base}
@@ -70,7 +70,7 @@ func checkMarked(t testing.TB, base int, crc bool, ulpdus ...[]byte) *markedStre
 	return want
 }
 
-// Streams by hand: RFC 5044 section 4.3.
+// Streams written by hand from RFC 5044 section 4.3.
 func TestMarkersGolden(t *testing.T) {
 	header := "c1 00 00000001 0000000000000010" // 14 bytes
 	fill := func(n int) string { return strings.Repeat("aa", n) }
@@ -82,13 +82,13 @@ func TestMarkersGolden(t *testing.T) {
 	}{
 		{"at the beginning", false, []string{header}, "00000000 000e" + header + "00000000"},
 		{"at the beginning, CRC", true, []string{header}, "00000000 000e" + header + "5cadfbbd"},
-		// The first FPDU takes the places 4 to 520 but for the marker at 512, which stands 508
-		// bytes behind its length.
+		// The first FPDU is at positions 4 to 520, except for the marker at 512, which is 508 bytes
+		// behind its length.
 		{"in front of the CRC", false, []string{header + fill(490), header},
 			"00000000 01f8" + header + fill(490) + "0000 000001fc 00000000" + "000e" + header + "00000000"},
 		{"in front of the CRC, CRC", true, []string{header + fill(490), header},
 			"00000000 01f8" + header + fill(490) + "0000 000001fc 4c515798" + "000e" + header + "88614e43"},
-		// The first FPDU takes the places 4 to 512.
+		// The first FPDU is at positions 4 to 512.
 		{"between two", false, []string{header + fill(488), header},
 			"00000000 01f6" + header + fill(488) + "00000000" + "00000000 000e" + header + "00000000"},
 		{"between two, CRC", true, []string{header + fill(488), header},
@@ -118,8 +118,8 @@ func TestMarkersGolden(t *testing.T) {
 	}
 }
 
-// Every place that a marker can have in an FPDU. It stands in front of one of the words, between
-// two FPDUs, or nowhere.
+// Every position that a marker can have in an FPDU: before one of its words, between two FPDUs, or
+// none.
 func TestMarkerPlaces(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -160,7 +160,7 @@ func TestMarkerPlaces(t *testing.T) {
 				if !crc {
 					return
 				}
-				// Who covers it: the FPDU up to its CRC, or the next one.
+				// The CRC that covers it: that of this FPDU, or of the next one.
 				end := size + 4
 				from := 0
 				if tt.at == size {
@@ -174,7 +174,7 @@ func TestMarkerPlaces(t *testing.T) {
 	}
 }
 
-// FPDUs of every size near a boundary, at every place.
+// FPDUs of every size near a boundary, at every position.
 func TestMarkersEverywhere(t *testing.T) {
 	sizes := []int{14, 15, 16, 17, 18, 19, 22, 60, 485, 486, 487, 488, 489, 490, 494, 498, 501, 502, 503, 506, 510, 514, 1010, 1011, 1014, 1018, 1022, 1523}
 	for base := 0; base < 512; base += 4 {

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/pace"
 )
 
-// messages is a sink of messages. Each segment says by its first byte what it is.
+// messages is a sink of messages. The first byte of each segment says what it is.
 type messages struct {
 	modest
 	open  bool
@@ -51,8 +51,8 @@ func fpduOf(kind byte, size int) []byte {
 	return appendFPDU(nil, append([]byte{kind}, bytes.Repeat([]byte{'x'}, size-1)...), false)
 }
 
-// TestMessageStalled has a peer that begins a message, and what may then come of it. Over TCP,
-// ticks are made to pass.
+// TestMessageStalled has a peer that begins a message and then goes on in several ways. Over TCP,
+// the test makes ticks pass.
 func TestMessageStalled(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -98,8 +98,8 @@ func TestMessageStalled(t *testing.T) {
 	}
 }
 
-// TestMessages has messages come one after another, each of which takes almost as long as it may.
-// Between two of them the peer may be silent.
+// TestMessages has messages come one after another, each nearly as slow as allowed. The peer may be
+// silent between two of them.
 func TestMessages(t *testing.T) {
 	c, peer := newConn(t, ConnOptions{})
 	got := new(messages)
@@ -128,8 +128,8 @@ func TestMessages(t *testing.T) {
 	stalls(t, c, got)
 }
 
-// TestStallTimes has virtual time pass over a pipe: how long a peer may take that stops in the
-// middle of an FPDU, or of a message, and what one may take that sends 1,250 bytes a second.
+// TestStallTimes measures, in virtual time over a pipe, how long a peer may stop in the middle of
+// an FPDU or of a message, and how long one may take that sends 1,250 bytes a second.
 func TestStallTimes(t *testing.T) {
 	const stall = 30 * time.Second
 	bubble := func(t *testing.T, play func(peer net.Conn)) (got *messages, took time.Duration, err error) {

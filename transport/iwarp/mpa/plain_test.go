@@ -14,7 +14,7 @@ import (
 )
 
 // TestPlainBuffers has a connection that is not TCP wait between FPDUs and in the middle of one,
-// behind few bytes and many: it has a buffer only where there is something to keep.
+// behind few bytes and many. It has a buffer only if there is something to keep.
 func TestPlainBuffers(t *testing.T) {
 	ulpdus, stream := streamOf(true, 14, 15, 40_000, 14)
 	for _, at := range []int{len(stream), len(stream) - 1, len(stream) - 24, 44, 45, 30_000} {
@@ -54,7 +54,7 @@ func TestPlainBuffers(t *testing.T) {
 	}
 }
 
-// told is a connection that notes how it is closed.
+// told is a connection that records how it is closed.
 type told struct {
 	net.Conn
 	calls []string
@@ -65,7 +65,7 @@ func (c *told) Close() error {
 	return c.Conn.Close()
 }
 
-// half is one that can be closed by half.
+// half is a told connection with CloseWrite.
 type half struct{ *told }
 
 func (c half) CloseWrite() error {
@@ -73,7 +73,7 @@ func (c half) CloseWrite() error {
 	return c.Conn.Close() // a pipe has nothing else for it
 }
 
-// tlsLike is one over another.
+// tlsLike is a told connection over another one.
 type tlsLike struct {
 	half
 	below *told
@@ -81,7 +81,7 @@ type tlsLike struct {
 
 func (c tlsLike) NetConn() net.Conn { return c.below }
 
-// TestPlainClose closes connections that are not TCP, and looks how.
+// TestPlainClose checks how connections that are not TCP are closed.
 func TestPlainClose(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -140,7 +140,7 @@ func TestPlainClose(t *testing.T) {
 					t.Error(err)
 				}
 				if !tt.half {
-					// It waits for the peer to close, and takes what that still sends.
+					// It waits for the peer to close, and reads what the peer still sends.
 					if _, err := peer.Write([]byte("is taken")); err != nil {
 						t.Error(err)
 					}
@@ -160,13 +160,13 @@ func TestPlainClose(t *testing.T) {
 	}
 }
 
-// inBubble is a test whose time passes when all of it waits.
+// inBubble runs a test in virtual time.
 func inBubble(test func(*testing.T)) func(*testing.T) {
 	return func(t *testing.T) { synctest.Test(t, test) }
 }
 
-// A Write to TLS that is under way when the connection is interrupted comes to its end, if the peer
-// takes what it writes; so does what is sent on Close. No other Write begins.
+// A Write to TLS that is pending at an Interrupt is completed, if the peer takes the bytes; so is
+// what Close sends. No other Write begins.
 func TestInterruptTLS(t *testing.T) {
 	ulpdus, want := streamOf(true, 14, 14)
 	whole := len(want) / 2

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// numbers is n bytes, in which 16-bit numbers count.
+// numbers returns n bytes of ascending 16-bit numbers.
 func numbers(n int) []byte {
 	var b []byte
 	for i := range uint16(n/2 + 1) {
@@ -23,8 +23,7 @@ func numbers(n int) []byte {
 	return b[:n]
 }
 
-// privateLimits are limits, and how much private data is sent at most, without and with enhanced
-// data.
+// privateLimits are limits, and the most private data then sent without and with enhanced data.
 var privateLimits = []struct{ limit, plain, enhanced int }{
 	{0, 512, 508},
 	{512, 512, 508},
@@ -109,7 +108,7 @@ func accept(r *mpa.Request, cfg mpa.Config, private []byte) error {
 	return err
 }
 
-// The limit is for what is sent. What comes may be more, as much as fits in a frame.
+// The limit applies to what is sent. What is received may be as long as a frame allows.
 func TestPrivateLimitIsNotThePeers(t *testing.T) {
 	cfg := mpa.Config{Enhanced: mpa.EnhancedNever, PrivateLimit: 4}
 	private := numbers(512)
@@ -129,7 +128,7 @@ func TestPrivateLimitIsNotThePeers(t *testing.T) {
 	}
 }
 
-// Limits that are none: the enhanced data has to fit.
+// Limits too small for the enhanced data, or too large, are errors.
 func TestPrivateLimitOutOfRange(t *testing.T) {
 	for _, limit := range []int{-1, 1, 2, 3, 513, 1 << 20} {
 		cfg := mpa.Config{PrivateLimit: limit}

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/capture"
 )
 
-// parseFPDUs says what a stream of FPDUs ought to bring, the plain way: all of it is there at once.
+// parseFPDUs returns what a stream of FPDUs should deliver, parsed in the simplest way.
 func parseFPDUs(stream []byte, crc bool) (ulpdus [][]byte, rest int, err error) {
 	for len(stream) >= 2 {
 		n := int(stream[0])<<8 + int(stream[1])
@@ -35,7 +35,7 @@ func parseFPDUs(stream []byte, crc bool) (ulpdus [][]byte, rest int, err error) 
 	return ulpdus, len(stream), nil
 }
 
-// newReader returns a reader without a connection, on which setting deadlines fails.
+// newReader returns a reader without a connection. Setting a deadline on it fails.
 func newReader(crc, markers bool) *reader {
 	c := &Conn{conn: new(net.TCPConn)}
 	c.in.c, c.in.sink, c.in.crc, c.in.markers = c, new(collector), crc, markers
@@ -43,7 +43,7 @@ func newReader(crc, markers bool) *reader {
 }
 
 // give gives a reader a stream in parts. Each byte of parts says how much comes next, and whether
-// the reader has to wait then: with a buffer of its own, or with none to be had.
+// the reader then waits, keeping its buffer or not.
 func (r *reader) give(stream, parts []byte, sink ddp.Sink) (err error) {
 	const none, wait = 0x80, 0x40
 	for i := 0; err == nil && len(stream) > 0; i++ {
@@ -74,7 +74,7 @@ func (r *reader) give(stream, parts []byte, sink ddp.Sink) (err error) {
 	return err
 }
 
-// FuzzReader gives a reader any stream in any parts, from the beginning or, with markers, any other
+// FuzzReader gives a reader any stream in any parts. With markers, the stream begins at any
 // position that an FPDU can have.
 func FuzzReader(f *testing.F) {
 	for _, name := range capture.Names() {

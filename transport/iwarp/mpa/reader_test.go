@@ -46,7 +46,7 @@ func TestReceiveCaptures(t *testing.T) {
 	}
 }
 
-// Two FPDUs in two parts, wherever they part.
+// Two FPDUs in two parts, with every boundary.
 func TestReceiveSplit(t *testing.T) {
 	for _, crc := range []bool{false, true} {
 		t.Run(fmt.Sprintf("CRC %t", crc), func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestReceiveRandom(t *testing.T) {
 		defer c.Close(false)
 		var got collector
 		for at := 0; at < len(stream); {
-			// What fits in the socket buffers, so that write does not wait.
+			// Limited to the socket buffers, so that write does not wait.
 			k := min(part.Draw(r, "part"), len(stream)-at, 60000)
 			write(t, peer, stream[at:at+k])
 			at += k
@@ -111,7 +111,7 @@ func TestReceiveRandom(t *testing.T) {
 	})
 }
 
-// Very many FPDUs as fast as they come, small ones and the largest.
+// Very many FPDUs as fast as possible, small ones and the largest.
 func TestReceiveMany(t *testing.T) {
 	for _, tt := range []struct{ size, n int }{{14, 50000}, {17, 50000}, {1442, 2000}, {65535, 60}} {
 		t.Run(fmt.Sprint(tt.size), func(t *testing.T) {
@@ -129,7 +129,8 @@ func TestReceiveMany(t *testing.T) {
 	}
 }
 
-// Each bit of the second of three FPDUs changed: nothing wrong is delivered, and nothing behind it.
+// Each bit of the second of three FPDUs is changed: nothing wrong is delivered, and nothing behind
+// it.
 func TestReceiveChangedBits(t *testing.T) {
 	ulpdus, stream := streamOf(true, 14, 23, 30)
 	first, second := 20, 20+fpduSize(23)
@@ -154,7 +155,7 @@ func TestReceiveChangedBits(t *testing.T) {
 	}
 }
 
-// Without CRC its field, like the padding, may be anything (RFC 5044 sections 4.1 and 4.4).
+// Without CRC, the CRC field and the padding may be anything (RFC 5044 sections 4.1 and 4.4).
 func TestReceiveIgnores(t *testing.T) {
 	ulpdus, stream := streamOf(false, 15, 14)
 	for i := lengthSize + 15; i < fpduSize(15); i++ {
@@ -171,7 +172,7 @@ func TestReceiveIgnores(t *testing.T) {
 	}
 }
 
-// A length that no segment of DDP has, known from two bytes on.
+// A length that no DDP segment has is found as soon as its two bytes have come.
 func TestReceiveBadLength(t *testing.T) {
 	for n := range ddp.TaggedLen {
 		c, peer := newConn(t, ConnOptions{CRC: true})
@@ -187,7 +188,7 @@ func TestReceiveBadLength(t *testing.T) {
 	}
 }
 
-// The end of the stream at each byte.
+// The stream ends at each byte.
 func TestReceiveEnd(t *testing.T) {
 	ulpdus, stream := streamOf(true, 14, 15, 40)
 	ends := map[int]int{0: 0, 20: 1, 44: 2, len(stream): 3}
@@ -218,7 +219,7 @@ func TestReceiveEnd(t *testing.T) {
 	}
 }
 
-// A reset is no end.
+// A reset is not a proper end.
 func TestReceiveReset(t *testing.T) {
 	for _, n := range []int{0, 20, 30} {
 		_, stream := streamOf(true, 14, 14)
@@ -237,7 +238,7 @@ func TestReceiveReset(t *testing.T) {
 	}
 }
 
-// The error of a sink is returned as it is, at once.
+// An error of the sink is returned unchanged, at once.
 func TestReceiveSinkFails(t *testing.T) {
 	_, stream := streamOf(true, 14, 14)
 	c, peer := newConn(t, ConnOptions{CRC: true})

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// TestRejectedStaysOpen has a responder reject an initiator: both leave MPA, and the connection
-// below is there for other purposes (rfc5044-7.1.2-4, rfc5044-7.1.2-7).
+// TestRejectedStaysOpen has a responder reject an initiator. Both stop using MPA, and the
+// connection stays open for other uses (rfc5044-7.1.2-4, rfc5044-7.1.2-7).
 func TestRejectedStaysOpen(t *testing.T) {
 	a, b := mpa.TimedPipe()
 	defer a.Close()

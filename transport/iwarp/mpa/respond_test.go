@@ -21,7 +21,7 @@ func TestAccept(t *testing.T) {
 		change(&c)
 		return c
 	}
-	// What does not vary in most of the tests.
+	// These do not vary in most tests.
 	unenhanced := func(change func(*mpa.Setup)) mpa.Setup {
 		s := mpa.Setup{Setup: ddp.Setup{Version: 1, IRD: 16, ORD: 8}, Revision: 1, PeerIRD: -1, PeerORD: -1}
 		change(&s)
@@ -250,7 +250,7 @@ func TestReadRequestErrors(t *testing.T) {
 	}
 }
 
-// What a caller learns of a request before it answers.
+// What a caller can see of a request before it answers.
 func TestRequest(t *testing.T) {
 	type seen struct {
 		Private                     string
@@ -286,8 +286,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// Mistakes of the caller's decide nothing: nothing is written, and the request waits on. The second
-// answer is one of them.
+// After a mistake of the caller nothing is written, and the request can still be answered. A second
+// answer is such a mistake.
 func TestAnswerAfterMistakes(t *testing.T) {
 	for _, tt := range []struct {
 		name, request string
@@ -334,7 +334,7 @@ func TestAnswerAfterMistakes(t *testing.T) {
 	}
 }
 
-// A reply that cannot be written.
+// The reply cannot be written.
 func TestAnswerLost(t *testing.T) {
 	for _, tt := range []struct {
 		name, request string

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// TestResumeMuch has a buffer full of segments behind the one that is held, as when the sink was
-// ready when they were read, and is not any more.
+// TestResumeMuch has a buffer full of segments behind the held one, as if the sink had been ready
+// when they were read and no longer is.
 func TestResumeMuch(t *testing.T) {
 	const size = 100
 	want, stream := streamOf(false, slices.Repeat([]int{size}, (bufferSize-readFew/2)/fpduSize(size))...)
@@ -30,7 +30,7 @@ func TestResumeMuch(t *testing.T) {
 	}
 }
 
-// waverer is a sink that is ready whenever it is asked, and refuses one segment all the same.
+// waverer is a sink that always says it is ready, and yet refuses one segment.
 type waverer struct {
 	placer
 	n, refuse int

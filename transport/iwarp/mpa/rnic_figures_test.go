@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// recorder keeps what is written.
+// recorder records what is written.
 type recorder struct {
 	net.Conn
 	said bytes.Buffer
@@ -23,9 +23,10 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return r.Conn.Write(p)
 }
 
-// Every cell of Figures 2, 3 and 4 of draft-carrier-rddp-rnic-interop-00, with the rest of the
-// matrix: kinds of RNIC and what they want of markers, as initiator and as responder. V is the
-// version, and the digits behind M are for what the initiator and what the responder receive.
+// Every cell of Figures 2, 3 and 4 of draft-carrier-rddp-rnic-interop-00, and the rest of the
+// matrix: kinds of RNIC and their wishes for markers, as initiator and as responder. In a cell, V
+// is the version. The digits after M are the markers in what the initiator and the responder
+// receive.
 func TestFigures(t *testing.T) {
 	side := func(r mpa.RNIC, m mpa.Markers) mpa.Config {
 		return mpa.Config{IRD: 16, ORD: 16, Enhanced: mpa.EnhancedNever, RNIC: r, Markers: m}
@@ -40,7 +41,7 @@ func TestFigures(t *testing.T) {
 	const refused = "refused" // by the responder, in a reply
 	const closed = "closed"   // by the initiator, behind a reply
 	for _, tt := range []struct{ initiator, responder, request, reply, want string }{
-		// Figure 2, and what is common to it and the others.
+		// Figure 2, and what it has in common with the others.
 		{"RDMAC", "RDMAC", "c0 00", "c0 00", "V=0 M=1/1"},
 		{"RDMAC", "non-permissive, M=0", "c0 00", "60 01", refused},
 		{"RDMAC", "non-permissive, M=1", "c0 00", "e0 01", refused},
@@ -112,7 +113,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// asRDMAC is a permissive RNIC that is set to version 0, in place of an RDMAC RNIC.
+// asRDMAC is a permissive RNIC set to version 0, instead of an RDMAC RNIC.
 func asRDMAC(c mpa.Config) mpa.Config {
 	if c.RNIC == mpa.RDMAC {
 		c.RNIC, c.Version = mpa.Permissive, mpa.VersionRDMAC

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// oldSetup is a connection with version 0, with everything that comes with it.
+// oldSetup is a connection with version 0, and with all that this implies.
 func oldSetup(initiator bool, private string) *mpa.Setup {
 	s := &mpa.Setup{Setup: ddp.Setup{Initiator: initiator, IRD: 16, ORD: 8}, CRC: true, MarkersIn: true, MarkersOut: true, PeerIRD: -1, PeerORD: -1}
 	if private != "" {
@@ -20,7 +20,7 @@ func oldSetup(initiator bool, private string) *mpa.Setup {
 	return s
 }
 
-// Replies of revision 0, and others to requests of revision 0.
+// Replies of revision 0, and other replies to requests of revision 0.
 func TestInitiateOldRevisions(t *testing.T) {
 	permissive := mpa.Config{IRD: 16, ORD: 16, RNIC: mpa.Permissive}
 	old := mpa.Config{IRD: 16, ORD: 16, RNIC: mpa.RDMAC}
@@ -82,7 +82,7 @@ func TestInitiateOldRevisions(t *testing.T) {
 	}
 }
 
-// Rejects in reply to requests of revision 0: one of another revision says why
+// Rejects of requests of revision 0. A reject of another revision tells why
 // (draft-carrier-rddp-rnic-interop-00 section 5.2.1).
 func TestInitiateOldRejected(t *testing.T) {
 	for _, tt := range []struct {
@@ -120,7 +120,7 @@ func TestInitiateOldRejected(t *testing.T) {
 	}
 }
 
-// Requests of revision 0, and others to an RDMAC RNIC.
+// Requests of revision 0, and other requests to an RDMAC RNIC.
 func TestAcceptOldRevisions(t *testing.T) {
 	permissive := mpa.Config{IRD: 16, ORD: 16, RNIC: mpa.Permissive}
 	old := mpa.Config{IRD: 16, ORD: 16, RNIC: mpa.RDMAC}
@@ -181,8 +181,7 @@ func TestAcceptOldRevisions(t *testing.T) {
 	}
 }
 
-// The version may be chosen between the request and the reply: the same side rejects with what it
-// is set to then.
+// The version may be changed between the request and the reply. The reject follows the new one.
 func TestRejectOldRevisions(t *testing.T) {
 	for _, tt := range []struct {
 		name, request, reply string

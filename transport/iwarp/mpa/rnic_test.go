@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// What each kind of RNIC is, whatever version and markers it is set to: Figure 1 of
+// The capabilities of each kind of RNIC, for any version and markers: Figure 1 of
 // draft-carrier-rddp-rnic-interop-00.
 func TestCapabilities(t *testing.T) {
 	for _, tt := range []struct {
@@ -42,8 +42,8 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// What a kind of RNIC does not have: the errors of draft-carrier-rddp-rnic-interop-00 sections
-// 6.2.3 and 6.2.6.
+// What a kind of RNIC does not have is an error (draft-carrier-rddp-rnic-interop-00 sections 6.2.3
+// and 6.2.6).
 func TestValidateRNIC(t *testing.T) {
 	others := map[error][]error{
 		mpa.ErrConfig:        {mpa.ErrVersion, mpa.ErrMarkersNeeded},

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Where it is of no use to spin, that is given up at once, and tried more and more rarely; where it
-// is, the connection sleeps now and then all the same.
+// If spinning does not help, a connection gives it up at once and tries more and more rarely. If it
+// helps, the connection still sleeps now and then.
 func TestSpinWhen(t *testing.T) {
 	const often = 2000
 	row := func(n int) (r []int) {
@@ -64,8 +64,7 @@ func TestOneSpins(t *testing.T) {
 	b.end(true)
 }
 
-// expecting is a collector that knows whether something is about to come, and lets others know when
-// it is asked.
+// expecting is a collector that says whether something is expected, and signals when it is asked.
 type expecting struct {
 	collector
 	expects bool
@@ -80,7 +79,7 @@ func (e *expecting) ExpectsMore() bool {
 	return e.expects
 }
 
-// What comes is received, be it before, while, or after a connection spins; and it spins if, and
+// Bytes are received whether they come before, while, or after a connection spins. It spins if, and
 // only if, something is expected.
 func TestReceiveExpected(t *testing.T) {
 	for name, expects := range map[string]bool{"expected": true, "not expected": false} {
@@ -117,7 +116,7 @@ func TestReceiveExpected(t *testing.T) {
 	}
 }
 
-// A connection that expects something ends like others.
+// Interrupt also ends a connection that expects something.
 func TestInterruptExpecting(t *testing.T) {
 	for i := range 60 {
 		c, _ := newConn(t, ConnOptions{})
@@ -157,7 +156,7 @@ func (w wakeful) Read(f func(fd uintptr) bool) error {
 	}
 }
 
-// A connection that is woken for nothing, and spins again, receives what comes then.
+// A connection that was woken for nothing and spins again receives what comes then.
 func TestSpinWokenForNothing(t *testing.T) {
 	ulpdus, stream := streamOf(false, 14)
 	c, peer := newConn(t, ConnOptions{})

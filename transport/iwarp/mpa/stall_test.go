@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/pace"
 )
 
-// expire makes it so that the deadline of reads, which is far away, has passed.
+// expire makes the deadline of reads, which is far away, pass now.
 func expire(t *testing.T, c *Conn) {
 	t.Helper()
 	if err := c.conn.SetReadDeadline(past); err != nil {
@@ -17,8 +17,8 @@ func expire(t *testing.T, c *Conn) {
 	}
 }
 
-// stalls has ticks pass in which nothing comes: as many as an FPDU or a message may take that has
-// been incomplete since the last one, or since before.
+// stalls makes as many ticks pass without a byte as an incomplete FPDU or message may take, counted
+// from the last tick, or from before it.
 func stalls(t *testing.T, c *Conn, s ddp.Sink) {
 	t.Helper()
 	for range pace.Ticks {
@@ -29,7 +29,7 @@ func stalls(t *testing.T, c *Conn, s ddp.Sink) {
 	receive(t, c, s, ErrStalled)
 }
 
-// receive receives once, and fails the test unless the error is as wanted.
+// receive receives once, and fails the test unless the error is the expected one.
 func receive(t *testing.T, c *Conn, s ddp.Sink, want error) {
 	t.Helper()
 	if err := c.Receive(s); !errors.Is(err, want) {
@@ -37,7 +37,7 @@ func receive(t *testing.T, c *Conn, s ddp.Sink, want error) {
 	}
 }
 
-// A peer that stops in the middle of an FPDU, wherever.
+// A peer stops at any point in the middle of an FPDU.
 func TestReceiveStalled(t *testing.T) {
 	_, stream := streamOf(true, 14, 14)
 	for _, n := range []int{1, 2, 19, 21, 39} {
@@ -53,7 +53,7 @@ func TestReceiveStalled(t *testing.T) {
 	}
 }
 
-// Single bytes do not help: an FPDU has to become complete.
+// Single bytes do not count as progress: an FPDU must become complete.
 func TestReceiveTrickle(t *testing.T) {
 	_, stream := streamOf(true, 1000)
 	c, peer := newConn(t, ConnOptions{CRC: true, Stall: 20 * time.Millisecond})
@@ -79,7 +79,7 @@ func TestReceiveTrickle(t *testing.T) {
 	Await(t, "the peer", stopped)
 }
 
-// A peer between two FPDUs may be silent for ever, also when a deadline of before passes.
+// Between two FPDUs a peer may be silent for ever, also when an earlier deadline passes.
 func TestReceiveIdle(t *testing.T) {
 	ulpdus, stream := streamOf(true, 14, 15)
 	c, peer := newConn(t, ConnOptions{CRC: true})
@@ -99,7 +99,7 @@ func TestReceiveIdle(t *testing.T) {
 	}
 }
 
-// A peer that has always sent a part of the next FPDU, and completes one before each deadline.
+// A peer always has a part of the next FPDU sent, and completes one before each deadline.
 func TestReceiveSlow(t *testing.T) {
 	c, peer := newConn(t, ConnOptions{CRC: true})
 	fpdu := appendFPDU(nil, text(100, 0), true)
@@ -120,7 +120,7 @@ func TestReceiveSlow(t *testing.T) {
 	stalls(t, c, &got)
 }
 
-// It is no stall if the rest had come, and it was this side that did not read for so long.
+// It is not a stall if the rest had come, and this side had not read for so long.
 func TestReceiveLate(t *testing.T) {
 	ulpdus, stream := streamOf(true, 14, 14)
 	c, peer := newConn(t, ConnOptions{CRC: true})
@@ -134,7 +134,7 @@ func TestReceiveLate(t *testing.T) {
 	if d := diffULPDUs(ulpdus, got.ulpdus); d != "" {
 		t.Errorf("ULPDUs (-want +got):\n%s", d)
 	}
-	// The next FPDU has all its time.
+	// The next FPDU has its full time.
 	write(t, peer, stream[:10])
 	receiveUntil(t, c, &got, len(stream)+10)
 	expire(t, c)

@@ -10,9 +10,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// What a Terminate would have to be like, where the responder has accepted and there is no
-// connection for all that: markers if the responder wants them, CRC if either side does, and what
-// the responder has said of reads.
+// The properties of a Terminate for a responder that has accepted although no connection is
+// possible: markers if the responder wants them, CRC if either side does, and the responder's IRD
+// and ORD.
 func TestStartupErrorOfAccepted(t *testing.T) {
 	plain := mpa.Config{IRD: 16, ORD: 16}
 	markers := mpa.Config{IRD: 16, ORD: 16, Markers: mpa.MarkersOn}

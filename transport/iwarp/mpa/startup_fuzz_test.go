@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// scriptedPeer is a connection whose peer has said all it will.
+// scriptedPeer is a connection whose peer has already sent everything.
 type scriptedPeer struct {
 	net.Conn
 	in  io.Reader
@@ -32,7 +32,7 @@ func fuzzConfig(flags uint32, ird, ord, required, limit int16) mpa.Config {
 	}
 }
 
-// newRevision is the revision of MPA in which an initiator asks that is no RDMAC RNIC.
+// newRevision is the revision of MPA that an initiator other than an RDMAC RNIC asks for.
 func newRevision(c mpa.Config) int {
 	if c.Enhanced == mpa.EnhancedNever {
 		return 1
@@ -49,8 +49,8 @@ const (
 	fuzzMarkers    = uint32(mpa.MarkersOn) << 16
 )
 
-// checkFuzzError checks that err is one of those that the caller is told of, and that a Terminate
-// is not spoken of to a peer that expects none.
+// checkFuzzError checks that err is one of the documented errors, and that it asks for no Terminate
+// to a peer that expects none.
 func checkFuzzError(t *testing.T, err error, initiator bool) {
 	t.Helper()
 	var started *mpa.StartupError
@@ -147,7 +147,7 @@ func FuzzRespond(f *testing.F) {
 	})
 }
 
-// checkFuzzReply checks that the reply is one frame, that it fits the request, and the setup, if
+// checkFuzzReply checks that the reply is one frame, and that it fits the request and the setup, if
 // any.
 func checkFuzzReply(t *testing.T, cfg mpa.Config, r *mpa.Request, s *mpa.Setup, out io.Reader) {
 	f := mpa.Frame{Reply: true}

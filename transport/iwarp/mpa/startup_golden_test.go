@@ -17,8 +17,7 @@ import (
 //go:embed testdata/siw-startup.frames
 var siwFrames string
 
-// siwStartup is one of its handshakes, with what our two sides have to be set to in order to say
-// the same.
+// siwStartup is one of siw's handshakes, and the Configs with which our two sides send the same.
 type siwStartup struct {
 	name                 string
 	request, reply       []byte
@@ -72,7 +71,7 @@ var (
 	siwServerPrivate = []byte{0xf6, 0xab, 0x0e, 0x18, 1, 0, 3, 3}
 )
 
-// Every byte of siw's is understood, and encoded here as there.
+// Every byte of siw's frames is understood, and encoded in the same way.
 func TestSiwFrames(t *testing.T) {
 	flags := map[string]struct{ crc, p2p bool }{"plain": {}, "crc": {crc: true}, "p2p": {p2p: true}}
 	for _, c := range siwStartups(t) {
@@ -124,7 +123,8 @@ func checkSiwFrame(t *testing.T, b []byte, want mpa.Frame, wantData mpa.Enhanced
 	}
 }
 
-// Set as siw is, our initiator and our responder say what it says, and make of it what it does.
+// With siw's settings, our initiator and our responder send the same frames, and agree on the same
+// setup.
 func TestSiwStartups(t *testing.T) {
 	want := map[string]struct{ initiator, responder mpa.Setup }{
 		"plain": {

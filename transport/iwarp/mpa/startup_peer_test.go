@@ -10,7 +10,7 @@ import (
 )
 
 // initiateTo runs Initiate against a peer that reads the whole request, writes reply and closes. It
-// returns what the peer has read.
+// returns what the peer read.
 func initiateTo(t testing.TB, cfg mpa.Config, private, reply []byte) (said []byte, s *mpa.Setup, err error) {
 	t.Helper()
 	conn, peer := mpa.TimedPipe()
@@ -31,8 +31,8 @@ func initiateTo(t testing.TB, cfg mpa.Config, private, reply []byte) (said []byt
 	return mpa.Await(t, "the peer", read), s, err
 }
 
-// answerTo has answer answer a peer that sends request and reads until the connection is closed. It
-// returns what the peer has read.
+// answerTo lets answer serve a peer that sends request and reads until the connection is closed. It
+// returns what the peer read.
 func answerTo(t testing.TB, request []byte, answer func(net.Conn)) (said []byte) {
 	t.Helper()
 	conn, peer := mpa.TimedPipe()
@@ -62,7 +62,7 @@ func acceptFrom(t testing.TB, request []byte, cfg mpa.Config, private []byte) (s
 // allRTR is every kind of RTR.
 const allRTR = mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead
 
-// failure is what a *StartupError is expected to be.
+// failure is an expected *StartupError.
 type failure struct {
 	is        error
 	code      uint8

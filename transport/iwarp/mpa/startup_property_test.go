@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// startupConfigs generates what validate lets through.
+// startupConfigs generates Configs that validate accepts.
 func startupConfigs(responder bool) *rapid.Generator[mpa.Config] {
 	depth := rapid.OneOf(rapid.SampledFrom([]int{0, 1, 2, 8, 16, mpa.MaxReads}), rapid.IntRange(0, mpa.MaxReads))
 	return rapid.Custom(func(t *rapid.T) mpa.Config {
@@ -56,12 +56,12 @@ func drawRNIC(t *rapid.T, c *mpa.Config) {
 	c.Markers = rapid.SampledFrom(markers).Draw(t, "markers")
 }
 
-// isOld: the side has no version but 0. isNew: it has none but 1. Others go by the peer.
+// isOld: the side has version 0 only. isNew: it has version 1 only. Others follow the peer.
 func isOld(c mpa.Config) bool { return c.RNIC == mpa.RDMAC || c.Version == mpa.VersionRDMAC }
 func isNew(c mpa.Config) bool { return c.RNIC == mpa.NonPermissive || c.Version == mpa.VersionIETF }
 
-// sends is the kinds of RTR that an initiator can send, takes those that a responder can take: not
-// a Read without an IRD.
+// sends is the kinds of RTR that an initiator can send. takes is those that a responder can take;
+// without an IRD it takes no Read.
 func sends(c mpa.Config) mpa.RTR {
 	if c.RTR == 0 {
 		return allRTR
@@ -76,8 +76,8 @@ func takes(c mpa.Config) mpa.RTR {
 	return sends(c)
 }
 
-// However the two sides are set, they come to the same end: both have a connection, and agree on
-// it, or both know that there is none.
+// For any two Configs, either both sides have a connection and agree on it, or both know that there
+// is none.
 func TestSidesAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		icfg := startupConfigs(false).Draw(t, "initiator")
@@ -98,7 +98,7 @@ func TestSidesAgree(t *testing.T) {
 	})
 }
 
-// checkFailure finds out whether there had to be one.
+// checkFailure checks that there had to be a failure.
 func checkFailure(t *rapid.T, h handshake, icfg, rcfg mpa.Config) {
 	enhanced := icfg.Enhanced != mpa.EnhancedNever && !isOld(icfg)
 	var started *mpa.StartupError

@@ -17,14 +17,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// handshake is how the two sides of one end.
+// handshake is the result at both sides.
 type handshake struct {
 	initiator, responder       *mpa.Setup
 	initiatorErr, responderErr error
 }
 
-// shake has a with icfg ask b with rcfg. Each side hands its name to the other, and closes if it
-// fails.
+// shake lets a with icfg connect to b with rcfg. Each side sends its name to the other, and closes
+// if it fails.
 func shake(a, b net.Conn, icfg, rcfg mpa.Config) (h handshake) {
 	done := make(chan struct{})
 	go func() {
@@ -44,7 +44,7 @@ func shake(a, b net.Conn, icfg, rcfg mpa.Config) (h handshake) {
 	return h
 }
 
-// oneByte is a connection whose reads return a byte each.
+// oneByte is a connection whose reads return one byte each.
 type oneByte struct{ net.Conn }
 
 func (c oneByte) Read(p []byte) (int, error) { return iotest.OneByteReader(c.Conn).Read(p) }
@@ -97,7 +97,7 @@ func TestHandshake(t *testing.T) {
 			}, got.responder); diff != "" {
 				t.Errorf("responder (-want +got):\n%s", diff)
 			}
-			// Both are where FPDUs begin.
+			// Both sides are at the beginning of the FPDUs.
 			for _, dir := range []struct{ from, to net.Conn }{{a, b}, {b, a}} {
 				go dir.from.Write([]byte("FPDU"))
 				got := make([]byte, 4)
@@ -109,7 +109,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// A reset without a reply is a close without a reply.
+// A reset without a reply counts like a close without a reply.
 func TestInitiateReset(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -136,7 +136,7 @@ func TestInitiateReset(t *testing.T) {
 	}
 }
 
-// A reset in the middle of a reply is something else.
+// A reset in the middle of a reply does not.
 func TestInitiateResetWithin(t *testing.T) {
 	reply := repFrame(t, "10 02 0006 00100010 6162")
 	for i := range reply {
@@ -149,7 +149,7 @@ func TestInitiateResetWithin(t *testing.T) {
 	}
 }
 
-// A peer that closes, or falls silent, after any number of bytes.
+// A peer closes, or falls silent, after any number of bytes.
 func TestInterrupted(t *testing.T) {
 	request := reqFrame(t, "10 02 0007 00100010 616263")
 	reply := repFrame(t, "10 02 0007 00100010 616263")
@@ -221,7 +221,7 @@ func checkInterrupted(t *testing.T, i int, err, want error) {
 	}
 }
 
-// A peer that reads nothing.
+// The peer reads nothing.
 func TestUnread(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -268,8 +268,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// A peer that speaks another protocol and then waits does not wait for long: there is no deadline
-// here.
+// A peer of another protocol that then waits is detected at once: this test sets no deadline.
 func TestOtherProtocol(t *testing.T) {
 	conn, peer := mpa.TimedPipe()
 	go peer.Write([]byte("GET / HTTP/1.1\r\n"))

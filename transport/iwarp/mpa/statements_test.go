@@ -8,11 +8,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// These tests show statements that docs/conformance.md lists, by their numbers there, where no
-// table of another test has them.
+// These tests prove statements that docs/conformance.md lists by number, unless another test covers
+// them.
 
-// A responder, however it is set, and whatever an initiator offers: 6581-9.2-6 to 6581-9.2-12,
-// 6581-9.2-17 to 6581-9.2-19, draft05-9-10 to draft05-9-14.
+// Any responder, for any offer of an initiator: 6581-9.2-6 to 6581-9.2-12, 6581-9.2-17 to
+// 6581-9.2-19, draft05-9-10 to draft05-9-14.
 func TestEveryReplyFlag(t *testing.T) {
 	type offer struct {
 		a   bool
@@ -95,8 +95,8 @@ func checkReplyFlags(t *testing.T, cfg mpa.Config, supported mpa.RTR, a bool, of
 	}
 }
 
-// The flags of a request are those of what the initiator can send, and none in the client-server
-// model: 6581-9.2-4, 6581-9.2-5, 6581-9.2-16, 6581-9.2-18.
+// The flags of a request are the kinds that the initiator can send; in the client-server model,
+// none: 6581-9.2-4, 6581-9.2-5, 6581-9.2-16, 6581-9.2-18.
 func TestEveryRequestFlag(t *testing.T) {
 	for set := range allRTR + 1 {
 		for _, p2p := range []bool{false, true} {
@@ -124,8 +124,8 @@ func TestEveryRequestFlag(t *testing.T) {
 	}
 }
 
-// Whichever version the responder has or prefers, and whatever else it wants, a request of revision
-// 1 is accepted, without enhanced data: 6581-6-7, 6581-10-3, 6581-10-5, 6581-10-8.
+// A responder with any version accepts a request of revision 1, and replies without enhanced data,
+// whatever else it wants: 6581-6-7, 6581-10-3, 6581-10-5, 6581-10-8.
 func TestRevisionOneAccepted(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -160,7 +160,7 @@ func TestRevisionOneAccepted(t *testing.T) {
 	}
 }
 
-// An unenhanced side looks at no reserved bit, be it the later S: 6581-6-3, draft05-6-1.
+// An unenhanced side ignores all reserved bits, even the later S: 6581-6-3, draft05-6-1.
 func TestUnenhancedReserved(t *testing.T) {
 	never := mpa.Config{Enhanced: mpa.EnhancedNever}
 	for bit := range 5 {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// tapped is a connection of TCP that notes what it is told.
+// tapped is a TCP connection with a tap that records.
 type tapped struct {
 	net.Conn
 	sent, received []byte
@@ -30,8 +30,8 @@ func (c *tapped) Received(pieces [][]byte, n int, err error) {
 	c.ended = n == 0 && err == nil
 }
 
-// A connection that is tapped is read and written as TCP is, and its tap learns each byte of both
-// streams, in part sent and read in pieces, and the end of the peer's.
+// A tapped connection is read and written like TCP. The tap learns each byte of both streams, also
+// when it is sent in part or read in pieces, and the peer's end.
 func TestTap(t *testing.T) {
 	tcp, peer := tcpPair(t)
 	tap := &tapped{Conn: tcp}

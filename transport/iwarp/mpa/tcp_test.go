@@ -33,16 +33,15 @@ func tcpPair(t testing.TB) (a, b *net.TCPConn) {
 	return Timed(c.(*net.TCPConn)), Timed(d.(*net.TCPConn))
 }
 
-// newConn returns a Conn and its peer, a plain TCP connection. Without Stall in o nothing ever
-// stalls.
+// newConn returns a Conn and its peer, a plain TCP connection. Without o.Stall nothing ever stalls.
 func newConn(t testing.TB, o ConnOptions) (*Conn, *net.TCPConn) {
 	t.Helper()
 	tcp, peer := tcpPair(t)
 	return connOver(t, tcp, o), peer
 }
 
-// connOver returns a Conn over tcp that is closed when the test ends: one that is left to the
-// collector may keep its buffer (see maxKept) to the end of the process.
+// connOver returns a Conn over tcp, and closes it when the test ends. If it were left to the
+// garbage collector, its buffer might count as kept (maxKept) for ever.
 func connOver(t testing.TB, tcp *net.TCPConn, o ConnOptions) *Conn {
 	t.Helper()
 	if o.Stall == 0 {
@@ -62,7 +61,7 @@ func connOver(t testing.TB, tcp *net.TCPConn, o ConnOptions) *Conn {
 	return c
 }
 
-// modest is what a ddp.Sink has that holds nothing up, expects nothing, and lends nothing.
+// modest is the part of a ddp.Sink that holds nothing up, expects nothing, and lends nothing.
 type modest struct{}
 
 func (modest) Ready() bool                                            { return true }
@@ -86,7 +85,7 @@ func (s *collector) Segment(segment []byte) error {
 	return s.err
 }
 
-// diffULPDUs says in what got is not want.
+// diffULPDUs returns the differences between got and want.
 func diffULPDUs(want, got [][]byte) string {
 	if slices.EqualFunc(want, got, bytes.Equal) {
 		return ""
@@ -94,7 +93,8 @@ func diffULPDUs(want, got [][]byte) string {
 	return cmp.Diff(want, got) // which takes its time
 }
 
-// receiveUntil receives until n bytes in all have come, to the sink or as part of an FPDU.
+// receiveUntil receives until n bytes in all have come, delivered to the sink or in an incomplete
+// FPDU.
 func receiveUntil(t testing.TB, c *Conn, s *collector, n int) {
 	t.Helper()
 	for s.bytes+c.in.pending() < n {
@@ -113,7 +113,7 @@ func receiveAll(c *Conn, s ddp.Sink) error {
 	}
 }
 
-// write has the peer send.
+// write makes the peer send.
 func write(t testing.TB, peer *net.TCPConn, p []byte) {
 	t.Helper()
 	if _, err := peer.Write(p); err != nil {
@@ -121,7 +121,7 @@ func write(t testing.TB, peer *net.TCPConn, p []byte) {
 	}
 }
 
-// hangUp has the peer send, and close its side.
+// hangUp makes the peer send, and close its side.
 func hangUp(t testing.TB, peer *net.TCPConn, p []byte) {
 	t.Helper()
 	write(t, peer, p)
@@ -130,7 +130,7 @@ func hangUp(t testing.TB, peer *net.TCPConn, p []byte) {
 	}
 }
 
-// drain is what the peer gets until the end.
+// drain returns what the peer gets until the end.
 func drain(peer io.Reader) <-chan []byte {
 	c := make(chan []byte, 1)
 	go func() {

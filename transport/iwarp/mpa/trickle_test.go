@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestTrickleMemory has long FPDUs come byte by byte, to a connection that has to wait for each and
-// may not keep a buffer, since too many others do. What it allocates grows as the bytes do, and
-// what it has is never much more than they are.
+// TestTrickleMemory has long FPDUs come byte by byte. The connection waits for each byte, and may
+// not keep a buffer because too many others do. It allocates in proportion to the bytes received,
+// and never holds much more than these.
 func TestTrickleMemory(t *testing.T) {
 	kept.Add(maxKept)
 	defer kept.Add(-maxKept)
@@ -73,8 +73,8 @@ func trickleMemory(t *testing.T, c *Conn, peer net.Conn, o ConnOptions) {
 	if d := diffULPDUs(want, got.ulpdus); d != "" {
 		t.Errorf("ULPDUs (-want +got):\n%s", d)
 	}
-	// Memory twice as large each time, and a buffer each time that it is full. Were it moved for
-	// each byte, it would be 500 MB.
+	// The memory doubles each time, and a buffer is used each time that it is full. Moving for each
+	// byte would take 500 MB.
 	const most = 8 << 20
 	if n := after.TotalAlloc - before.TotalAlloc; n > most {
 		t.Errorf("%d bytes were allocated for %d that came, want no more than %d", n, len(stream), most)

@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/pace"
 )
 
-// tick has a tick of a writer pass, of which it must not find that the peer has stalled, or must.
+// tick makes a tick of a writer pass, and checks whether the writer finds that the peer has
+// stalled.
 func tick(t *testing.T, w *writer, stalled bool) {
 	t.Helper()
 	w.deadline = time.Time{}
@@ -21,8 +22,8 @@ func tick(t *testing.T, w *writer, stalled bool) {
 	}
 }
 
-// A peer that takes all there is has not stalled, however little that is: what it took long ago
-// does not count against it.
+// A peer that takes everything has not stalled, however little that is. What it took long ago does
+// not count against it.
 func TestLittleIsNoStall(t *testing.T) {
 	c, _ := newConn(t, ConnOptions{Stall: 30 * time.Second})
 	o := &outbox{Conn: c}
@@ -37,12 +38,12 @@ func TestLittleIsNoStall(t *testing.T) {
 	}
 }
 
-// A slow peer that takes enough has not stalled, though the socket takes nothing more until much of
-// what it holds has gone. One that takes a little in each tick has.
+// A slow peer that takes enough has not stalled, even if the socket takes nothing until much of its
+// content has gone. A peer that takes a little in each tick has stalled.
 func TestSlowIsNoStall(t *testing.T) {
 	c, peer := newConn(t, ConnOptions{Stall: 30 * time.Second})
 	o := &outbox{Conn: c}
-	_ = c.rawOut.raw.Control(func(fd uintptr) { // the socket is to hold much, as by default
+	_ = c.rawOut.raw.Control(func(fd uintptr) { // let the socket hold much, as by default
 		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, 1<<30)
 	})
 	fill(t, o)
@@ -84,7 +85,8 @@ func TestSlowIsNoStall(t *testing.T) {
 	}
 }
 
-// TestSocketHoldsLittle: a socket whose peer reads nothing holds little that TCP has not sent.
+// TestSocketHoldsLittle: if the peer reads nothing, the socket holds only little that TCP has not
+// sent.
 func TestSocketHoldsLittle(t *testing.T) {
 	c, _ := newConn(t, ConnOptions{})
 	fill(t, &outbox{Conn: c})

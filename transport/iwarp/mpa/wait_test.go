@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must happen before it calls it a hang, and says what
-// it has waited for.
+// patience is how long a test waits for something that must happen before it reports a hang, and
+// what it waited for.
 const patience = time.Minute
 
-// Await receives from c. It is for the tests inside this package and outside.
+// Await receives from c. Tests inside this package and outside use it.
 func Await[T any](t interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -26,13 +26,13 @@ func Await[T any](t interface {
 	return v
 }
 
-// TimedPipe is net.Pipe, of which what waits for longer than a test's patience fails.
+// TimedPipe is net.Pipe with ends that fail when something waits for longer than patience.
 func TimedPipe() (a, b net.Conn) {
 	a, b = net.Pipe()
 	return Timed(a), Timed(b)
 }
 
-// Timed has what waits for conn for longer than a test's patience fail.
+// Timed makes waits on conn fail that last longer than patience.
 func Timed[C net.Conn](conn C) C {
 	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		panic(err)
@@ -40,7 +40,7 @@ func Timed[C net.Conn](conn C) C {
 	return conn
 }
 
-// interruptHung has what waits for c at the end of a test's patience fail.
+// interruptHung makes waits on c fail after patience.
 func interruptHung(t testing.TB, c *Conn) {
 	done := make(chan struct{})
 	hung := time.AfterFunc(patience, func() {

@@ -20,7 +20,7 @@ type outbox struct {
 	mu sync.Mutex // guards the batch
 }
 
-// add appends a segment, and sends the batch before if it is full.
+// add appends a segment. If the batch is full, it first sends that.
 func (o *outbox) add(header []byte, list []transport.Slice, owner transport.STag) error {
 	p, n := ddp.Payload{List: list}, transport.TotalLen(list)
 	for {
@@ -47,18 +47,19 @@ func (o *outbox) send() error {
 	return err
 }
 
-// newOutbox returns one whose socket takes little at a time, and the peer.
+// newOutbox returns an outbox whose socket takes little at a time, and the peer.
 func newOutbox(t testing.TB, o ConnOptions) (*outbox, *net.TCPConn) {
 	t.Helper()
 	c, peer := newConn(t, o)
-	// Not the other's receive buffer: with a window below the MSS TCP would wait for its timers.
+	// Leave the peer's receive buffer alone: with a window below the MSS, TCP would wait for its
+	// timers.
 	if err := c.conn.(*net.TCPConn).SetWriteBuffer(4 << 10); err != nil {
 		t.Fatal(err)
 	}
 	return &outbox{Conn: c}, peer
 }
 
-// oddly reads n bytes of the peer in runs of odd sizes.
+// oddly reads n bytes from the peer in runs of odd sizes.
 func oddly(t testing.TB, peer io.Reader, n int) []byte {
 	all := make([]byte, n)
 	for rest := all; len(rest) > 0; {
@@ -113,7 +114,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// A batch of more pieces than the system takes at a time.
+// A batch has more pieces than the system takes at a time.
 func TestSendManyPieces(t *testing.T) {
 	const n, before = 60000, 256 // which leaves little room for copies
 	o, peer := newOutbox(t, ConnOptions{CRC: true})
@@ -142,8 +143,8 @@ func TestSendManyPieces(t *testing.T) {
 	diff(t, Await(t, "what was sent", got), want)
 }
 
-// Memory that has been detached while its batch waits for the network may be used for something
-// else at once; so may that of a batch that is empty.
+// Detached memory may be reused at once, while the batch waits for the network. So may the memory
+// of an empty batch.
 func TestDetachUnderWay(t *testing.T) {
 	o, peer := newOutbox(t, ConnOptions{})
 	var want []byte
@@ -209,7 +210,7 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// A peer that takes nothing.
+// The peer takes nothing.
 func TestSendStalled(t *testing.T) {
 	o, _ := newOutbox(t, ConnOptions{Stall: 10 * time.Millisecond})
 	fill(t, o)
@@ -218,7 +219,7 @@ func TestSendStalled(t *testing.T) {
 	}
 }
 
-// It is no stall if the peer takes enough, however many ticks pass.
+// It is not a stall if the peer takes enough, however many ticks pass.
 func TestSendSlow(t *testing.T) {
 	o, peer := newOutbox(t, ConnOptions{Stall: 15 * time.Second})
 	got := drain(peer)
@@ -245,7 +246,7 @@ func TestSendSlow(t *testing.T) {
 	}
 }
 
-// The deadline of a Wait of long ago does not disturb what is sent later.
+// The deadline of an earlier Wait does not disturb later sends.
 func TestDeadlineOfBefore(t *testing.T) {
 	o, peer := newOutbox(t, ConnOptions{})
 	fill(t, o)
@@ -270,7 +271,7 @@ func TestDeadlineOfBefore(t *testing.T) {
 	}
 }
 
-// A peer that has reset the connection.
+// The peer has reset the connection.
 func TestSendReset(t *testing.T) {
 	o, peer := newOutbox(t, ConnOptions{})
 	fill(t, o)
@@ -289,7 +290,7 @@ func TestSendReset(t *testing.T) {
 	}
 }
 
-// Two Conns that send all the time, both ways.
+// Two Conns send all the time, both ways.
 func TestBothWays(t *testing.T) {
 	a, b := tcpPair(t)
 	const n = 400

@@ -26,7 +26,7 @@ func BenchmarkReadRequestParse(b *testing.B) {
 	}
 }
 
-// benchSegment is a Read Request, of which a Terminate has the most to say.
+// benchSegment is a Read Request, for which a Terminate has the most copies.
 func benchSegment() []byte {
 	h := ddp.Header{Last: true, Version: ddp.Version, Control: Control(ddp.Version, OpReadRequest), Queue: ddp.QueueReadRequest, MSN: 1}
 	return benchRequest.Append(h.Append(nil))

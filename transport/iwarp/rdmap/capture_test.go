@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/capture"
 )
 
-// TestCaptures parses the RDMAP bytes of every segment of the captures and encodes them
-// again. What tshark counts in nfs3-siw-crc is the same.
+// TestCaptures parses the RDMAP bytes of every segment of the captures and encodes them again. The
+// counts for nfs3-siw-crc are those of tshark.
 func TestCaptures(t *testing.T) {
 	initiator := map[Opcode]int{OpReadResponse: 141, OpSend: 70}
 	responder := map[Opcode]int{OpWrite: 396, OpReadRequest: 2, OpSend: 58, OpSendInvalidate: 12}
@@ -33,8 +33,7 @@ func TestCaptures(t *testing.T) {
 			if diff := cmp.Diff(tt.responder, received.segments); diff != "" {
 				t.Errorf("responder's segments (-want +got):\n%s", diff)
 			}
-			// The initiator's responses bring what the responder's requests ask for, where they
-			// want it.
+			// The initiator's responses go where the responder's requests ask for.
 			if diff := cmp.Diff(received.requested, sent.responded); diff != "" {
 				t.Errorf("RDMA Reads (-requested +responded):\n%s", diff)
 			}

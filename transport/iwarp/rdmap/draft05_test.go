@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// draft05s are the codes that draft-ietf-storm-mpa-peer-connect-05 section 8 has in another form.
+// draft05s are the codes that differ in draft-ietf-storm-mpa-peer-connect-05 section 8.
 var draft05s = []struct {
 	wire string
 	code Code // RFC 6581's
@@ -41,7 +41,7 @@ func TestDraft05(t *testing.T) {
 					t.Errorf("the first %d bytes: got %+v, %v, want ErrShort", n, got, err)
 				}
 			}
-			// Without the option it is the RFC's.
+			// Without the option, the form is that of the RFC.
 			want.Draft05 = false
 			if got, rfc := want.Append(nil), append([]byte{0x20}, wire[1:]...); string(got) != string(rfc) {
 				t.Errorf("Append of the RFC's: got % x, want % x", got, rfc)
@@ -50,7 +50,8 @@ func TestDraft05(t *testing.T) {
 	}
 }
 
-// With copies of a segment, which nobody sends about the setup, the draft's form is understood too.
+// The draft's form is also understood with copies of a segment, though nobody sends these about the
+// setup.
 func TestDraft05Copies(t *testing.T) {
 	wire := unhex(t, "2307c000"+"0112"+sendHex)
 	want := Terminate{Code: MPARTR, HasLength: true, Length: 274, DDPHeader: unhex(t, sendHex), Draft05: true}
@@ -66,7 +67,7 @@ func TestDraft05Copies(t *testing.T) {
 	}
 }
 
-// The dialect concerns three codes. All others are sent as they are.
+// The dialect changes three codes only.
 func TestDraft05LeavesOthers(t *testing.T) {
 	for code := range codes {
 		if code >= MPACatastrophic && code <= MPARTR {
@@ -79,7 +80,7 @@ func TestDraft05LeavesOthers(t *testing.T) {
 	}
 }
 
-// TestDraft05Only has codes that look like the draft's, and are not.
+// TestDraft05Only has codes that look like those of the draft, but are not.
 func TestDraft05Only(t *testing.T) {
 	for _, code := range []Code{
 		0x2301, 0x2302, 0x2303, 0x2304, // RFC 5044's own codes have type 0 in the draft, too
@@ -100,7 +101,7 @@ func TestDraft05Only(t *testing.T) {
 	}
 }
 
-// What siw sends is never taken for the draft's, nor is anything of the RFC's.
+// The forms of siw and of the RFC are never taken for the draft's.
 func TestDraft05AndForms(t *testing.T) {
 	for code := range codes {
 		for bits := range 8 {

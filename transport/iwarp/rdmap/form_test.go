@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// siwForm lays out a control field as the C bit fields of siw on a little-endian
-// machine do: from the lowest bit of the word up, layer:4, type:4, code:8, M, D, R.
+// siwForm encodes a control field like siw's C bit fields on a little-endian machine: from the
+// lowest bit of the word up, layer:4, type:4, code:8, M, D, R.
 func siwForm(code Code, m, d, r bool) [3]byte {
 	word := uint32(code>>12) | uint32(code>>8&0xf)<<4 | uint32(code&0xff)<<8
 	for i, set := range []bool{m, d, r} {
@@ -17,7 +17,7 @@ func siwForm(code Code, m, d, r bool) [3]byte {
 	return [3]byte{byte(word), byte(word >> 8), byte(word >> 16)}
 }
 
-// rfcForm lays it out as the figure of RFC 5040 section 4.8: from the highest bit down.
+// rfcForm encodes it like the figure of RFC 5040 section 4.8: from the highest bit down.
 func rfcForm(code Code, m, d, r bool) [3]byte {
 	word := uint32(code) << 16
 	for i, set := range []bool{m, d, r} {
@@ -45,11 +45,10 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestParseControlField writes every defined code with every set of flags in both
-// forms. With a flag each is understood; without one, all but those listed.
+// TestParseControlField encodes every defined code with every set of flags in both forms. With a
+// flag, all are understood. Without flags, all are except those listed.
 func TestParseControlField(t *testing.T) {
-	// Without flags these bytes are those of another code in the other form, which is the
-	// likelier one.
+	// Without flags, these bytes stand for another code in the other form, which is more likely.
 	rfcLost := map[Code]Code{
 		OperationVersion: MPACatastrophic, // 02 05
 		OperationOpcode:  MPAIRD,          // 02 06
@@ -95,7 +94,7 @@ func TestParseControlField(t *testing.T) {
 					name, uint16(gotCode), gotFlags, swapped, uint16(wantCode), wantFlags, wantSwapped)
 			}
 
-			// Nobody can tell, or need, when layer and type are equal and no flag is set.
+			// If layer and type are equal and no flag is set, the forms do not differ.
 			wantCode, wantSwapped = code, bits != 0 || code>>12 != code>>8&0xf
 			if other, lost := siwLost[code]; lost && bits == 0 {
 				wantCode, wantSwapped = other, false

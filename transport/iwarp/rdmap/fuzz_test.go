@@ -28,7 +28,7 @@ func payloads(f *testing.F, add func(payload []byte)) {
 	}
 }
 
-// FuzzParseReadRequest: what parses is what encodes again.
+// FuzzParseReadRequest: a parsed request encodes to the same bytes.
 func FuzzParseReadRequest(f *testing.F) {
 	payloads(f, func(b []byte) { f.Add(b) })
 	f.Fuzz(func(t *testing.T, payload []byte) {
@@ -45,8 +45,8 @@ func FuzzParseReadRequest(f *testing.F) {
 	})
 }
 
-// FuzzParseTerminate: what parses, in either form, is the same after encoding it in ours, and says
-// something.
+// FuzzParseTerminate: a Terminate parsed from either form is the same after encoding in ours, and
+// has a text.
 func FuzzParseTerminate(f *testing.F) {
 	for _, tt := range terminates {
 		f.Add(unhex(f, tt.wire))
@@ -90,7 +90,7 @@ func FuzzParseTerminate(f *testing.F) {
 	})
 }
 
-// FuzzForSegment: whatever the segment, the message is valid.
+// FuzzForSegment: for any segment, the Terminate is valid.
 func FuzzForSegment(f *testing.F) {
 	f.Add(uint16(ProtectionSTag), unhex(f, readHex+readRequestHex))
 	f.Add(uint16(TaggedBounds), unhex(f, writeHex))

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// Headers of segments that get terminated.
+// Headers of segments at fault.
 const (
 	writeHex      = "c140" + "00001234" + "0000000000005000"
 	sendHex       = "4143" + "00000000" + "00000000" + "00000007" + "00000000"
@@ -19,8 +19,8 @@ const (
 	readHex       = "4141" + "00000000" + "00000001" + "00000003" + "00000000"
 )
 
-// terminates are messages as they are on the wire. Those of siw are marked as swapped; the
-// other bytes of theirs are the same.
+// terminates are messages as on the wire. Those of siw are marked as swapped; they differ in the
+// control field only.
 var terminates = []struct {
 	name string
 	wire string
@@ -105,7 +105,7 @@ var terminates = []struct {
 	},
 }
 
-// asSent turns the control field of a message into the RFC's form.
+// asSent converts the control field of a message to the RFC's form.
 func asSent(t testing.TB, wire string) []byte {
 	b := unhex(t, wire)
 	if b[2]&0x07 != 0 || b[0] == 0x02 {
@@ -146,7 +146,7 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
-// siw promises an RDMAP header for Sends too, and there is none.
+// siw announces an RDMAP header for Sends too, and sends none.
 func TestTerminateOfSendBySiw(t *testing.T) {
 	got, err := ParseTerminate(unhex(t, "10090700"+"0100"+invalidateHex))
 	if err != nil {
@@ -215,7 +215,7 @@ func TestForSegment(t *testing.T) {
 	}
 }
 
-// A segment that no LLP can carry has no length that fits the field.
+// A segment too long for any LLP has a length that does not fit the field.
 func TestForSegmentTooLong(t *testing.T) {
 	segment := append(unhex(t, sendHex), make([]byte, 1<<16)...)
 	if diff := cmp.Diff(Terminate{Code: UntaggedMO}, TerminateForSegment(UntaggedMO, segment)); diff != "" {
@@ -223,8 +223,8 @@ func TestForSegmentTooLong(t *testing.T) {
 	}
 }
 
-// TestTerminateRoundTrip builds messages from any segment. What is always understood is what
-// has copies; without, see TestParseControlField.
+// TestTerminateRoundTrip builds messages from any segment. Those with copies are always understood;
+// for the others, see TestParseControlField.
 func TestTerminateRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := ddp.Header{

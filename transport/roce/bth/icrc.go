@@ -6,10 +6,10 @@ import (
 	"net/netip"
 )
 
-// A packet is covered by a CRC-32, as Ethernet's, over eight bytes of ones in place of the local
-// route header, the headers of IP and UDP, and the packet (annex A17 section A17.3.3). What routers
-// may change is replaced by ones: type of service, time to live, checksums, flow label, and the
-// byte of the BTH that has notices of congestion.
+// The ICRC is a CRC-32, like Ethernet's, over eight bytes of ones in place of the local route
+// header, the IP and UDP headers, and the packet (annex A17 section A17.3.3). Ones replace what
+// routers may change: type of service, time to live, checksums, flow label, and the byte of the BTH
+// with congestion notices.
 
 const (
 	routeLen  = 8
@@ -17,17 +17,17 @@ const (
 	ipv6Len   = 40
 	udpLen    = 8
 	protoUDP  = 17
-	maskedBTH = 4 // the byte that has FECN and BECN
+	maskedBTH = 4 // the byte with FECN and BECN
 )
 
-// Path is what the packets from one UDP socket to another have in common in front of the BTH. Its
+// Path is what the packets from one UDP socket to another have in common before the BTH. Its
 // methods must not be called concurrently.
 type Path struct {
-	head [routeLen + ipv6Len + udpLen + Len]byte // and the BTH of the packet at hand
-	n    int                                     // bytes in front of the BTH
+	head [routeLen + ipv6Len + udpLen + Len]byte // with the BTH of the current packet
+	n    int                                     // bytes before the BTH
 }
 
-// NewPath returns that of packets from src to dst, both of one family.
+// NewPath returns the Path of packets from src to dst. Both must be of one family.
 func NewPath(src, dst netip.AddrPort) (p Path) {
 	be := binary.BigEndian
 	b := p.head[:0]
@@ -36,7 +36,7 @@ func NewPath(src, dst netip.AddrPort) (p Path) {
 	}
 	if src.Addr().Is4() {
 		s, d := src.Addr().As4(), dst.Addr().As4()
-		// not to be fragmented
+		// 0x40: don't fragment
 		b = append(b, 0x45, 0xFF, 0, 0, 0, 0, 0x40, 0, 0xFF, protoUDP, 0xFF, 0xFF)
 		b = append(append(b, s[:]...), d[:]...)
 	} else {
@@ -51,11 +51,11 @@ func NewPath(src, dst netip.AddrPort) (p Path) {
 	return p
 }
 
-// is4 reports whether the packets are of IPv4.
+// is4 reports whether the packets use IPv4.
 func (p *Path) is4() bool { return p.n == routeLen+ipv4Len+udpLen }
 
-// Sum computes the ICRC of a packet, which has pad and no ICRC, in an IPv4 header with that
-// identification. IPv6 has none.
+// Sum computes the ICRC of a packet, given with padding but without ICRC, for an IPv4 header with
+// that identification. With IPv6, id is ignored.
 func (p *Path) Sum(id uint16, packet []byte) uint32 {
 	b, be := p.head[:p.n+Len], binary.BigEndian
 	udp := udpLen + len(packet) + ICRCLen
@@ -76,8 +76,8 @@ func (p *Path) AppendSum(b []byte, at int, id uint16) []byte {
 	return binary.LittleEndian.AppendUint32(b, p.Sum(id, b[at:]))
 }
 
-// Check finds the identification with which the ICRC at the end of a packet is right, which is 0
-// with IPv6, or reports that there is none.
+// Check checks the ICRC at the end of a packet. With IPv4 it returns the identification with which
+// the ICRC is right, or false if there is none. With IPv6, id is 0.
 func (p *Path) Check(packet []byte) (id uint16, ok bool) {
 	n := len(packet) - ICRCLen
 	if n < Len || n&3 != 0 || n > maxCovered {

@@ -6,22 +6,21 @@ import (
 	"sync/atomic"
 )
 
-// A CRC is linear: the identification of an IPv4 header changes the ICRC by a combination of
-// sixteen words, one for each of its bits, which depend on the number of bytes behind it alone.
-// These words are linearly independent, so the change tells the identification, or that there is
-// none.
+// A CRC is linear. So each bit of an IPv4 header's identification changes the ICRC by a word that
+// depends only on the number of bytes behind it. These sixteen words are linearly independent, so
+// the total change tells the identification, or that there is none.
 
-// maxCovered is the most bytes of a packet whose ICRC is checked.
+// maxCovered is the maximum length of a packet whose ICRC is checked, in bytes.
 const maxCovered = Len + MaxExtra + 4096
 
-// solver has the sixteen words for one length, in reduced echelon form.
+// solver holds the sixteen words for one length, in reduced echelon form.
 type solver [16]struct {
 	pivot uint8  // the bit of word that no other word has
-	id    uint16 // the bits of the identification that make the word
+	id    uint16 // the identification bits that produce word
 	word  uint32
 }
 
-// solvers are made when they are needed, by the length of the packet in words of four bytes.
+// solvers are made when needed. The index is the length of the packet in words of four bytes.
 var solvers [maxCovered/4 + 1]atomic.Pointer[solver]
 
 var zeros [maxCovered + ipv4Len + udpLen]byte
@@ -30,7 +29,7 @@ func solverOf(n int) *solver {
 	at := &solvers[n/4]
 	s := at.Load()
 	if s == nil {
-		s = newSolver(n + ipv4Len - 6 + udpLen) // what is behind the identification
+		s = newSolver(n + ipv4Len - 6 + udpLen) // the bytes behind the identification
 		at.Store(s)
 	}
 	return s
@@ -40,7 +39,7 @@ func newSolver(behind int) *solver {
 	s := new(solver)
 	for i := range s {
 		id := uint16(1) << i
-		// The checksum of two bytes and what follows, without its inversions.
+		// The CRC of two bytes and what follows, without its inversions.
 		word := ^crc32.Update(^uint32(0), crc32.IEEETable, []byte{byte(id >> 8), byte(id)})
 		word = ^crc32.Update(^word, crc32.IEEETable, zeros[:behind])
 		for _, row := range s[:i] {

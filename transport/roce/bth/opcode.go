@@ -1,9 +1,9 @@
 package bth
 
-// Opcode says what a packet is (IBTA section 9.2, table 38).
+// Opcode is the kind of a packet (IBTA section 9.2, table 38).
 type Opcode uint8
 
-// Opcodes of reliable connections (RC), that of datagrams to the connection manager (UD), and the
+// Opcodes of reliable connections (RC), of datagrams to the connection manager (UD), and of the
 // congestion notification packet (annex A17 section A17.9.3).
 const (
 	SendFirst          Opcode = 0x00
@@ -24,7 +24,7 @@ const (
 	ReadLast           Opcode = 0x0F
 	ReadOnly           Opcode = 0x10
 	Acknowledge        Opcode = 0x11
-	CompareSwap        Opcode = 0x13 // an atomic operation, whose header is left in the payload
+	CompareSwap        Opcode = 0x13 // an atomic operation; its header stays in the payload
 	FetchAdd           Opcode = 0x14 // likewise
 	SendLastInvalidate Opcode = 0x16
 	SendOnlyInvalidate Opcode = 0x17
@@ -32,7 +32,7 @@ const (
 	CNP                Opcode = 0x81
 )
 
-// headers are the extended headers of an opcode, in the order in which they stand.
+// headers is a set of extended headers, in the order on the wire.
 type headers uint8
 
 const (
@@ -45,7 +45,7 @@ const (
 	known
 )
 
-// shapes has the opcodes that Parse takes.
+// shapes has the headers of the opcodes that Parse knows.
 var shapes = [256]headers{
 	SendFirst:          known | hasPayload,
 	SendMiddle:         known | hasPayload,
@@ -86,7 +86,7 @@ const (
 	iethLen      = 4
 )
 
-// HeaderLen is how many bytes of headers a packet with this opcode has.
+// HeaderLen returns the length in bytes of all headers of a packet with this opcode.
 func (o Opcode) HeaderLen() int {
 	n := Len
 	for _, h := range [...]struct {
@@ -101,5 +101,5 @@ func (o Opcode) HeaderLen() int {
 	return n
 }
 
-// IsResponse reports whether the opcode is that of a responder's packet to a requester.
+// IsResponse reports whether a responder sends packets with this opcode to a requester.
 func (o Opcode) IsResponse() bool { return o >= ReadFirst && o <= Acknowledge }

@@ -5,24 +5,24 @@ import (
 	"errors"
 )
 
-// Packet is a packet without its ICRC. Of the extended headers those count that the opcode has.
+// Packet is a packet without its ICRC. Only the extended headers of its opcode are used.
 type Packet struct {
 	Opcode    Opcode
-	Solicited bool   // the receiver is to be told at once (SE)
-	Migrated  bool   // state of path migration (MigReq); all that is sent has it
-	BECN      bool   // a notice of congestion
-	AckReq    bool   // an acknowledgement is wanted (A)
+	Solicited bool   // solicited event (SE)
+	Migrated  bool   // state of path migration (MigReq); always set when sent
+	BECN      bool   // congestion notification
+	AckReq    bool   // acknowledgement requested (A)
 	PKey      uint16 // partition key
-	QP        uint32 // the queue pair that it goes to, 24 bits
+	QP        uint32 // the destination queue pair, 24 bits
 	PSN       uint32 // packet sequence number, 24 bits
 
 	DETH       DETH
 	RETH       RETH
 	AETH       AETH
 	Immediate  uint32
-	Invalidate uint32 // the R_Key that a Send ends (IETH)
+	Invalidate uint32 // the R_Key that a Send invalidates (IETH)
 
-	Payload []byte // without pad
+	Payload []byte // without padding
 }
 
 // DETH is the datagram extended transport header.
@@ -31,7 +31,7 @@ type DETH struct {
 	QP   uint32 // the source, 24 bits
 }
 
-// RETH is the RDMA extended transport header: the memory that is written or read.
+// RETH is the RDMA extended transport header: the memory to write or read.
 type RETH struct {
 	Addr uint64
 	RKey uint32
@@ -41,26 +41,26 @@ type RETH struct {
 // AETH is the acknowledge extended transport header.
 type AETH struct {
 	Syndrome Syndrome
-	MSN      uint32 // messages that the responder has completed, 24 bits
+	MSN      uint32 // message sequence number: messages completed by the responder, 24 bits
 }
 
 // DefaultPKey is the partition key of the default partition, full member (annex A17 section
 // A17.4.2).
 const DefaultPKey = 0xFFFF
 
-// Mask24 has the bits of a queue pair number, a PSN and an MSN.
+// Mask24 masks a queue pair number, a PSN or an MSN.
 const Mask24 = 1<<24 - 1
 
-// What is wrong with a packet.
+// Errors of Parse, and ErrICRC for a failed Path.Check.
 var (
 	ErrShort   = errors.New("packet too short")
-	ErrVersion = errors.New("packet of another transport version")
+	ErrVersion = errors.New("wrong transport version")
 	ErrOpcode  = errors.New("unknown opcode")
-	ErrPad     = errors.New("pad where there is no payload, or more than that")
+	ErrPad     = errors.New("more padding than payload")
 	ErrICRC    = errors.New("wrong ICRC")
 )
 
-// Parse decodes a packet that ends with its ICRC, which is not checked. The payload refers to p.
+// Parse decodes a packet that ends with its ICRC, which it does not check. The payload refers to p.
 func Parse(p []byte) (h Packet, err error) {
 	if len(p) < Len+ICRCLen {
 		return h, ErrShort
@@ -116,13 +116,13 @@ func Parse(p []byte) (h Packet, err error) {
 	return h, nil
 }
 
-// Pad is how many bytes follow a payload of n.
+// Pad returns how many bytes of padding follow a payload of n bytes.
 func Pad(n int) int { return -n & 3 }
 
-// Len is how many bytes the packet has with a payload of n, pad and ICRC included.
+// Len returns the length of the packet with a payload of n bytes, padding and ICRC included.
 func (h *Packet) Len(n int) int { return h.Opcode.HeaderLen() + n + Pad(n) + ICRCLen }
 
-// AppendHeaders appends BTH and extended headers for a payload of n bytes.
+// AppendHeaders appends the BTH and the extended headers for a payload of n bytes.
 func (h *Packet) AppendHeaders(b []byte, n int) []byte {
 	be := binary.BigEndian
 	b = append(b, byte(h.Opcode),

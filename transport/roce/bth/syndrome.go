@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Syndrome is what an acknowledgement says (IBTA section 9.7.5.2.1): that all is well, that the
-// receiver is not ready, or that something is wrong.
+// Syndrome is the result in an acknowledgement (IBTA section 9.7.5.2.1): success, receiver not
+// ready, or an error.
 type Syndrome uint8
 
-// Syndromes. An acknowledgement has credits in its lower five bits, a NAK for a receiver that is
-// not ready (RNR) a code for the time to wait.
+// Syndromes. An ACK has credits in its lower five bits. An RNR NAK (receiver not ready) has a code
+// for the time to wait there.
 const (
-	ACK               Syndrome = 0x1F // and no credits are counted
+	ACK               Syndrome = 0x1F // with the code for no credits
 	RNR               Syndrome = 0x20
 	NAKSequence       Syndrome = 0x60 // a packet is missing
 	NAKInvalid        Syndrome = 0x61 // invalid request
@@ -26,13 +26,13 @@ const (
 	syndromeKindACKed          = 0x00
 )
 
-// IsACK reports whether all is well.
+// IsACK reports success.
 func (s Syndrome) IsACK() bool { return s&(syndromeKind|syndromeReserved) == syndromeKindACKed }
 
-// IsRNR reports whether the receiver is not ready.
+// IsRNR reports an RNR NAK: the receiver is not ready.
 func (s Syndrome) IsRNR() bool { return s&(syndromeKind|syndromeReserved) == RNR }
 
-// IsNAK reports whether something is wrong.
+// IsNAK reports an error.
 func (s Syndrome) IsNAK() bool { return s&(syndromeKind|syndromeReserved) == syndromeKindNAK }
 
 // String names the syndrome.
@@ -56,16 +56,16 @@ func (s Syndrome) String() string {
 	return fmt.Sprintf("syndrome %#02x", uint8(s))
 }
 
-// rnrWaits are the times of an RNR NAK's codes, in units of 10 microseconds (IBTA table 45).
+// rnrWaits has the waiting times of RNR NAK codes, in units of 10 microseconds (IBTA table 45).
 var rnrWaits = [32]time.Duration{
 	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536,
 	2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 }
 
-// Wait is how long an RNR NAK asks to wait before the request is sent again.
+// Wait returns how long an RNR NAK asks to wait before the request is sent again.
 func (s Syndrome) Wait() time.Duration { return rnrWaits[s&syndromeCode] * 10 * time.Microsecond }
 
-// RNRAfter is the RNR NAK that asks to wait for the shortest time that is no shorter than d.
+// RNRAfter returns the RNR NAK with the shortest waiting time of at least d, or with the longest.
 func RNRAfter(d time.Duration) Syndrome {
 	for code := Syndrome(1); code < 32; code++ {
 		if (RNR | code).Wait() >= d {

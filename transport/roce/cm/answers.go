@@ -2,21 +2,21 @@ package cm
 
 import "encoding/binary"
 
-// Kind says which message an MRA or a REJ is about (IBTA sections 12.6.6 and 12.6.7).
+// Kind is the kind of message that an MRA or a REJ refers to (IBTA sections 12.6.6 and 12.6.7).
 type Kind uint8
 
-// The kinds.
+// Kinds of messages.
 const (
 	AboutREQ   Kind = 0
 	AboutREP   Kind = 1
-	AboutOther Kind = 2 // in an MRA a LAP, in a REJ none
+	AboutOther Kind = 2 // in an MRA a LAP, in a REJ no message
 )
 
-// MRA says that a message has come and that the answer takes its time (IBTA section 12.6.6).
+// MRA says that a message was received and that the answer takes some time (IBTA section 12.6.6).
 type MRA struct {
 	Local, Remote  uint32 // communication ids, of the sender and of the receiver
 	About          Kind
-	ServiceTimeout uint8  // 5 bits: how long it may take, 4.096 us times 2^n
+	ServiceTimeout uint8  // 5 bits: the time, 4.096 us times 2^n
 	Private        []byte // at most MRAPrivateLen bytes
 }
 
@@ -36,14 +36,14 @@ func (m *MRA) decode(b []byte) {
 
 // REJ refuses a connection (IBTA section 12.6.7).
 type REJ struct {
-	Local, Remote uint32 // communication ids; 0 where there is none
+	Local, Remote uint32 // communication ids; 0 if there is none
 	About         Kind
 	Reason        Reason
 	Info          []byte // additional rejection information, at most 72 bytes
 	Private       []byte // at most REJPrivateLen bytes
 }
 
-// maxInfo is the most bytes of REJ.Info.
+// maxInfo is the maximum length of REJ.Info in bytes.
 const maxInfo = 72
 
 func (*REJ) attribute() Attribute { return attributeREJ }
@@ -70,13 +70,13 @@ type REP struct {
 	Local, Remote      uint32 // communication ids
 	QKey               uint32
 	QP                 uint32 // 24 bits
-	PSN                uint32 // 24 bits: of the receiver's first packet
+	PSN                uint32 // 24 bits: of the first packet to the sender
 	ResponderResources uint8  // RDMA Reads that may be outstanding at the sender
 	InitiatorDepth     uint8  // RDMA Reads that the sender may have outstanding
 	AckDelay           uint8  // 5 bits
 	Failover           uint8  // 2 bits: failover accepted
 	FlowControl        bool   // end to end, by credits
-	RNRRetry           uint8  // 3 bits: how often the receiver is to try again; 7 is for ever
+	RNRRetry           uint8  // 3 bits: how often to retry when not ready; 7: no limit
 	SRQ                bool
 	CAGUID             uint64
 	Private            []byte // at most REPPrivateLen bytes
@@ -109,7 +109,7 @@ func (m *REP) decode(b []byte) {
 	m.Local, m.Remote = getIDs(b)
 }
 
-// RTU says that a REP has come (IBTA section 12.6.9).
+// RTU confirms a REP (IBTA section 12.6.9).
 type RTU struct {
 	Local, Remote uint32 // communication ids
 	Private       []byte // at most RTUPrivateLen bytes

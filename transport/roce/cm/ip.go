@@ -6,31 +6,31 @@ import (
 	"net/netip"
 )
 
-// servicePrefix marks service ids of IP ports (annex A11 section A11.2), with protocol number 6:
-// the port space that rdma_cm calls TCP's.
+// servicePrefix marks service ids of IP ports (annex A11 section A11.2) with protocol number 6:
+// rdma_cm's port space for TCP.
 const servicePrefix = 0x0000000001060000
 
-// ServiceID is the service id of a port.
+// ServiceID returns the service id of a port.
 func ServiceID(port uint16) uint64 { return servicePrefix | uint64(port) }
 
-// ServicePort is the port of a service id.
+// ServicePort returns the port of a service id. It reports false if the id is not that of a port.
 func ServicePort(id uint64) (port uint16, ok bool) {
 	return uint16(id), id&^0xFFFF == servicePrefix
 }
 
-// IP is the header with which the private data of a REQ begins (annex A11 section A11.3).
+// IP is the header at the beginning of a REQ's private data (annex A11 section A11.3).
 type IP struct {
 	Port     uint16 // of the sender
 	Src, Dst netip.Addr
 }
 
-// IPLen is the length of an IP in bytes: the upper layer has the rest of REQPrivateLen.
+// IPLen is the length of an IP in bytes. The upper layer has the rest of REQPrivateLen.
 const IPLen = 36
 
-// ErrIP: private data that does not begin with addresses.
+// ErrIP: private data does not begin with IP addresses.
 var ErrIP = errors.New("private data without IP addresses")
 
-// ParseIP decodes the header. What is behind it is the upper layer's.
+// ParseIP decodes the header. It returns the rest, which belongs to the upper layer.
 func ParseIP(private []byte) (h IP, upper []byte, err error) {
 	if len(private) < IPLen || private[0]>>4 != 0 {
 		return h, nil, ErrIP
@@ -48,7 +48,7 @@ func ParseIP(private []byte) (h IP, upper []byte, err error) {
 	return h, private[IPLen:], nil
 }
 
-// Append appends the header. Both addresses are of one family.
+// Append appends the header. Both addresses must be of one family.
 func (h IP) Append(b []byte) []byte {
 	at := len(b)
 	b = append(b, make([]byte, IPLen)...)

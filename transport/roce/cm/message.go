@@ -10,7 +10,7 @@ import (
 // Len is the length of a MAD in bytes.
 const Len = 256
 
-// Where MADs of the general service interface go to and come from.
+// The queue pair and key of the general service interface, which exchanges MADs.
 const (
 	QP   = 1
 	QKey = 0x80010000 // IBTA section 10.2.5
@@ -25,10 +25,10 @@ const (
 	methodSend   = 0x03
 )
 
-// Attribute says which message a MAD is (IBTA section 16.7.3).
+// Attribute says which message a MAD holds (IBTA section 16.7.3).
 type Attribute uint16
 
-// The attributes of the messages that this package knows.
+// Attributes of the messages that this package knows.
 const (
 	attributeREQ  Attribute = 0x0010
 	attributeMRA  Attribute = 0x0011
@@ -39,24 +39,24 @@ const (
 	attributeDREP Attribute = 0x0016
 )
 
-// Message is one of REQ, MRA, REJ, REP, RTU, DREQ and DREP, by pointer.
+// Message is a pointer to one of REQ, MRA, REJ, REP, RTU, DREQ and DREP.
 type Message interface {
 	attribute() Attribute
-	encode(b []byte) // b is all zeros, with maxData bytes
+	encode(b []byte) // b has maxData bytes, all zero
 	decode(b []byte)
 }
 
-// maxData is what a MAD has besides its header.
+// maxData is the length of a MAD without its header.
 const maxData = Len - headerLen
 
-// What is wrong with a MAD.
+// Errors of Parse.
 var (
-	ErrLength  = errors.New("MAD that is not 256 bytes long")
-	ErrClass   = errors.New("MAD that is not of communication management, version 2")
-	ErrUnknown = errors.New("unknown message of communication management")
+	ErrLength  = errors.New("MAD not 256 bytes long")
+	ErrClass   = errors.New("MAD not of communication management version 2")
+	ErrUnknown = errors.New("unknown communication management message")
 )
 
-// Parse decodes a MAD, and keeps nothing of p. A transaction id is the same in an answer.
+// Parse decodes a MAD. It keeps nothing of p. An answer repeats the transaction id.
 func Parse(p []byte) (m Message, transaction uint64, err error) {
 	if len(p) != Len {
 		return nil, 0, ErrLength
@@ -86,8 +86,7 @@ func Parse(p []byte) (m Message, transaction uint64, err error) {
 	return m, binary.BigEndian.Uint64(p[8:]), nil
 }
 
-// Append appends the MAD of a message. Private data beyond what the message has room for is cut
-// off.
+// Append appends the MAD of a message. It truncates private data that is too long.
 func Append(b []byte, m Message, transaction uint64) []byte {
 	be := binary.BigEndian
 	b = append(b, baseVersion, class, classVersion, methodSend, 0, 0, 0, 0)

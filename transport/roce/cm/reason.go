@@ -2,7 +2,7 @@ package cm
 
 import "fmt"
 
-// Reason is why a connection was refused (IBTA section 12.6.7.2).
+// Reason is the reason why a connection was refused (IBTA section 12.6.7.2).
 type Reason uint16
 
 // Reasons.

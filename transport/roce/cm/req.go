@@ -5,9 +5,9 @@ import (
 	"net/netip"
 )
 
-// Lengths of private data, in bytes.
+// Maximum lengths of private data, in bytes.
 const (
-	REQPrivateLen  = 92 // of which IP takes a part
+	REQPrivateLen  = 92 // IP included
 	REPPrivateLen  = 196
 	REJPrivateLen  = 148
 	MRAPrivateLen  = 222
@@ -19,7 +19,7 @@ const (
 // MTU is the code of a path MTU (IBTA section 9.4.2): 1 for 256 bytes to 5 for 4096.
 type MTU uint8
 
-// MTUOf returns the code of 256, 512, 1024, 2048 or 4096 bytes.
+// MTUOf returns the code for 256, 512, 1024, 2048 or 4096 bytes.
 func MTUOf(bytes int) MTU {
 	m := MTU(1)
 	for ; bytes > 256; bytes /= 2 {
@@ -28,7 +28,7 @@ func MTUOf(bytes int) MTU {
 	return m
 }
 
-// Bytes is the path MTU in bytes, or 0 if the code is none.
+// Bytes returns the path MTU in bytes, or 0 for an invalid code.
 func (m MTU) Bytes() int {
 	if m < 1 || m > 5 {
 		return 0
@@ -36,25 +36,25 @@ func (m MTU) Bytes() int {
 	return 128 << m
 }
 
-// REQ asks for a connection (IBTA section 12.6.5). What it says of alternate paths, datagrams and
-// subnets is left out: RoCE has none.
+// REQ asks for a connection (IBTA section 12.6.5). Its fields for alternate paths, datagrams and
+// subnets are left out: RoCE has none of these.
 type REQ struct {
-	CommID             uint32 // the sender's name of the connection
+	CommID             uint32 // the sender's communication id
 	ServiceID          uint64
 	CAGUID             uint64 // of the sender's adapter
 	QKey               uint32
 	QP                 uint32 // 24 bits
 	ResponderResources uint8  // RDMA Reads that may be outstanding at the sender
 	InitiatorDepth     uint8  // RDMA Reads that the sender may have outstanding
-	RemoteTimeout      uint8  // 5 bits: in which time the receiver is to answer, 4.096 us times 2^n
+	RemoteTimeout      uint8  // 5 bits: time for the receiver's answer, 4.096 us times 2^n
 	Transport          uint8  // 2 bits: 0 is a reliable connection
 	FlowControl        bool   // end to end, by credits
-	PSN                uint32 // 24 bits: of the receiver's first packet
-	LocalTimeout       uint8  // 5 bits: in which time the sender answers
+	PSN                uint32 // 24 bits: of the first packet to the sender
+	LocalTimeout       uint8  // 5 bits: time for the sender's answers
 	RetryCount         uint8  // 3 bits
 	PKey               uint16
 	MTU                MTU
-	RNRRetry           uint8 // 3 bits: how often the receiver is to try again; 7 is for ever
+	RNRRetry           uint8 // 3 bits: how often to retry when not ready; 7: no limit
 	MaxCMRetries       uint8 // 4 bits
 	SRQ                bool
 	LocalLID           uint16

@@ -9,13 +9,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
 )
 
-// Take takes an acknowledgement or a part of the response to an RDMA Read. An error ends the
-// connection: it wraps transport.ErrTerminated if the peer has refused a request, which is the
-// oldest then, and what the peer's NAK means for that.
+// Take takes an acknowledgement, or a part of the response to an RDMA Read. An error ends the
+// connection. If the peer has refused a request, which is then the oldest, the error wraps
+// transport.ErrTerminated and the error that the NAK stands for.
 func (r *Requester) Take(h *bth.Packet, now time.Time) error {
 	near := r.wire.near(r.oldest, h.PSN)
 	if near < 0 || uint64(near) >= r.top-r.oldest {
-		return nil // it has come before, or is about packets that were never sent
+		return nil // a duplicate, or about packets never sent
 	}
 	n := r.oldest + uint64(near)
 	if h.Opcode != bth.Acknowledge {
@@ -41,9 +41,9 @@ func (r *Requester) Take(h *bth.Packet, now time.Time) error {
 	return nil
 }
 
-// meaning is what a NAK says about the oldest request. A NAK tells less than the contract of
-// package transport wants to know: these are the causes that there can be between two ends of this
-// provider, and the likely ones with others.
+// meaning returns the error that a NAK for the oldest request stands for. A NAK tells less than
+// package transport distinguishes. These are the possible causes between two ends of this provider,
+// and the likely ones with others.
 func (r *Requester) meaning(s bth.Syndrome) error {
 	read := r.queue.Len() > 0 && r.queue.At(0).wr.Op == transport.OpRead
 	switch {
@@ -59,8 +59,8 @@ func (r *Requester) meaning(s bth.Syndrome) error {
 	return ErrProtocol
 }
 
-// acknowledge takes all packets before to as acknowledged, apart from RDMA Reads: their responses
-// are their acknowledgements, and where they are missing they have been lost.
+// acknowledge marks all packets before to as acknowledged, except RDMA Reads. Only its response
+// acknowledges a Read; if that is missing, it was lost.
 func (r *Requester) acknowledge(to uint64, now time.Time) {
 	reached := to
 	for i := range r.queue.Len() {
@@ -79,7 +79,7 @@ func (r *Requester) acknowledge(to uint64, now time.Time) {
 	}
 }
 
-// advance takes all packets before to as acknowledged.
+// advance marks all packets before to as acknowledged.
 func (r *Requester) advance(to uint64, now time.Time) {
 	if to <= r.oldest {
 		return
@@ -88,7 +88,7 @@ func (r *Requester) advance(to uint64, now time.Time) {
 	r.timeout.end(to, now)
 	r.oldest, r.ahead = to, 0
 	r.since, r.progress, r.rnrs = now, now, 0
-	if r.sent < to { // they were to be sent again
+	if r.sent < to { // they were about to be sent again
 		r.position(to)
 	}
 	r.reads = dropUpTo(r.reads, to)
@@ -96,7 +96,7 @@ func (r *Requester) advance(to uint64, now time.Time) {
 	r.retire()
 }
 
-// dropUpTo returns what of an ascending list is greater than n.
+// dropUpTo returns the elements of an ascending list that are greater than n.
 func dropUpTo(list []uint64, n uint64) []uint64 {
 	k := 0
 	for k < len(list) && list[k] <= n {
@@ -105,7 +105,7 @@ func dropUpTo(list []uint64, n uint64) []uint64 {
 	return slices.Delete(list, 0, k)
 }
 
-// retire completes the requests that are acknowledged.
+// retire completes the acknowledged requests.
 func (r *Requester) retire() {
 	for r.queue.Len() > 0 {
 		q := r.queue.At(0)
@@ -122,16 +122,16 @@ func (r *Requester) retire() {
 	}
 }
 
-// response takes packet n of the responses to RDMA Reads.
+// response takes packet n, a response to an RDMA Read.
 func (r *Requester) response(n uint64, payload []byte, now time.Time) error {
 	q := r.find(n)
 	if q == nil || q.wr.Op != transport.OpRead {
-		return fmt.Errorf("%w: a response to what is no RDMA Read", ErrProtocol)
+		return fmt.Errorf("%w: a response without an RDMA Read", ErrProtocol)
 	}
-	r.acknowledge(q.first, now) // what is ahead
-	if n > r.oldest {           // something is missing
+	r.acknowledge(q.first, now) // the requests before the Read
+	if n > r.oldest {           // a packet is missing
 		if n <= r.ahead {
-			r.wentBack = 0 // the peer has begun anew, and what was missing is again
+			r.wentBack = 0 // the peer has started again, and lost it again
 		}
 		r.ahead = n
 		r.goBack(now)
@@ -140,7 +140,7 @@ func (r *Requester) response(n uint64, payload []byte, now time.Time) error {
 	q = r.queue.At(0)
 	off := int(n-q.first) * r.cfg.MTU
 	if want := min(r.cfg.MTU, q.length-off); len(payload) != want {
-		return fmt.Errorf("%w: %d bytes in a packet of a response, want %d", ErrProtocol, len(payload),
+		return fmt.Errorf("%w: a response packet of %d bytes, want %d", ErrProtocol, len(payload),
 			want)
 	}
 	if n == q.first {
@@ -153,7 +153,7 @@ func (r *Requester) response(n uint64, payload []byte, now time.Time) error {
 	return nil
 }
 
-// find returns the request that packet n is of.
+// find returns the request that packet n belongs to.
 func (r *Requester) find(n uint64) *request {
 	for i := range r.queue.Len() {
 		if q := r.queue.At(i); q.begun && q.first <= n && n < q.end() {
@@ -166,14 +166,14 @@ func (r *Requester) find(n uint64) *request {
 // notReady takes an RNR NAK.
 func (r *Requester) notReady(n uint64, s bth.Syndrome, now time.Time) error {
 	r.acknowledge(n, now)
-	if r.oldest != n || r.sent <= n { // it is to be sent again in any case
+	if r.oldest != n || r.sent <= n { // it will be sent again anyway
 		return nil
 	}
 	if r.rnrs++; r.cfg.RNRRetry != RNRForever && r.rnrs > r.cfg.RNRRetry {
 		return fmt.Errorf("%w: %w (%v)", transport.ErrTerminated, transport.ErrNoReceive, s)
 	}
 	if now.Sub(r.progress) > 2*r.cfg.PeerTimeout {
-		return fmt.Errorf("%w: the receiver is not ready for too long", ErrTimeout)
+		return fmt.Errorf("%w: receiver not ready for too long", ErrTimeout)
 	}
 	r.notBefore = now.Add(s.Wait())
 	r.since = r.notBefore
@@ -182,10 +182,11 @@ func (r *Requester) notReady(n uint64, s bth.Syndrome, now time.Time) error {
 	return nil
 }
 
-// goBack sends again from the oldest packet that is not acknowledged, once for each.
+// goBack sends again from the oldest unacknowledged packet on. It does so once for each oldest
+// packet.
 func (r *Requester) goBack(now time.Time) {
 	if r.wentBack == r.oldest+1 {
-		return // it was sent again; if that is lost, too, time tells
+		return // sent again already; the timeout handles another loss
 	}
 	r.wentBack, r.since = r.oldest+1, now
 	r.window.halve(r.oldest, r.top)
@@ -193,7 +194,7 @@ func (r *Requester) goBack(now time.Time) {
 	r.position(r.oldest)
 }
 
-// position goes to packet n, which is the next to be sent.
+// position makes packet n the next to send.
 func (r *Requester) position(n uint64) {
 	r.sent, r.next = n, 0
 	for r.next < r.queue.Len() {
@@ -211,10 +212,10 @@ func (r *Requester) position(n uint64) {
 	r.reads = kept
 }
 
-// Congested takes note of a congestion notification.
+// Congested notes a congestion notification.
 func (r *Requester) Congested() { r.window.halve(r.oldest, r.top) }
 
-// Deadline is when Fill or Expire is to be called next, if nothing comes; zero is never.
+// Deadline returns when to call Fill and Expire next, if nothing comes. Zero means never.
 func (r *Requester) Deadline() time.Time {
 	switch {
 	case !r.notBefore.IsZero():
@@ -225,7 +226,7 @@ func (r *Requester) Deadline() time.Time {
 	return time.Time{}
 }
 
-// Expire has what was not acknowledged in time sent again, or returns ErrTimeout if that has gone
+// Expire sends again what was not acknowledged in time. It fails with ErrTimeout if this has gone
 // on for too long.
 func (r *Requester) Expire(now time.Time) error {
 	if !r.notBefore.IsZero() || r.oldest == r.top || now.Before(r.since.Add(r.timeout.length())) {
@@ -233,7 +234,7 @@ func (r *Requester) Expire(now time.Time) error {
 	}
 	r.cfg.Traffic.TimedOut()
 	if now.Sub(r.progress) > r.cfg.PeerTimeout {
-		return fmt.Errorf("%w: what was sent is not acknowledged", ErrTimeout)
+		return fmt.Errorf("%w: packets not acknowledged", ErrTimeout)
 	}
 	r.timeout.doubled++
 	r.timeout.sampling = false

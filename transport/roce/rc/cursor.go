@@ -2,13 +2,13 @@ package rc
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// cursor is a place in the bytes of a list.
+// cursor is a position in the bytes of a list.
 type cursor struct {
 	list []transport.Slice
-	off  int // in the first
+	off  int // in the first element
 }
 
-// seek goes to byte n of a list.
+// seek moves to byte n of a list.
 func (c *cursor) seek(list []transport.Slice, n int) {
 	c.list, c.off = list, 0
 	c.skip(n)
@@ -22,7 +22,7 @@ func (c *cursor) skip(n int) {
 	c.off += n
 }
 
-// read fills p from the list, and goes on behind that.
+// read fills p from the list, and moves on.
 func (c *cursor) read(p []byte) {
 	for len(p) > 0 {
 		n := copy(p, c.list[0].Bytes[c.off:])
@@ -31,7 +31,7 @@ func (c *cursor) read(p []byte) {
 	}
 }
 
-// write copies p to the list, and goes on behind that.
+// write copies p to the list, and moves on.
 func (c *cursor) write(p []byte) {
 	for len(p) > 0 {
 		n := copy(c.list[0].Bytes[c.off:], p)

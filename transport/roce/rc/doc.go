@@ -1,28 +1,39 @@
-// Package rc has the two halves of a reliable connection of InfiniBand (IBTA volume 1 chapter 9): a
-// [Requester] sends what an end has posted until it is acknowledged, and a [Responder] carries out
-// what the peer requests.
+// Package rc implements the two halves of a reliable connection of InfiniBand (IBTA volume 1
+// chapter 9). A [Requester] sends what an end has posted until it is acknowledged. A [Responder]
+// carries out the peer's requests.
 //
-// Neither has goroutines, locks, timers or sockets. Whoever owns them calls them with the packets
-// that come and the time, and has Fill put the packets that are to be sent into an [Outbox]:
+// Neither has goroutines, locks, timers or sockets. The owner calls them with incoming packets and
+// the time, and lets Fill put outgoing packets into an [Outbox]:
 //
-//   - A Requester is given requests (Post), acknowledgements and responses (Take), and the time
-//     when its Deadline has come (Expire).
-//   - A Responder is given receives (PostRecv, Promise) and requests of the peer's (Take).
+//	req := rc.NewRequester(rc.RequesterConfig{...})
+//	req.Post(wr)
+//	req.Fill(out, time.Now())          // sends
+//	err := req.Take(&h, time.Now())    // acknowledgements and responses
+//	err = req.Expire(time.Now())       // at req.Deadline()
+//	c, ok := req.PopDone()
 //
-// Packets are numbered from 0 here, in 64 bits. On the wire a packet sequence number (PSN) has 24,
-// and begins where the two ends have agreed.
+//	resp := rc.NewResponder(rc.ResponderConfig{...})
+//	resp.PostRecv(receive)
+//	err = resp.Take(&h, nil, time.Now()) // requests
+//	messages := resp.Arrived()
+//
+// An error of these methods ends the connection. It wraps [ErrTimeout], [ErrProtocol] or an error
+// of package transport.
+//
+// Here packets are numbered from 0, in 64 bits. On the wire, a packet sequence number (PSN) has 24
+// bits and begins where the two ends have agreed.
 //
 // # Loss
 //
-// What is lost is sent again from there on (go-back-N): when a NAK says so, when the response to an
-// RDMA Read has a gap, or when nothing comes for a while. That while follows the round-trip time as
-// in TCP (RFC 6298), with a minimum of 25 ms, and doubles up to 2 s.
+// After a loss, the Requester sends again from the lost packet on (go-back-N): when a NAK asks for
+// it, when the response to an RDMA Read has a gap, or after a timeout. The timeout follows the
+// round-trip time as in TCP (RFC 6298), with a minimum of 25 ms, and doubles up to 2 s.
 //
 // # Congestion
 //
-// What may be in flight, packets of requests and of responses to RDMA Reads alike, is bounded by a
-// window. It grows by a packet for each one acknowledged, and once something was lost by a packet a
-// window. It is halved for a loss or a congestion notification (CNP), once in a round trip, and is
-// four packets after a time-out. So senders that share a path, or the buffer of a socket, share it
-// as those of TCP do.
+// A window bounds the packets in flight: those of requests and those of responses to RDMA Reads. It
+// grows by one packet for each one acknowledged; after the first loss, by one packet for each
+// window. A loss or a congestion notification (CNP) halves it, once in a round trip. A timeout sets
+// it to four packets. So senders that share a path, or the buffer of a socket, share it like those
+// of TCP.
 package rc

@@ -6,29 +6,28 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
 )
 
-// Outbox takes packets that are to be sent.
+// Outbox takes outgoing packets.
 type Outbox interface {
-	// Packet adds a packet with n bytes of payload, which the caller fills in before it adds
-	// another one. If there is no room, nothing is added.
+	// Packet adds a packet with n bytes of payload, which the caller must fill in before it adds
+	// another one. It reports false, and adds nothing, if there is no room.
 	Packet(h *bth.Packet, n int) (payload []byte, ok bool)
-	// Undo takes back the packet that was added last.
+	// Undo removes the packet added last.
 	Undo()
 }
 
-// Traffic counts the bytes of a connection, and what happens to packets. Its fields may be read at
-// any time.
+// Traffic counts the bytes and packets of a connection. Its fields may be read at any time.
 type Traffic struct {
-	Sent, Received atomic.Uint64 // bytes of payload, each once
-	Read           atomic.Uint64 // of Received, by RDMA Reads of this end
+	Sent, Received atomic.Uint64 // bytes of payload, each counted once
+	Read           atomic.Uint64 // the part of Received from RDMA Reads of this end
 	Counters
 }
 
-// Counters is told of what happens.
+// Counters is notified of events.
 type Counters interface {
-	Retransmitted() // a packet of a request is sent again
+	Retransmitted() // a packet of a request was sent again
 	TimedOut()
-	Duplicate()     // a packet has come again
-	OutOfSequence() // a packet has come ahead of one that is missing
+	Duplicate()     // a packet came again
+	OutOfSequence() // a packet came ahead of a missing one
 	SentNAK(bth.Syndrome)
 	ReceivedNAK(bth.Syndrome)
 }

@@ -10,32 +10,32 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
 )
 
-// Why a connection ends, beside what package transport has.
+// Reasons for the end of a connection, besides those of package transport.
 var (
 	// ErrTimeout: the peer has not acknowledged what was sent, or has not sent again what was lost.
-	ErrTimeout = errors.New("the peer does not go on")
-	// ErrProtocol: the peer has sent what the protocol does not allow.
+	ErrTimeout = errors.New("peer timed out")
+	// ErrProtocol: the peer has broken the protocol.
 	ErrProtocol = errors.New("protocol violation")
 )
 
-// RNRForever is the RNR retry count that stands for no limit (IBTA section 9.7.5.2.8).
+// RNRForever is the RNR retry count that means no limit (IBTA section 9.7.5.2.8).
 const RNRForever = 7
 
-// ackEvery is the number of packets of a message after which an acknowledgement is asked for.
+// ackEvery is the interval, in packets of a message, at which an acknowledgement is requested.
 const ackEvery = 16
 
-// RequesterConfig is what a Requester is made with.
+// RequesterConfig configures a Requester.
 type RequesterConfig struct {
 	QP          uint32 // of the peer
 	PSN         uint32 // of the first packet
 	MTU         int    // path MTU in bytes
 	Depth       int    // requests that can be queued
 	Reads       int    // RDMA Reads that may be outstanding
-	RNRRetry    int    // how often a receiver may not be ready in a row; RNRForever: no limit
-	Window      int    // packets in flight, at most
+	RNRRetry    int    // RNR NAKs allowed in a row; RNRForever: no limit
+	Window      int    // maximum packets in flight
 	PeerTimeout time.Duration
 
-	// Invalidate ends a steering tag of this end.
+	// Invalidate invalidates a steering tag of this end.
 	Invalidate func(transport.STag)
 	Traffic    *Traffic
 }
@@ -46,27 +46,27 @@ type Requester struct {
 	wire numbering
 
 	queue ring.Ring[request] // not yet complete
-	next  int                // index of the one that is being sent
+	next  int                // index of the one being sent
 	done  ring.Ring[Completion]
 
-	// Numbers of packets: oldest is the first that is not acknowledged, sent the next to be sent,
-	// and top the next that was never sent. oldest <= sent <= top.
+	// Packet numbers: oldest is the first unacknowledged packet, sent the next to send, and top the
+	// next that was never sent. oldest <= sent <= top.
 	oldest, sent, top uint64
-	wentBack          uint64 // oldest+1 when something was last sent again; 0: never
-	ahead             uint64 // the last part of a response that came ahead of oldest; 0: none
+	wentBack          uint64 // oldest+1 at the last retransmission; 0: never
+	ahead             uint64 // last packet of a response that came ahead of oldest; 0: none
 
-	reads  []uint64 // where the outstanding RDMA Reads end
-	bounds []uint64 // where the parts of RDMA Reads end that were sent and not yet answered
-	gather cursor   // in the memory of the request that is being sent, at packet at
+	reads  []uint64 // ends of the outstanding RDMA Reads
+	bounds []uint64 // ends of the unanswered parts of RDMA Reads
+	gather cursor   // in the memory of the request being sent, at packet at
 	at     uint64
-	placed cursor // in the memory of the RDMA Read that is being answered
+	placed cursor // in the memory of the RDMA Read being answered
 
 	window    window
 	timeout   timeout
-	since     time.Time // the timeout runs, if anything is outstanding
-	progress  time.Time // something was acknowledged, or sent when nothing was outstanding
-	notBefore time.Time // what the receiver was not ready for may be sent again; zero: now
-	rnrs      int       // in a row
+	since     time.Time // start of the timeout, if anything is outstanding
+	progress  time.Time // last acknowledgement, or first packet after idling
+	notBefore time.Time // end of the wait after an RNR NAK; zero: none
+	rnrs      int       // RNR NAKs in a row
 	header    bth.Packet
 }
 
@@ -76,18 +76,18 @@ type request struct {
 	length  int // bytes
 	begun   bool
 	first   uint64 // packet
-	packets uint64 // 0: it is a local one
+	packets uint64 // 0: a local request
 }
 
 func (q *request) end() uint64 { return q.first + q.packets }
 
-// Completion is the end of a request.
+// Completion is the completion of a request.
 type Completion struct {
 	WR  *transport.WorkRequest
 	Err error
 }
 
-// NewRequester returns a Requester that has nothing to do.
+// NewRequester returns an idle Requester.
 func NewRequester(cfg RequesterConfig) *Requester {
 	return &Requester{
 		cfg: cfg, wire: numbering{cfg.PSN},
@@ -96,11 +96,11 @@ func NewRequester(cfg RequesterConfig) *Requester {
 	}
 }
 
-// Room reports whether n more requests can be queued. Those whose completion has not been taken
-// count.
+// Room reports whether n more requests can be queued. Completions that have not been taken count as
+// queued.
 func (r *Requester) Room(n int) bool { return r.queue.Room(n + r.done.Len()) }
 
-// Post queues a request, for which there is room.
+// Post queues a request. The caller has checked Room.
 func (r *Requester) Post(wr *transport.WorkRequest) {
 	r.queue.Push(request{wr: wr, length: transport.TotalLen(wr.Local)})
 }
@@ -108,10 +108,10 @@ func (r *Requester) Post(wr *transport.WorkRequest) {
 // Idle reports whether nothing is queued.
 func (r *Requester) Idle() bool { return r.queue.Len() == 0 }
 
-// PopDone takes the oldest completion.
+// PopDone returns the oldest completion.
 func (r *Requester) PopDone() (Completion, bool) { return r.done.Pop() }
 
-// Completed reports whether there is a completion to take.
+// Completed reports whether there is a completion for PopDone.
 func (r *Requester) Completed() bool { return r.done.Len() > 0 }
 
 // Flush completes all requests: the oldest with err, if that is not nil, and the others with
@@ -126,7 +126,7 @@ func (r *Requester) Flush(err, flushed error) {
 	}
 }
 
-// Fill sends what may be sent. It reports whether there is more for which out has no room.
+// Fill sends what may be sent. It reports whether there is more that out has no room for.
 func (r *Requester) Fill(out Outbox, now time.Time) (more bool) {
 	if now.Before(r.notBefore) {
 		return false
@@ -155,7 +155,7 @@ func (r *Requester) Fill(out Outbox, now time.Time) (more bool) {
 			ok = r.sendRead(q, n, out, now)
 		} else {
 			if (r.sent-q.first)%ackEvery == 0 && room < min(r.burst(), q.end()-r.sent) {
-				return false // so that what leaves together does not become ever less
+				return false // otherwise bursts would get ever smaller
 			}
 			n = 1
 			ok = r.sendData(q, room == 1, out, now)
@@ -163,7 +163,7 @@ func (r *Requester) Fill(out Outbox, now time.Time) (more bool) {
 		if !ok {
 			return true
 		}
-		if r.top == r.oldest { // nothing was outstanding
+		if r.top == r.oldest { // nothing is outstanding
 			r.since, r.progress = now, now
 		}
 		r.sent += n
@@ -172,11 +172,12 @@ func (r *Requester) Fill(out Outbox, now time.Time) (more bool) {
 	return false
 }
 
-// burst is how many packets of a long message leave together, at least: each asks for an
-// acknowledgement with its last packet.
+// burst is the least number of packets of a long message that leave together. Its last packet
+// requests an acknowledgement.
 func (r *Requester) burst() uint64 { return min(uint64(r.window.size)/4, ackEvery) }
 
-// begin gives a request its turn, if it may have it. All that are ahead have been sent.
+// begin begins a request, after all before it have been sent. It reports false if the request must
+// wait.
 func (r *Requester) begin(q *request) bool {
 	if q.wr.Flags&transport.Fence != 0 && len(r.reads) > 0 {
 		return false
@@ -230,7 +231,7 @@ func (r *Requester) sendData(q *request, last bool, out Outbox, now time.Time) b
 	return true
 }
 
-// opcodeOf is the opcode of a packet that may be the first and the last of a message.
+// opcodeOf returns the opcode for a packet of a message, by its position.
 func opcodeOf(op transport.Op, first, last bool) bth.Opcode {
 	write := op == transport.OpWrite
 	switch {
@@ -256,13 +257,13 @@ func opcodeOf(op transport.Op, first, last bool) bth.Opcode {
 	return bth.SendMiddle
 }
 
-// readLength is how many packets an RDMA Read may ask for now: all of the request, or a part of it.
-// Each part is a Read to the peer. So what the peer sends is bounded by the window, and a part is
-// under way while another one is asked for.
+// readLength returns how many packets an RDMA Read may ask for now: all of the request, or a part.
+// To the peer, each part is a Read. So the window bounds what the peer sends, and one part is
+// answered while the next is requested.
 //
-// What is asked for again is the rest of such a part, all of it: what reaches across its end would
-// be old to the peer in part only, and rdma_rxe, asked for a later piece of it, forgets the earlier
-// ones.
+// A retransmission asks for the whole rest of one part, and not beyond its end. A request that
+// crosses that end would be partly new to the peer. And when rdma_rxe is asked for a later piece of
+// a part, it forgets the earlier ones.
 func (r *Requester) readLength(q *request, room uint64) uint64 {
 	if len(r.reads) == cap(r.reads) {
 		return 0

@@ -10,20 +10,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
-// notReadyWait is what a peer is asked to wait whose message finds no memory.
+// notReadyWait is the waiting time for a peer whose message finds no memory.
 const notReadyWait = 640 * time.Microsecond
 
-// mostPackets is the most that the response to one RDMA Read may have: beyond half of what PSNs
-// tell apart, old ones and new ones could not be.
+// mostPackets is the maximum number of packets in the response to one RDMA Read. With more than
+// half of the PSNs, old packets and new ones could not be told apart.
 const mostPackets = 1 << 22
 
-// mostLength is the most bytes of a request (IBTA section 9.7.4.1.6).
+// mostLength is the maximum length of a request in bytes (IBTA section 9.7.4.1.6).
 const mostLength = 1<<31 - 1
 
-// ResponderConfig is what a Responder is made with.
+// ResponderConfig configures a Responder.
 type ResponderConfig struct {
 	QP    uint32 // of the peer
-	PSN   uint32 // of the first packet that comes
+	PSN   uint32 // of the first packet from the peer
 	MTU   int    // path MTU in bytes
 	Depth int    // receives that can be posted or promised
 	Reads int    // RDMA Reads that the peer may have outstanding
@@ -43,37 +43,37 @@ type Responder struct {
 	receives ring.Ring[*transport.RecvRequest]
 	promised int
 
-	expected uint64 // the next packet
-	complete uint32 // messages, modulo 2^24
-	told     bool   // the peer was told that it is to send the expected packet
+	expected uint64 // number of the next packet
+	complete uint32 // completed messages, modulo 2^24
+	told     bool   // the peer was told to send the expected packet again
 
-	ahead    uint64    // behind the last packet that came out of sequence, which is to come again
-	progress time.Time // the expected packet came, or the first one out of sequence
+	ahead    uint64    // end of the packets that came out of sequence, and must come again
+	progress time.Time // when the expected packet, or the first out of sequence, came
 
-	// The message under way.
+	// The message being received.
 	message kind
 	receive *transport.RecvRequest
-	place   cursor // in it
-	got     int    // bytes of it
-	room    int    // bytes more that fit
+	place   cursor // in receive
+	got     int    // bytes received
+	room    int    // bytes that still fit
 	tag     transport.STag
-	addr    uint64 // where the rest of an RDMA Write goes
-	left    int    // bytes of that
+	addr    uint64 // destination of the rest of an RDMA Write
+	left    int    // bytes left of an RDMA Write
 
 	arrived []transport.Message
 
-	// What is to be sent.
+	// What must be sent.
 	answers ring.Ring[answer]
-	due     bool         // an acknowledgement of all that is before expected, or a NAK
-	nak     bth.Syndrome // of the expected packet; 0: none
-	fatal   bool         // that NAK is the last word
-	late    error        // what the peer was told about the response that it asked for again
+	due     bool         // an acknowledgement of all before expected, or a NAK
+	nak     bth.Syndrome // for the expected packet; 0: none
+	fatal   bool         // that NAK ends the connection
+	late    error        // why a repeated response was refused
 
 	header bth.Packet
 	list   [1]transport.Slice
 }
 
-// kind is the kind of a message of several packets.
+// kind is the kind of a message.
 type kind uint8
 
 const (
@@ -84,15 +84,15 @@ const (
 
 // answer is the response to an RDMA Read.
 type answer struct {
-	first, packets, sent uint64 // numbers of packets: the first, how many, and how many are sent
+	first, packets, sent uint64 // first packet number, packets in all, packets sent
 	tag                  transport.STag
 	addr                 uint64
 	length               int // bytes
 	msn                  uint32
-	again                bool // the peer has asked before
+	again                bool // a repeated request
 }
 
-// NewResponder returns a Responder of a peer that has sent nothing.
+// NewResponder returns a Responder for a peer that has sent nothing.
 func NewResponder(cfg ResponderConfig) *Responder {
 	return &Responder{
 		cfg: cfg, wire: numbering{cfg.PSN},
@@ -101,20 +101,20 @@ func NewResponder(cfg ResponderConfig) *Responder {
 	}
 }
 
-// Start has messages taken. Until then the peer is told to send them later.
+// Start allows messages. Before, the peer is told to send them later.
 func (r *Responder) Start() { r.ready = true }
 
 // RecvRoom reports whether n more receives can be posted or promised.
 func (r *Responder) RecvRoom(n int) bool { return r.receives.Room(n + r.promised) }
 
-// PostRecv posts a receive, for which there is room.
+// PostRecv posts a receive. The caller has checked RecvRoom.
 func (r *Responder) PostRecv(q *transport.RecvRequest) { r.receives.Push(q) }
 
-// Promise promises n receives, for which there is room.
+// Promise promises n receives. The caller has checked RecvRoom.
 func (r *Responder) Promise(n int) { r.promised += n }
 
-// Wants reports whether a packet begins a message for which a receive was promised, and none is
-// posted: Take is to be given one.
+// Wants reports whether a packet begins a message that needs a promised receive. Take must then be
+// given one.
 func (r *Responder) Wants(h *bth.Packet) bool {
 	return r.ready && !r.fatal && r.promised > 0 && r.receives.Len() == 0 && beginsSend(h.Opcode) &&
 		r.message == noMessage && h.PSN == r.wire.psn(r.expected)
@@ -128,26 +128,26 @@ func beginsSend(o bth.Opcode) bool {
 	return false
 }
 
-// Refused reports whether a request of the peer's was refused, which is the last that it is told.
+// Refused reports whether a request of the peer was refused. That is the last thing the peer is
+// told.
 func (r *Responder) Refused() bool { return r.fatal }
 
-// LateRefusal returns why the peer, if it has ended the connection now, was refused a response that
-// it has asked for again, or nil. It may have had it already.
+// LateRefusal returns why a repeated response was refused, or nil. It matters if the peer then ends
+// the connection. The peer may already have had the response.
 func (r *Responder) LateRefusal() error { return r.late }
 
-// Arrived returns the messages that have arrived since it was called last. They are valid until
-// then.
+// Arrived returns the messages received since the last call. They are valid until the next call.
 func (r *Responder) Arrived() []transport.Message {
 	all := r.arrived
 	r.arrived = r.arrived[:0]
 	return all
 }
 
-// Take takes a request of the peer's. The receive is for Wants, and nil if there is no memory. An
-// error ends the connection: the request is refused.
+// Take takes a request of the peer. If Wants reported true, promised is the receive, or nil if
+// there is no memory. An error ends the connection; the request is refused.
 func (r *Responder) Take(h *bth.Packet, promised *transport.RecvRequest, now time.Time) error {
 	if r.fatal {
-		r.due = true // say it again
+		r.due = true // repeat the NAK
 		return nil
 	}
 	near := r.wire.near(r.expected, h.PSN)
@@ -182,17 +182,17 @@ func (r *Responder) Take(h *bth.Packet, promised *transport.RecvRequest, now tim
 	}
 	r.told, r.nak, r.late = false, 0, nil
 	if h.Opcode == bth.ReadRequest {
-		r.due = false // the response is an acknowledgement
+		r.due = false // the response acknowledges
 	} else if h.AckReq {
 		r.due = true
 	}
 	return nil
 }
 
-// owed reports whether the peer is to send something: what was lost, or the rest of a message.
+// owed reports whether the peer must send something: lost packets, or the rest of a message.
 func (r *Responder) owed() bool { return r.expected < r.ahead || r.message != noMessage }
 
-// PeerDeadline is when Overdue is to be called, if nothing comes; zero is never.
+// PeerDeadline returns when to call Overdue, if nothing comes. Zero means never.
 func (r *Responder) PeerDeadline() time.Time {
 	if !r.owed() {
 		return time.Time{}
@@ -200,34 +200,34 @@ func (r *Responder) PeerDeadline() time.Time {
 	return r.progress.Add(r.cfg.PeerTimeout)
 }
 
-// Overdue returns ErrTimeout if the peer has not sent what it is to send, for too long. A Requester
-// would have given up by then. Linux's rdma_rxe (6.1) stops instead: behind a Send that was lost it
-// carries out once more all that is queued. Registrations of memory fail then, which it does not
-// always report.
+// Overdue fails with ErrTimeout if the peer has not sent for too long what it must send. A
+// Requester would have given up by then. Linux's rdma_rxe (6.1) stops instead: after the loss of a
+// Send it executes its whole queue once more. Its registrations of memory then fail, which it does
+// not always report.
 func (r *Responder) Overdue(now time.Time) error {
 	if d := r.PeerDeadline(); d.IsZero() || now.Before(d) {
 		return nil
 	}
-	return fmt.Errorf("%w: what was lost is not sent again", ErrTimeout)
+	return fmt.Errorf("%w: lost packets not sent again", ErrTimeout)
 }
 
-// again takes a packet that has come before, back from the expected one.
+// again takes a duplicate packet, back packets before the expected one.
 func (r *Responder) again(h *bth.Packet, back uint64) {
-	if back > r.expected { // it was never there
+	if back > r.expected { // no such packet
 		return
 	}
 	if h.Opcode != bth.ReadRequest {
 		r.due = true
 		return
 	}
-	// The response was lost, or a part of it, which the peer asks for now. It will ask for what is
-	// behind it, too.
+	// The peer has lost the response or a part of it, and asks for that now. It will also ask for
+	// what follows it.
 	first, length := r.expected-back, int(h.RETH.Len)
 	if h.RETH.Len > mostLength {
 		return
 	}
 	n := packetsOf(length, r.cfg.MTU)
-	if n > back || length < 0 { // where an int has 32 bits
+	if n > back || length < 0 { // with an int of 32 bits
 		return
 	}
 	for range r.answers.Len() {
@@ -245,8 +245,8 @@ func (r *Responder) again(h *bth.Packet, back uint64) {
 	}
 }
 
-// request carries out the expected packet. It returns the NAK for it: with an error if that ends
-// the connection, else one for a receiver that is not ready.
+// request carries out the expected packet. It returns the NAK for it, if any. With an error the NAK
+// ends the connection; without one it is an RNR NAK.
 func (r *Responder) request(h *bth.Packet, promised *transport.RecvRequest) (bth.Syndrome, error) {
 	first, last, what := position(h.Opcode)
 	n := len(h.Payload)
@@ -262,9 +262,9 @@ func (r *Responder) request(h *bth.Packet, promised *transport.RecvRequest) (bth
 		}
 		return r.read(h)
 	case what == noMessage:
-		return bth.NAKInvalid, fmt.Errorf("%w: opcode %#x", ErrProtocol, uint8(h.Opcode))
+		return bth.NAKInvalid, fmt.Errorf("%w: unsupported opcode %#x", ErrProtocol, uint8(h.Opcode))
 	case first != (r.message == noMessage), !first && r.message != what:
-		return bth.NAKInvalid, fmt.Errorf("%w: opcode %#x out of place", ErrProtocol, uint8(h.Opcode))
+		return bth.NAKInvalid, fmt.Errorf("%w: unexpected opcode %#x", ErrProtocol, uint8(h.Opcode))
 	case n > r.cfg.MTU, !last && n != r.cfg.MTU, !first && n == 0:
 		return bth.NAKInvalid, fmt.Errorf("%w: a packet of %d bytes", ErrProtocol, n)
 	case what == aWrite:
@@ -273,7 +273,7 @@ func (r *Responder) request(h *bth.Packet, promised *transport.RecvRequest) (bth
 	return r.send(h, first, last, promised)
 }
 
-// position says where in a message a packet is, and in what kind of message.
+// position returns the position of a packet in its message, and the kind of message.
 func position(o bth.Opcode) (first, last bool, what kind) {
 	switch o {
 	case bth.SendFirst:
@@ -296,7 +296,7 @@ func position(o bth.Opcode) (first, last bool, what kind) {
 	return false, false, noMessage
 }
 
-// send takes a packet of a Send. Immediate data is dropped: package transport has none.
+// send takes a packet of a Send. It drops immediate data: package transport has none.
 func (r *Responder) send(h *bth.Packet, first, last bool, promised *transport.RecvRequest) (
 	bth.Syndrome, error) {
 	if first {
@@ -340,13 +340,13 @@ func (r *Responder) send(h *bth.Packet, first, last bool, promised *transport.Re
 	return 0, nil
 }
 
-// concluded takes note of the end of a message.
+// concluded notes the end of a message.
 func (r *Responder) concluded() {
 	r.message, r.receive = noMessage, nil
 	r.complete = (r.complete + 1) & bth.Mask24
 }
 
-// write takes a packet of an RDMA Write. All of the memory is checked before any of it is written.
+// write takes a packet of an RDMA Write. It checks all of the memory before it writes any.
 func (r *Responder) write(h *bth.Packet, first, last bool) (bth.Syndrome, error) {
 	n := len(h.Payload)
 	if first {
@@ -358,10 +358,10 @@ func (r *Responder) write(h *bth.Packet, first, last bool) (bth.Syndrome, error)
 		r.message = aWrite
 	}
 	if n > r.left || last && n != r.left {
-		return bth.NAKInvalid, fmt.Errorf("%w: an RDMA Write of another length than it says", ErrProtocol)
+		return bth.NAKInvalid, fmt.Errorf("%w: the length of an RDMA Write differs from its header", ErrProtocol)
 	}
 	if err := r.cfg.Table.Place(r.tag, r.addr, h.Payload); err != nil {
-		return bth.NAKAccess, err // it has been revoked meanwhile
+		return bth.NAKAccess, err // revoked meanwhile
 	}
 	r.cfg.Traffic.Received.Add(uint64(n))
 	r.addr += uint64(n)
@@ -375,7 +375,7 @@ func (r *Responder) write(h *bth.Packet, first, last bool) (bth.Syndrome, error)
 
 // read takes an RDMA Read.
 func (r *Responder) read(h *bth.Packet) (bth.Syndrome, error) {
-	under := 0 // way, of those that the peer may believe to be so
+	under := 0 // responses under way, by the peer's count
 	for i := range r.answers.Len() {
 		if !r.answers.At(i).again {
 			under++
@@ -401,9 +401,8 @@ func (r *Responder) read(h *bth.Packet) (bth.Syndrome, error) {
 	return 0, nil
 }
 
-// Fill sends responses to RDMA Reads, and behind them an acknowledgement. It reports whether there
-// is more for which out has no room. An error ends the connection: memory that is being read is
-// gone.
+// Fill sends responses to RDMA Reads, and then an acknowledgement. It reports whether there is more
+// that out has no room for. An error ends the connection: memory being read was revoked.
 func (r *Responder) Fill(out Outbox) (more bool, err error) {
 	for r.answers.Len() > 0 && !r.fatal {
 		a := r.answers.At(0)
@@ -459,12 +458,12 @@ func (r *Responder) respond(a *answer, out Outbox) (ok bool, err error) {
 	r.list[0].Bytes = p
 	err = r.cfg.Table.Read(r.list[:], a.tag, a.addr+uint64(off))
 	r.list[0].Bytes = nil
-	if err != nil { // it has been revoked meanwhile
+	if err != nil { // revoked meanwhile
 		out.Undo()
 		if a.again {
 			return r.refuseAgain(a, err, out), nil
 		}
-		r.expected = a.first + a.sent // which is what is refused
+		r.expected = a.first + a.sent // the packet that is refused
 		r.nak, r.fatal, r.due = bth.NAKAccess, true, true
 		r.cfg.Traffic.SentNAK(r.nak)
 		return false, err
@@ -474,9 +473,9 @@ func (r *Responder) respond(a *answer, out Outbox) (ok bool, err error) {
 	return true, nil
 }
 
-// refuseAgain tells the peer that there is no response any more to what it has asked for again. If
-// it has got that meanwhile, as when it was too impatient, it does not heed this. If not, it ends
-// the connection.
+// refuseAgain refuses a repeated request for a response, because its memory is gone. A peer that
+// has received the response meanwhile, because it asked too early, ignores this. Otherwise the peer
+// ends the connection.
 func (r *Responder) refuseAgain(a *answer, err error, out Outbox) (ok bool) {
 	r.header.Opcode = bth.Acknowledge
 	r.header.AETH.Syndrome = bth.NAKAccess

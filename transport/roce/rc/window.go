@@ -2,7 +2,7 @@ package rc
 
 import "time"
 
-// The window, in packets.
+// Window sizes, in packets.
 const (
 	firstWindow = 64
 	leastWindow = 4
@@ -11,8 +11,8 @@ const (
 // window bounds the packets in flight.
 type window struct {
 	size, most float64
-	slowFrom   float64 // from this size on it grows slowly
-	until      uint64  // it is not halved again before this packet is acknowledged
+	slowFrom   float64 // from this size on, it grows slowly
+	until      uint64  // not halved again before this packet is acknowledged
 }
 
 func newWindow(most int) window {
@@ -21,7 +21,7 @@ func newWindow(most int) window {
 	return w
 }
 
-// room is how many packets more may be in flight.
+// room returns how many more packets may be in flight.
 func (w *window) room(inFlight uint64) uint64 {
 	if n := uint64(w.size); n > inFlight {
 		return n - inFlight
@@ -29,7 +29,7 @@ func (w *window) room(inFlight uint64) uint64 {
 	return 0
 }
 
-// grow takes note of packets that have been acknowledged.
+// grow notes that n packets were acknowledged.
 func (w *window) grow(n uint64) {
 	if w.size < w.slowFrom {
 		w.size += float64(n)
@@ -39,7 +39,7 @@ func (w *window) grow(n uint64) {
 	w.size = min(w.size, w.most)
 }
 
-// halve is called for a loss, or a notice of congestion, while packets from oldest to newest are in
+// halve is called after a loss or a congestion notification. Packets from oldest to newest are in
 // flight.
 func (w *window) halve(oldest, newest uint64) {
 	if oldest < w.until {
@@ -50,38 +50,38 @@ func (w *window) halve(oldest, newest uint64) {
 	w.slowFrom = w.size
 }
 
-// collapse is called for a time-out.
+// collapse is called after a timeout.
 func (w *window) collapse(oldest, newest uint64) {
 	w.halve(oldest, newest)
 	w.size = leastWindow
 }
 
-// The retransmission time-out.
+// Retransmission timeouts.
 const (
 	firstTimeout = 100 * time.Millisecond
 	leastTimeout = 25 * time.Millisecond
 	mostTimeout  = 2 * time.Second
 )
 
-// timeout follows the round-trip time (RFC 6298).
+// timeout computes the retransmission timeout from the round-trip time (RFC 6298).
 type timeout struct {
 	smooth, variance time.Duration // smooth is 0 before the first sample
-	doubled          uint          // times in a row that it has passed
+	doubled          uint          // timeouts in a row
 
-	// The sample under way: when packet number of-1 was sent, the first time.
+	// The current sample: when packet number of-1 was first sent.
 	sampling bool
 	of       uint64
 	at       time.Time
 }
 
-// begin begins a sample with a packet that asks for an acknowledgement.
+// begin starts a sample with a packet that requests an acknowledgement.
 func (t *timeout) begin(of uint64, now time.Time) {
 	if !t.sampling {
 		t.sampling, t.of, t.at = true, of, now
 	}
 }
 
-// end takes note of an acknowledgement.
+// end notes an acknowledgement, which may complete the sample.
 func (t *timeout) end(acknowledged uint64, now time.Time) {
 	t.doubled = 0
 	if !t.sampling || acknowledged < t.of {
@@ -97,7 +97,7 @@ func (t *timeout) end(acknowledged uint64, now time.Time) {
 	t.smooth += (rtt - t.smooth) / 8
 }
 
-// length is how long to wait.
+// length returns the timeout.
 func (t *timeout) length() time.Duration {
 	d := firstTimeout
 	if t.smooth > 0 {

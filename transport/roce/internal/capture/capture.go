@@ -1,5 +1,5 @@
-// Package capture has what two Linux 6.1 kernels with rdma_rxe said to each other: an NFS session
-// over RoCE version 2, for golden tests.
+// Package capture reads a captured NFS session over RoCE version 2 between two Linux 6.1 kernels
+// with rdma_rxe, for golden tests. [Load] returns its datagrams.
 package capture
 
 import (
@@ -15,7 +15,7 @@ import (
 //go:embed testdata/nfs3-rxe.pcap.gz
 var file []byte
 
-// Datagram is a UDP datagram to RoCE's port, in IPv4.
+// Datagram is an IPv4 UDP datagram to RoCE's port.
 type Datagram struct {
 	Src, Dst netip.AddrPort
 	ID       uint16 // the identification of the IP header
