@@ -11,18 +11,21 @@ import (
 	"testing"
 )
 
-const security = "security.md"
+const (
+	security = "security.md"
+	bounds   = "security-bounds.md"
+)
 
 var (
 	threatRow = regexp.MustCompile(`^\| (.+) \| (.+) \| (.*)\| (.*)\|$`)
 	fieldName = regexp.MustCompile(`^([a-z]\w*)\.([A-Z]\w*)\.([A-Z]\w*)$`)
 )
 
-// TestSecurityNames checks that every test that security.md names exists.
-func TestSecurityNames(t *testing.T) { checkNames(t, security) }
+// TestSecurityNames checks that every test that security-bounds.md names exists.
+func TestSecurityNames(t *testing.T) { checkNames(t, bounds) }
 
-// TestSecurityRows checks that each threat of security.md has an answer that tests show, unless it
-// is outside of what is done here.
+// TestSecurityRows checks that tests show the answer to each threat of security-bounds.md, unless it
+// begins with "Outside.".
 func TestSecurityRows(t *testing.T) {
 	rows := 0
 	for i, line := range section(t, "## Threats") {
@@ -34,24 +37,24 @@ func TestSecurityRows(t *testing.T) {
 		tests := quoted.FindAllStringSubmatch(m[4], -1)
 		for _, name := range tests {
 			if !qualified.MatchString(name[1]) {
-				t.Errorf("%s, threat in line %d: shown by %q, which is no test", security, i, name[1])
+				t.Errorf("%s, threat in line %d: shown by %q, which is no test", bounds, i, name[1])
 			}
 		}
 		if outside := strings.HasPrefix(m[2], "Outside."); outside != (len(tests) == 0) {
-			t.Errorf("%s, threat in line %d: outside %v, shown by %d tests", security, i, outside,
+			t.Errorf("%s, threat in line %d: outside %v, shown by %d tests", bounds, i, outside,
 				len(tests))
 		}
 	}
 	if rows == 0 {
-		t.Errorf("%s has no threats", security)
+		t.Errorf("%s has no threats", bounds)
 	}
 }
 
-// section returns the lines of a part of security.md, by their numbers in it.
+// section returns the lines of a part of security-bounds.md, by their numbers in it.
 func section(t *testing.T, head string) map[int]string {
 	t.Helper()
 	in, part := false, make(map[int]string)
-	for i, line := range lines(t, security) {
+	for i, line := range lines(t, bounds) {
 		if strings.HasPrefix(line, "## ") {
 			in = line == head
 		}
@@ -62,11 +65,21 @@ func section(t *testing.T, head string) map[int]string {
 	return part
 }
 
-// TestSecurityFields checks that every field of a configuration that security.md names is there.
+// TestSecurityFields checks that every field of a configuration that security.md and
+// security-bounds.md name exists.
 func TestSecurityFields(t *testing.T) {
 	have := structFields(t)
-	named := 0
-	for i, line := range lines(t, security) {
+	for _, file := range []string{security, bounds} {
+		if checkFields(t, file, have) == 0 {
+			t.Errorf("%s names no field", file)
+		}
+	}
+}
+
+// checkFields checks the fields that a file names, and returns their number.
+func checkFields(t *testing.T, file string, have map[string]bool) (named int) {
+	t.Helper()
+	for i, line := range lines(t, file) {
 		for _, m := range quoted.FindAllStringSubmatch(line, -1) {
 			f := fieldName.FindStringSubmatch(m[1])
 			if f == nil {
@@ -77,13 +90,11 @@ func TestSecurityFields(t *testing.T) {
 			}
 			named++
 			if !have[m[1]] {
-				t.Errorf("%s:%d: there is no %s", security, i+1, m[1])
+				t.Errorf("%s:%d: there is no %s", file, i+1, m[1])
 			}
 		}
 	}
-	if named == 0 {
-		t.Errorf("%s names no field", security)
-	}
+	return named
 }
 
 // structFields are the exported fields of the module, as package.Type.Field.

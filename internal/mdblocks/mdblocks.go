@@ -137,7 +137,7 @@ func ReadAll(root string, infos ...string) ([]Block, error) {
 }
 
 // Unconverted are the documents whose blocks do not follow the convention yet.
-var Unconverted = []string{"docs/json.md", "docs/security.md"}
+var Unconverted = []string{"docs/json.md"}
 
 // Command is one command of a block, with the lines that continue it.
 type Command struct {

@@ -24,7 +24,7 @@ import (
 )
 
 // -figures has TestServe go through all attacks, for longer, and print the tables of
-// docs/security.md.
+// docs/security-bounds.md.
 var printFigures = flag.Bool("figures", false, "print how bystanders fare, and the server's memory")
 
 // scale is how many times the connections of an attack the command is attacked by: its limits are
