@@ -8,28 +8,28 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// MaxSegments is the largest number of segments accepted in the lists of one
-// header. It bounds the RDMA operations that one message can cause.
+// MaxSegments is the largest number of segments accepted in the lists of one header. It limits the
+// RDMA operations that one message can cause.
 const MaxSegments = 1024
 
 // ErrMalformed is wrapped by every error about a peer's chunk lists.
 var ErrMalformed = errors.New("malformed chunk list")
 
-// Segment is a piece of the sender's memory (struct xdr_rdma_segment, draft section 4.3).
+// Segment is a piece of memory of the header's sender (struct xdr_rdma_segment, draft section 4.3).
 type Segment struct {
 	Handle uint32 // steering tag
 	Length uint32 // bytes
 	Offset uint64 // tagged offset
 }
 
-// ReadSegment is a piece of memory whose bytes belong into the stream at Position
-// (struct xdr_read_chunk). Segments of one position are one chunk.
+// ReadSegment is a piece of memory whose bytes belong at Position in the XDR stream (struct
+// xdr_read_chunk). Segments with the same position are one chunk.
 type ReadSegment struct {
 	Position uint32
 	Segment
 }
 
-// WriteChunk is memory for one result, filled in order (struct xdr_write_chunk).
+// WriteChunk is memory for one result. Its segments are filled in order (struct xdr_write_chunk).
 type WriteChunk []Segment
 
 // Len returns the sum of the segments' lengths.
@@ -46,7 +46,7 @@ type Lists struct {
 	Reads    []ReadSegment
 	Writes   []WriteChunk
 	Reply    WriteChunk
-	HasReply bool // Reply is present, if only with no segments
+	HasReply bool // Reply is present, perhaps without segments
 
 	segs []Segment // backing of Writes and Reply
 }
@@ -61,7 +61,7 @@ const (
 	maxWriteChunks = MaxSegments
 )
 
-// Reset empties the lists and keeps their memory.
+// Reset empties the lists and keeps their memory for reuse.
 func (l *Lists) Reset() {
 	l.Reads = l.Reads[:0]
 	l.Writes = l.Writes[:0]
@@ -73,7 +73,7 @@ func (l *Lists) Reset() {
 // AddWrite appends a copy of chunk to the write list.
 func (l *Lists) AddWrite(chunk []Segment) { l.Writes = append(l.Writes, l.keep(chunk)) }
 
-// SetReply makes a copy of chunk the reply chunk.
+// SetReply sets the reply chunk to a copy of chunk.
 func (l *Lists) SetReply(chunk []Segment) { l.Reply, l.HasReply = l.keep(chunk), true }
 
 func (l *Lists) keep(chunk []Segment) WriteChunk {
@@ -94,7 +94,7 @@ func (l *Lists) Len() int {
 	return n
 }
 
-// Segments returns how many segments there are in the lists.
+// Segments returns the number of segments in the lists.
 func (l *Lists) Segments() int {
 	n := len(l.Reads) + len(l.Reply)
 	for _, w := range l.Writes {
@@ -103,8 +103,8 @@ func (l *Lists) Segments() int {
 	return n
 }
 
-// Append appends the encoded lists to b (rdma_reads, rdma_writes and rdma_reply of
-// draft section 4.3).
+// Append appends the encoded lists to b: rdma_reads, rdma_writes and rdma_reply of draft section
+// 4.3.
 func (l *Lists) Append(b []byte) []byte {
 	be := binary.BigEndian
 	for i := range l.Reads {
@@ -177,7 +177,7 @@ func (l *Lists) decodeSegments(d *xdr.Decoder, room *int) WriteChunk {
 	return l.segs[first:len(l.segs):len(l.segs)]
 }
 
-// CheckOffsets checks that no segment goes past the last offset that there is, 2^64-1.
+// CheckOffsets checks that no segment extends beyond offset 2^64-1.
 func (l *Lists) CheckOffsets() error {
 	for i := range l.Reads {
 		if err := l.Reads[i].checkOffset(); err != nil {
@@ -212,7 +212,7 @@ func decodeSegment(d *xdr.Decoder) Segment {
 	return Segment{Handle: d.Uint32(), Length: d.Uint32(), Offset: d.Uint64()}
 }
 
-// OneHandle returns the handle that all segments of the lists share, if they do.
+// OneHandle returns the handle of all segments in the lists, if it is the same and there are any.
 func (l *Lists) OneHandle() (uint32, bool) {
 	var h uint32
 	n := 0

@@ -7,59 +7,61 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// ErrHeader: the header with its chunk lists does not fit in an inline message.
+// ErrHeader: a header with its chunk lists does not fit in an inline message.
 var ErrHeader = errors.New("too many chunk segments for the inline size")
 
-// ErrNoReads: the message does not fit inline, and the peer cannot read it.
+// ErrNoReads: a message does not fit inline, and the peer cannot fetch it by RDMA Read.
 var ErrNoReads = errors.New("the message does not fit inline and the peer can make no RDMA Reads")
 
-// FixedLen is the length in bytes of the four words that begin every header
-// (draft section 4.1).
+// FixedLen is the length in bytes of the four words at the beginning of every header (draft section
+// 4.1).
 const FixedLen = 4 * 4
 
-// Limits is what a layout must keep to. Sizes are in bytes.
+// Limits are the limits of a plan. Sizes are in bytes.
 type Limits struct {
 	InlineSend int // largest Send to the peer, header included
 	InlineRecv int // largest Send from the peer, header included
-	MinChunk   int // smaller bulk data is not moved on its own
-	// bulk data of a call and its results that long go by chunk even where all fits inline; 0: none
-	// does
+	MinChunk   int // smaller bulk data never becomes a chunk of its own
+	// ChunkFrom is the length from which bulk data of a call, and its results, become chunks even
+	// if all fits inline; 0 means never.
 	ChunkFrom   int
 	SegmentSize int // largest segment
-	RegionSize  int // largest window, each of which has segments of its own; 0: no limit
+	RegionSize  int // largest window, which has its own segments; 0: no limit
 
-	NoReads       bool // the peer can make no RDMA Reads here: nothing goes by read chunk
+	NoReads       bool // the peer cannot make RDMA Reads: there are no read chunks
 	NoReplyChunks bool // neither write chunks nor a reply chunk are offered
 }
 
-// CallPlan says how a call and its reply are to travel.
+// CallPlan says how a call and its reply will travel.
 type CallPlan struct {
-	// ReadChunkFrom is the length from which on bulk data of the call goes by read chunk;
-	// none does when it is NoReadChunks.
+	// ReadChunkFrom is the length from which bulk data of the call becomes a read chunk.
+	// NoReadChunks means that none does.
 	ReadChunkFrom int
-	// Long says that the rest of the call is a position-zero read chunk (RDMA_NOMSG).
+	// Long says that the rest of the call is a read chunk at position zero (RDMA_NOMSG).
 	Long bool
 	// WriteResults says that each result gets a write chunk.
 	WriteResults bool
-	// ReplyChunk says that the rest of the reply gets a reply chunk.
+	// ReplyChunk says that there is a reply chunk for the rest of the reply.
 	ReplyChunk bool
 }
 
-// NoReadChunks is the ReadChunkFrom of a call without read chunks for bulk data.
+// NoReadChunks is the ReadChunkFrom of a plan without read chunks for bulk data.
 const NoReadChunks = math.MaxInt
 
-// PlanCall lays a call out (draft section 3.8, 5.1, 5.2): everything inline if it
-// fits; else bulk data by read chunk; else the message itself too. A reply that may
-// not fit inline gets write chunks for its results, and a reply chunk for the rest when
-// that may not fit either. maxReply is the largest length of the reply without results.
+// PlanCall decides how a call and its reply will travel (draft sections 3.8, 5.1 and 5.2).
 //
-// Bulk data from Limits.ChunkFrom on goes by read chunk all the same, unless the headers cannot
-// hold the segments, or the peer cannot read; and so do all results by write chunk if one of them
-// has that length.
+//   - A call that fits goes inline. Otherwise its bulk data goes by read chunk, and if the rest
+//     still does not fit, the rest too.
+//   - A reply that may not fit inline gets write chunks for its results, and if the rest may still
+//     not fit, a reply chunk for the rest. maxReply is the largest length of the reply without
+//     results.
+//   - Bulk data of at least Limits.ChunkFrom bytes goes by read chunk in any case, unless the
+//     header cannot hold the segments or the peer cannot read. If one result is that long, all
+//     results get write chunks.
 //
-// It fails with ErrHeader when the header of the call or of its reply, which returns the chunks for
-// results, cannot hold the segments, and with ErrNoReads when a call that the peer cannot read does
-// not fit inline.
+// PlanCall fails with ErrHeader if the header of the call, or that of its reply, which returns the
+// chunks for results, cannot hold the segments. It fails with ErrNoReads if the call does not fit
+// inline and the peer cannot read.
 func PlanCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallPlan, error) {
 	p, err := planCall(m, results, maxReply, lim)
 	if err != nil && lim.ChunkFrom > 0 {
@@ -76,12 +78,12 @@ func planCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallP
 	reply, data, segs, apart := xdr.RoundUp(maxReply), 0, 0, false
 	for _, r := range results {
 		data += xdr.RoundUp(len(r))
-		// An empty result between others has a segment, too: svcrdma refuses a chunk without.
+		// An empty result has a segment, too: svcrdma refuses a chunk without segments.
 		segs += lim.segments(max(len(r), 1))
 		apart = apart || lim.apart(len(r))
 	}
 	if header+reply+data <= lim.InlineRecv && header+writeEntryLen*len(results)+segmentLen*segs+reply > lim.InlineRecv {
-		apart = false // its chunks would take more room than it
+		apart = false // the chunks would take more room than the results
 	}
 	if !lim.NoReplyChunks && data > 0 && (apart || header+reply+data > lim.InlineRecv) {
 		p.WriteResults = true
@@ -104,35 +106,37 @@ func planCall(m *xdr.Message, results [][]byte, maxReply int, lim Limits) (CallP
 	return p, err
 }
 
-// ReplyPlan says how the part of a reply is to travel that does not go by write chunk.
+// ReplyPlan says how the parts of a reply that have no write chunk will travel.
 type ReplyPlan struct {
-	// ReadChunkFrom is the length from which on bulk data goes by read chunk; none does when it is
-	// NoReadChunks.
+	// ReadChunkFrom is the length from which bulk data goes by read chunk. NoReadChunks means that
+	// none does.
 	ReadChunkFrom int
-	// Long says that the rest of the reply does not go inline (RDMA_NOMSG): it goes by reply chunk
-	// where it fits in that, and else is a position-zero read chunk.
+	// Long says that the rest of the reply does not go inline (RDMA_NOMSG). It goes by reply chunk
+	// if it fits there, and otherwise as a read chunk at position zero.
 	Long bool
 }
 
-// PlanReply lays a reply out whose reader can fetch what does not fit inline (draft sections 3.8,
-// 5.1, 5.2): bulk data by read chunk, and if the rest is still too long, that by reply chunk, or by
-// read chunk, too. The items marked in without go by write chunk; header is the length of the
-// header with their chunks and the reply chunk, of room bytes, and without a read list.
+// PlanReply decides how a reply will travel whose reader can fetch what does not fit inline (draft
+// sections 3.8, 5.1 and 5.2). Bulk data then goes by read chunk. If the rest is still too long, it
+// goes by reply chunk or read chunk.
 //
-// It fails with ErrHeader when the header cannot hold the segments, and with ErrNoReads when the
+// Items marked in without go by write chunk. header is the length of the header with these and the
+// reply chunk, but without a read list. room is the length of the reply chunk.
+//
+// PlanReply fails with ErrHeader if the header cannot hold the segments, and with ErrNoReads if the
 // peer cannot read.
 func PlanReply(m *xdr.Message, without []bool, header int, room uint64, lim Limits) (ReplyPlan, error) {
 	var p ReplyPlan
 	var err error
-	lim.ChunkFrom = 0 // who reads a reply has said what it wants by chunk
-	// There are at most as many segments of write chunks as fit in the header.
+	lim.ChunkFrom = 0 // the client's chunks say already what it wants by chunk
+	// The header bounds the number of segments of write chunks.
 	p.ReadChunkFrom, p.Long, err = lim.reads(m, without, header, (header-FixedLen-emptyLists)/segmentLen, room)
 	return p, err
 }
 
-// reads lays out the items of a message that are not marked in without, and the message itself,
-// beside a header of that many bytes with n segments and no read list, and with a place of room
-// bytes for the message.
+// reads plans the read chunks for a message: for its items that are not marked in without, and for
+// the message itself. header is the length of the header without a read list, and n its number of
+// segments. A reply chunk has room bytes for the message.
 func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int, room uint64) (from int, long bool, err error) {
 	fits := func(reads, rest int) bool {
 		return header+readEntryLen*reads+rest <= lim.InlineSend && n+reads <= MaxSegments
@@ -169,18 +173,18 @@ func (lim *Limits) reads(m *xdr.Message, without []bool, header, n int, room uin
 	switch {
 	case fits(reads, rest):
 		return from, false, nil
-	case inline: // the segments would take more room than the data
+	case inline: // the segments would take more room than the data does
 		return NoReadChunks, false, nil
 	case away(reads, rest):
 		return from, true, nil
 	case away(0, whole):
-		// Too many pieces of bulk data: they go in one chunk with the rest.
+		// There are too many pieces of bulk data: put them in one chunk with the rest.
 		return NoReadChunks, true, nil
 	}
 	return NoReadChunks, true, ErrHeader
 }
 
-// segments returns how many segments n bytes of memory take that is not scattered.
+// segments returns how many segments n bytes of contiguous memory take.
 func (lim *Limits) segments(n int) int {
 	if lim.RegionSize == 0 || n <= lim.RegionSize {
 		return segments(n, lim.SegmentSize)
@@ -189,5 +193,5 @@ func (lim *Limits) segments(n int) int {
 		segments(n%lim.RegionSize, lim.SegmentSize)
 }
 
-// apart reports whether bulk data of n bytes goes by chunk in any case.
+// apart reports whether bulk data of n bytes goes by chunk even if it fits inline.
 func (lim *Limits) apart(n int) bool { return lim.ChunkFrom > 0 && n >= lim.ChunkFrom }

@@ -8,22 +8,24 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// ReadChunk is the segments of a read list that share a position.
+// ReadChunk is one chunk of a read list: its segments share a position.
 type ReadChunk struct {
 	Position int
-	Len      int // bytes; may include the round-up
+	Len      int // bytes; may include the XDR round-up
 	Segments []ReadSegment
 }
 
-// ReadChunks sorts the read list by position and appends its chunks to dst, after these checks:
-// positions are multiples of four, as XDR items begin nowhere else (RFC 4506 section 3), and below
-// 2 GiB; the chunks do not overlap in the stream, and their lengths sum up to limit at most (or the
-// error wraps xdr.ErrLimit). A chunk of no bytes is dropped: it inserts nothing. Round-up that
-// comes as a chunk of its own, which senders should avoid (draft section 3.7), is taken for the end
-// of the chunk that it belongs to.
+// ReadChunks sorts the read list by position and appends its chunks to dst. It checks that
 //
-// The chunk at position zero, the message itself of an RDMA_NOMSG, is not part of the stream
-// that the positions of the others count.
+//   - positions are multiples of four, where XDR items begin (RFC 4506 section 3), and below 2 GiB;
+//   - chunks do not overlap in the XDR stream;
+//   - their lengths add up to at most limit. Otherwise the error wraps xdr.ErrLimit.
+//
+// Chunks without bytes are left out. XDR round-up in a chunk of its own, which senders should avoid
+// (draft section 3.7), becomes the end of the chunk before it.
+//
+// A chunk at position zero is the message itself of an RDMA_NOMSG. The positions of the other
+// chunks do not count it.
 func (l *Lists) ReadChunks(dst []ReadChunk, limit int) ([]ReadChunk, error) {
 	slices.SortStableFunc(l.Reads, func(a, b ReadSegment) int {
 		switch {
@@ -65,13 +67,12 @@ func (l *Lists) ReadChunks(dst []ReadChunk, limit int) ([]ReadChunk, error) {
 	return dst, nil
 }
 
-// roundedUp reports whether n bytes at a position are the round-up of c.
+// roundedUp reports whether n bytes at a position are the XDR round-up of c.
 func (c *ReadChunk) roundedUp(position uint32, n uint64) bool {
 	return c.Position != 0 && n > 0 && n == uint64(xdr.PadLen(c.Len)) && uint64(position) == uint64(c.Position)+uint64(c.Len)
 }
 
-// CheckPositions checks that the chunks fit into a stream whose other bytes, inline of
-// them, stand in the message.
+// CheckPositions checks that the chunks fit into a stream with inline other bytes.
 func CheckPositions(chunks []ReadChunk, inline int) error {
 	beside := 0
 	for i := range chunks {

@@ -6,9 +6,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Distribute appends to dst the segments of chunk with the lengths that n bytes fill, in
-// order and without gaps; the rest is of length zero (draft section 3.6). It
-// reports false when n bytes do not fit.
+// Distribute appends to dst the segments of chunk with new lengths: those that n bytes fill, in
+// order and without gaps. Unused segments have length zero (draft section 3.6). It reports false if
+// n bytes do not fit.
 func Distribute(dst []Segment, chunk WriteChunk, n int) ([]Segment, bool) {
 	if uint64(n) > chunk.Len() {
 		return dst, false
@@ -21,10 +21,10 @@ func Distribute(dst []Segment, chunk WriteChunk, n int) ([]Segment, bool) {
 	return dst, true
 }
 
-// AddRoundUp adds the XDR round-up of n bytes to the lengths of the segments that Distribute has
-// made of them (draft section 3.7): first as room behind the data, as far as offered has it, then
-// to the last segment used, which is longer than it was offered then. The bytes themselves are not
-// for writing.
+// AddRoundUp adds the XDR round-up of n bytes to the lengths that Distribute made (draft section
+// 3.7). It goes into free room of offered after the data first. What is left goes to the last
+// segment used, which is then longer than it was offered. The bytes of the round-up are never
+// written.
 func AddRoundUp(filled []Segment, offered WriteChunk, n int) {
 	pad, last := uint32(xdr.PadLen(n)), 0
 	for i := range filled {
@@ -40,15 +40,12 @@ func AddRoundUp(filled []Segment, offered WriteChunk, n int) {
 	}
 }
 
-// WrittenLen checks a chunk that a peer returns against the one that was offered to it,
-// and returns the bytes it says to have written. A segment may be filled in part only
-// if those behind it are empty.
+// WrittenLen checks a chunk that a peer returned against the one that was offered, and returns how
+// many bytes the peer says it has written. Only the last segment used may be filled in part.
 //
-// With roundUp these bytes may include the XDR round-up (draft section 3.7), for which there may be
-// no room, or which may be added to the last segment used where there is some behind it: that may
-// be longer than it was offered, by up to 3, if this makes a multiple of four of a number that is
-// none. So there may be more bytes than were offered in all. Who uses them to slice memory must see
-// to that.
+// With roundUp that number may include the XDR round-up (draft section 3.7). The last segment used
+// may then be up to 3 bytes longer than offered, if that makes the number of bytes a multiple of
+// four. So the result may be more than was offered in all: do not slice memory by it unchecked.
 func WrittenLen(offered, returned WriteChunk, roundUp bool) (int, error) {
 	if len(returned) != len(offered) {
 		return 0, fmt.Errorf("%w: %d segments returned of a chunk of %d", ErrMalformed, len(returned), len(offered))
@@ -71,8 +68,8 @@ func WrittenLen(offered, returned WriteChunk, roundUp bool) (int, error) {
 	return n, nil
 }
 
-// AppendSegments appends to dst the segments, of size bytes at most, of n bytes at offset under
-// handle.
+// AppendSegments appends to dst the segments for n bytes at offset under handle, each of at most
+// size bytes.
 func AppendSegments(dst []Segment, handle uint32, offset uint64, n, size int) []Segment {
 	for n > 0 {
 		s := Segment{Handle: handle, Length: uint32(min(n, size)), Offset: offset}

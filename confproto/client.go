@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// ErrUnavailable: the server has no CONF_RDMA under that number, or not in version 1. It is an
-// *oncrpc.AcceptError, too.
+// ErrUnavailable: the server does not offer CONF_RDMA under that program number in version 1. The
+// error wraps an *oncrpc.AcceptError, too.
 var ErrUnavailable = errors.New("the server does not offer CONF_RDMA")
 
 // Options are what a client asks for. The zero value is usable.
@@ -21,24 +21,28 @@ type Options struct {
 	// MaxCall and MaxReply are the largest messages in bytes, headers included, to send and to
 	// receive inline, from MinSize to MaxSize; 0 means DefaultSize.
 	MaxCall, MaxReply int
-	// Flavor is the flavour of the call; nil is AUTH_NONE.
+	// Flavor is the security flavour of the call; nil means AUTH_NONE.
 	Flavor oncrpc.ClientFlavor
 }
 
-// Configure calls CONF_RDMA and puts the answer into force on conn: what the server answers is
-// observed, be it smaller or larger than what was asked for, as far as this side can. It returns
-// the answer as it came; conn.Settings says what was made of it.
+// Configure calls CONF_RDMA and puts the answer into force on conn, as far as this side can. The
+// values may be smaller or larger than those asked for. Configure returns the answer as it came;
+// conn.Settings has the values in force.
 //
-// It should be the first call of a connection, which begins with one credit: others then wait until
-// it is answered. Later it works, too, beside other calls, with a call of the null procedure before
-// it; but shorter receives may be posted already, so that less can be asked for. There should be
-// one Configure at a time.
+// It should be the first call on a connection. A connection begins with one credit, so other calls
+// then wait for the answer. Configure also works later, beside other calls, and calls the null
+// procedure first then. But shorter receives may be posted by then, so less can be asked for. There
+// should be one Configure at a time.
 //
-// A value of o that is out of range is a *oncrpc.ConfigError, and nothing is sent. An error that
-// wraps ErrUnavailable says that the server does not have the program; one that wraps an
-// *oncrpc.AuthError, that it wants a better credential. They, and all other errors, leave the
-// connection as it was. When ctx ends before the answer is here, or it cannot be decoded, the
-// server may have agreed all the same: replies as long as it was told are received.
+// It fails with
+//
+//   - a *oncrpc.ConfigError if a value of o is out of range; nothing is sent then;
+//   - an error that wraps ErrUnavailable if the server does not have the program;
+//   - an error that wraps an *oncrpc.AuthError if the server demands a better credential;
+//   - any error of an oncrpc.Client.
+//
+// After an error the settings are as before. If ctx ended first, or the answer cannot be decoded,
+// the server may have agreed all the same; this side can receive the replies that it may now send.
 func Configure(ctx context.Context, conn *rpcrdma.Conn, o Options) (Reply, error) {
 	maxCall, err := configured("Options", "MaxCall", o.MaxCall)
 	if err != nil {
@@ -59,9 +63,8 @@ func Configure(ctx context.Context, conn *rpcrdma.Conn, o Options) (Reply, error
 	var reply Reply
 	client := oncrpc.NewClient(conn, cmp.Or(o.Program, Program), Version, o.Flavor)
 	if grant, _, _ := conn.Credits(); grant > 1 {
-		// The one receive that may be short is used up by the next message. With other calls under
-		// way that need not be the answer: it can be a reply that is as long as the server is told
-		// now.
+		// One receive may still be short. The next message uses it up. With other calls under way
+		// that message might be a reply of the new length, so let the reply to NULL be first.
 		err = client.Call(ctx, 0, nil, nil)
 	}
 	if err == nil {
@@ -81,7 +84,7 @@ func Configure(ctx context.Context, conn *rpcrdma.Conn, o Options) (Reply, error
 	return reply, nil
 }
 
-// unavailable reports whether the server has answered that it does not have the procedure.
+// unavailable reports whether err is the server's answer that it does not have the procedure.
 func unavailable(err error) bool {
 	var accept *oncrpc.AcceptError
 	if !errors.As(err, &accept) {

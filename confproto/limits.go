@@ -8,32 +8,29 @@ import (
 )
 
 const (
-	// DefaultSize is the size of messages in bytes that either side asks for, or agrees to, unless
-	// told otherwise.
+	// DefaultSize is the default of message sizes in Config and Options, in bytes.
 	DefaultSize = 32768
-	// MinSize is the least size of messages in bytes: what every connection has from the beginning
-	// (draft section 6.1). Whoever names less is taken to mean this.
+	// MinSize is the smallest message size in bytes. Every connection has it from the beginning
+	// (draft section 6.1). Smaller values of a peer count as MinSize.
 	MinSize = rpcrdma.DefaultInline
-	// MaxSize is the largest size of messages in bytes that this side sends or expects. More than
-	// that is taken for this.
+	// MaxSize is the largest message size in bytes. Larger values of a peer count as MaxSize.
 	MaxSize = rpcrdma.MaxInline
-	// maxReads is more RDMA Reads than any endpoint has under way. rpcrdma knows how many this one
-	// can have.
+	// maxReads is more RDMA Reads than any endpoint has under way. Package rpcrdma applies the
+	// limit of the endpoint.
 	maxReads = 1 << 16
-	// minAlign is the least alignment that asks for anything: XDR has a multiple of four bytes
-	// everywhere.
+	// minAlign is the smallest useful alignment: XDR aligns everything to four bytes.
 	minAlign = 8
 )
 
-// sizeOf is the size that a peer has named, as this side observes it.
+// sizeOf returns the size to use when a peer has named n.
 func sizeOf(n uint32) int { return int(min(max(n, MinSize), MaxSize)) }
 
-// readsOf is the number of Reads that a peer has named, as this side observes it.
+// readsOf returns the number of Reads to use when a peer has named n.
 func readsOf(n uint32) int { return int(min(n, maxReads)) }
 
-// alignOf is the alignment that a server has named, as the client observes it who sends it messages
-// of up to size bytes. The client MAY use the value (draft section 6.2): he does not if it is no
-// power of two, or if no message is so long that it could be kept.
+// alignOf returns the alignment to use when a server has named n and messages have up to size
+// bytes. The client MAY use the value (draft section 6.2). It does not if n is not a power of two,
+// or longer than any message.
 func alignOf(n uint32, size int) int {
 	if n < minAlign || n&(n-1) != 0 || int64(n) > int64(size) {
 		return 0
@@ -41,7 +38,8 @@ func alignOf(n uint32, size int) int {
 	return int(n)
 }
 
-// configured is a size of this side's configuration. It fails with a *oncrpc.ConfigError.
+// configured returns a size of this side's configuration, or the default for 0. It fails with a
+// *oncrpc.ConfigError.
 func configured(config, field string, n int) (int, error) {
 	if n == 0 {
 		return DefaultSize, nil

@@ -9,19 +9,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Request is config_rdma_req: the arguments of CONF_RDMA (draft section 6.2). Sizes are in bytes
-// and count the whole Send, the header of RPC-over-RDMA included.
+// Request has the arguments of CONF_RDMA: config_rdma_req of draft section 6.2. Sizes are in bytes
+// and count the whole Send, including the RPC-over-RDMA header.
 type Request struct {
-	MaxCallSendSize  uint32 // the largest call that the client would send inline
-	MaxReplySendSize uint32 // the largest reply that the client takes inline
+	MaxCallSendSize  uint32 // the largest call that the client wants to send inline
+	MaxReplySendSize uint32 // the largest reply that the client accepts inline
 	MaxRDMARead      uint32 // RDMA Reads that the server may have under way at the client; 0: none
 }
 
-// Reply is config_rdma_reply: the results of CONF_RDMA (draft section 6.2).
+// Reply has the results of CONF_RDMA: config_rdma_reply of draft section 6.2.
 type Reply struct {
-	// the largest call that the server takes inline: what was asked for, or less, or more
-	MaxCallSendSize uint32
-	Align           uint32 // of the server's receive buffers, in bytes; 0: none
+	MaxCallSendSize uint32 // the largest call that the server accepts inline
+	Align           uint32 // alignment of the server's receive buffers in bytes; 0: none
 	MaxRDMARead     uint32 // RDMA Reads that the client may have under way at the server; 0: none
 }
 

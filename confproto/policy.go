@@ -25,8 +25,8 @@ func null(_ context.Context, c *oncrpc.Call) error {
 	return err
 }
 
-// authorize says who may configure. It does not block, and is asked by the handler, so that this is
-// NonBlocking.
+// authorize returns an error unless the caller may configure. It does not block, so the handler can
+// call it and be NonBlocking.
 func (s *server) authorize(c *oncrpc.Call, conn *rpcrdma.Conn) error {
 	if s.flavors != nil && !slices.Contains(s.flavors, c.Cred.Flavor) || !s.protects(c) ||
 		!s.admits(conn) {
@@ -35,7 +35,7 @@ func (s *server) authorize(c *oncrpc.Call, conn *rpcrdma.Conn) error {
 	return nil
 }
 
-// protects reports whether a call comes with the service that is demanded, or more.
+// protects reports whether a call has at least the demanded service of RPCSEC_GSS.
 func (s *server) protects(c *oncrpc.Call) bool {
 	if s.service == 0 {
 		return true
@@ -44,7 +44,7 @@ func (s *server) protects(c *oncrpc.Call) bool {
 	return ok && caller.Service >= s.service
 }
 
-// admits reports whether the peer's address is one of the clients'.
+// admits reports whether the peer's address is in Config.Clients.
 func (s *server) admits(conn *rpcrdma.Conn) bool {
 	return len(s.clients) == 0 || peerhost.Of(conn.RemoteAddr()).In(s.clients)
 }

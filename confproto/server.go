@@ -14,32 +14,31 @@ import (
 
 // Config configures the program. The zero value is usable.
 type Config struct {
-	// Program is the number that it is served under; 0 means Program. For clients of RFC 5666,
-	// serve it as ProgramRFC5666, too.
+	// Program is the program number to serve; 0 means Program. For clients of RFC 5666, serve
+	// another one as ProgramRFC5666.
 	Program uint32
-	// MaxCall is the largest call in bytes, header included, to agree to receive inline, from
-	// MinSize to MaxSize; 0 means DefaultSize. What is in force on a connection already is not
-	// taken back, so it matters where it is larger than that. How long inline replies may be is for
-	// the client to say, up to MaxSize.
+	// MaxCall is the largest call to agree to receive inline, in bytes with header, from MinSize to
+	// MaxSize; 0 means DefaultSize. A connection whose calls may be longer already keeps that. The
+	// client decides about inline replies, up to MaxSize.
 	MaxCall int
-	// Flavors are the flavours of credentials of which a call must have one; others are denied with
-	// AUTH_TOOWEAK. Nil means any. AUTH_NONE and AUTH_SYS prove nothing.
+	// Flavors are the allowed flavours of credentials; nil means any. Other calls are denied with
+	// AUTH_TOOWEAK. AUTH_NONE and AUTH_SYS prove nothing.
 	Flavors []oncrpc.AuthFlavor
-	// Service, unless 0, is the least service of RPCSEC_GSS that a call must come with: gss.None
-	// admits all callers who prove who they are, and gss.Integrity those alone whose sizes nobody
-	// can have changed on the way. Others are denied with AUTH_TOOWEAK. The server needs a flavour
-	// of package gss among oncrpc.ServerConfig.Flavors, or nobody can configure anything.
+	// Service, unless 0, is the least service of RPCSEC_GSS that a call must have: gss.None admits
+	// callers that prove who they are, gss.Integrity only calls that nobody can have changed on the
+	// way. Other calls are denied with AUTH_TOOWEAK. The server needs a flavour of package gss in
+	// oncrpc.ServerConfig.Flavors, or nobody can configure anything.
 	Service gss.Service
-	// Clients are the networks of those who may call; others are denied with AUTH_TOOWEAK, too.
-	// Empty means everybody.
+	// Clients are the networks whose hosts may call; empty means all. Other calls are denied with
+	// AUTH_TOOWEAK.
 	Clients []netip.Prefix
-	// Logger takes what is agreed on, at level debug; nil means slog.Default().
+	// Logger logs what is agreed on, at level DEBUG; nil means slog.Default().
 	Logger *slog.Logger
 }
 
-// New returns the program, for the Handle method of an oncrpc.Server. It configures the connection
-// on which it is called. On a transport that is no *rpcrdma.Conn it is unavailable, as if it were
-// not there. New panics, with a *oncrpc.ConfigError, if MaxCall is out of range.
+// New returns the program, for the Handle method of an oncrpc.Server. Each call configures the
+// connection on which it came. Calls over a transport other than *rpcrdma.Conn get PROG_UNAVAIL.
+// New panics with a *oncrpc.ConfigError if MaxCall is out of range.
 func New(cfg Config) oncrpc.Program {
 	maxCall, err := configured("Config", "MaxCall", cfg.MaxCall)
 	if err != nil {
@@ -63,7 +62,7 @@ func New(cfg Config) oncrpc.Program {
 	}
 }
 
-// server is the program.
+// server has the configuration of one program.
 type server struct {
 	maxCall int
 	flavors []oncrpc.AuthFlavor
@@ -72,7 +71,7 @@ type server struct {
 	log     *slog.Logger
 }
 
-// configure is CONF_RDMA. Nothing changes before the whole request is known to be well-formed.
+// configure is the handler of CONF_RDMA. It changes nothing before the whole request is decoded.
 func (s *server) configure(ctx context.Context, c *oncrpc.Call) error {
 	conn, err := connOf(c)
 	if err != nil {
@@ -86,12 +85,12 @@ func (s *server) configure(ctx context.Context, c *oncrpc.Call) error {
 	if err := c.Args.Finish(); err != nil {
 		return err
 	}
-	// The client goes by what is in force until it has the answer. So calls as long as until now
-	// stay possible, and receives for longer ones are there before it can know of them.
+	// Until the client has the answer, it uses the old sizes. So calls of the old size must stay
+	// possible, and longer receives must be posted before the answer.
 	recv := min(conn.EnlargeReceives(min(sizeOf(req.MaxCallSendSize), s.maxCall)), s.maxCall)
 	conn.UpdateSettings(func(is *rpcrdma.Settings) {
 		is.MaxCallRecv = max(is.MaxCallRecv, recv)
-		// all of it: the client offers no chunks for what fits
+		// exactly that: the client offers no chunks for replies that fit
 		is.MaxReplySend = sizeOf(req.MaxReplySendSize)
 		is.Reads = readsOf(req.MaxRDMARead)
 	})

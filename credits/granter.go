@@ -1,48 +1,50 @@
 package credits
 
-// Granter keeps a server's account of one connection. It is not safe for concurrent use:
-// the connection guards it together with its receives.
+// Granter is a server's account of one connection: it decides what to grant, and how many receives
+// to post. It is not safe for concurrent use. Its caller guards it with the same lock as its
+// receives.
 //
-// Replies must leave in the order of the calls of Reply. A client goes by the grant that it got
-// last; were that not the one given last, it might find no receive, or no credit.
+// Replies must leave in the order of the calls of Reply. A client uses the last grant that it got.
+// If that were an older one, a message might find no receive, or the client no credit.
 type Granter struct {
 	max    int
-	posted int // receives that calls and DONEs will use up
+	posted int // posted receives for calls and RDMA_DONEs
 	active int // calls received and not answered
-	owed   int // DONEs to come
-	recent int // DONEs that came after the call that came last
+	owed   int // RDMA_DONEs to come
+	recent int // RDMA_DONEs that came after the last call
 
-	last struct { // of Reply, for NotPosted
-		grant, least int // at least so much must be granted
-		post, must   int // at least so many must be posted
+	last struct { // of the last Reply, for NotPosted
+		grant, least int // credits to grant, and how many of them are needed
+		post, must   int // receives to post, and how many of them are needed
 	}
 }
 
-// NewGranter returns an account that grants max credits at most, which is positive; a few more
-// where Reply says so.
+// NewGranter returns an account that grants at most max credits, or a few more where Reply says so.
+// max must be positive.
 func NewGranter(max int) Granter { return Granter{max: max} }
 
-// Start returns the receives to post before the first call may arrive: one (draft section 6.1).
+// Start returns how many receives to post before the first call may arrive: one (draft section
+// 6.1).
 func (g *Granter) Start() int {
 	g.posted++
 	return 1
 }
 
-// CallReceived notes a call that has consumed a receive.
+// CallReceived notes a call that has used up a receive.
 func (g *Granter) CallReceived() {
 	g.posted--
 	g.active++
 	g.recent = 0
 }
 
-// WasNoCall takes back what CallReceived noted: it was no call.
+// WasNoCall undoes a CallReceived: the message was not a call.
 func (g *Granter) WasNoCall() {
 	g.posted++
 	g.active--
 }
 
-// DoneReceived notes an RDMA_DONE that has consumed a receive, and reports whether one was owed. If
-// not, the receive is not accounted for: it must be posted again.
+// DoneReceived notes an RDMA_DONE that has used up a receive, and reports whether one was owed. If
+// not, the caller must post another receive for it.
 func (g *Granter) DoneReceived() bool {
 	if g.owed == 0 {
 		return false
@@ -53,37 +55,40 @@ func (g *Granter) DoneReceived() bool {
 	return true
 }
 
-// CallDropped notes a call that gets no reply. The client keeps it among those under way, so
-// nothing is posted in its place; a connection on which calls are dropped must end sooner or later.
+// CallDropped notes a call that gets no reply. The client still counts it as under way, so no
+// receive is posted for another one. A connection with dropped calls must end sooner or later.
 func (g *Granter) CallDropped() { g.active-- }
 
-// ReplyTerms is what the grant in a reply depends on.
+// ReplyTerms are what the grant in a reply depends on.
 type ReplyTerms struct {
-	Requested uint32 // by the client in its call
-	Allow     int    // by the server's memory
-	// the reply has a read list: a DONE is to follow it; of these at most the maximum may be owed
+	Requested uint32 // credits that the client requested in its call
+	Allow     int    // credits that the server's memory allows
+	// Owes says that the reply has a read list, so that an RDMA_DONE will follow it. At most the
+	// maximum may be owed at a time.
 	Owes bool
-	// another reply of the connection is held back until DONEs come, and will bring a new grant
+	// Withheld says that another reply is withheld until RDMA_DONEs come. It will bring a new
+	// grant.
 	Withheld bool
 }
 
-// Reply notes that a call is about to be answered. It returns the credits to grant and the receives
-// to post before the reply is sent: in the steady state one, for the call that follows; two for a
-// reply that a DONE answers.
+// Reply notes that a call is about to be answered. It returns the credits to grant in the reply,
+// and how many receives to post before it is sent. In the steady state that is one receive, for the
+// next call; for a reply that an RDMA_DONE answers, two.
 //
-// The grant is never zero (draft section 3.3), unless the grant of a withheld reply is certain to
-// follow (section 11). If no call is left to be answered, it is one more than the DONEs that the
-// client may still count as requests: nothing tells it that they have been taken until it has made
-// another call. That goes above what was requested, allowed and set as the most, but to no more
-// than that plus 2.
+// The grant is zero only if the grant of a withheld reply is certain to follow (draft sections 3.3
+// and 11).
+//
+// If no other call is left to be answered, the client may still count recent RDMA_DONEs as
+// requests, until the reply to its next call. The grant is then at least one more than these, even
+// if that is more than requested and allowed, but at most the maximum plus 2.
 func (g *Granter) Reply(a ReplyTerms) (grant uint32, post int) {
 	l := &g.last
 	g.active--
 	l.must = 0
 	if a.Owes {
-		// The client goes by an earlier grant until it has this one, and may use up with calls all
-		// receives that are posted for that. The one for the DONE comes on top of them, however far
-		// the grant is lowered.
+		// Until the client has this grant it uses an earlier one, and its calls may use up all the
+		// receives posted for that. So the RDMA_DONE needs a receive beyond these, however far the
+		// grant is lowered.
 		g.owed++
 		l.must = 1
 	}
@@ -101,12 +106,12 @@ func (g *Granter) Reply(a ReplyTerms) (grant uint32, post int) {
 	return uint32(l.grant), l.post
 }
 
-// room returns the largest grant that receives have been posted for.
+// room returns the largest grant for which receives have been posted.
 func (g *Granter) room() int { return g.posted + g.active - g.owed }
 
-// NotPosted notes that n of the receives that Reply asked for could not be posted, and returns the
-// grant that is left. Zero says that too few are: the connection must end, as a message would find
-// no receive, or the client no credit.
+// NotPosted notes that n of the receives that Reply asked for could not be posted. It returns the
+// grant that remains. Zero means that the connection must end, because a message would find no
+// receive, or the client no credit.
 func (g *Granter) NotPosted(n int) (grant uint32) {
 	l := &g.last
 	g.posted -= n
@@ -117,6 +122,6 @@ func (g *Granter) NotPosted(n int) (grant uint32) {
 	return uint32(left)
 }
 
-// State returns the receives posted for calls and DONEs, the calls not answered, and the DONEs to
-// come.
+// State returns the number of receives posted for calls and RDMA_DONEs, of calls not answered, and
+// of RDMA_DONEs to come.
 func (g *Granter) State() (posted, active, owed int) { return g.posted, g.active, g.owed }

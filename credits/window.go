@@ -8,36 +8,37 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/list"
 )
 
-// Window bounds the calls that a client has under way, and counts the RDMA_DONEs that it sends. Its
-// methods may be called concurrently, but Release and NoteGrant in the order in which the replies
+// Window limits the calls that a client has under way, and counts its RDMA_DONEs. Its methods may
+// be called concurrently. Release and NoteGrant must be called in the order in which the replies
 // arrived.
 type Window struct {
 	max   int
-	state atomic.Uint64 // what State returns, since mu was last unlocked: packed
+	state atomic.Uint64 // packed; what State returns, as of the last unlock of mu
 
 	mu       sync.Mutex // guards what follows
-	limit    int        // the most recent grant, max at most
-	inflight int        // calls
+	limit    int        // the most recent grant, at most max
+	inflight int        // calls under way
 	begun    uint64     // calls that ever got a credit
 
-	// dones has begun, as it was when it was sent, of each DONE that the server may not have taken
-	// yet. It never decreases. There are at most max: all of their calls were under way when
-	// the latest call of those answered began.
+	// dones has one entry for each RDMA_DONE that the server may not have taken yet: the value of
+	// begun when it was sent. Entries never decrease. There are at most max, because all their
+	// calls were under way when the latest of the answered calls began.
 	dones []uint64
 
 	err     error
-	queue   list.List[waiter] // that wait for a credit
-	waiting int               // how many
-	spare   []*waiter         // those that are not in use
+	queue   list.List[waiter] // callers that wait for a credit
+	waiting int               // their number
+	spare   []*waiter         // waiters for reuse
 }
 
 // Credit is the right to have one call under way.
 type Credit struct {
-	// InUse is the credits in use when it was got, this one included.
+	// InUse is the number of credits in use when this one was acquired, including this one.
 	InUse  int
-	Waited bool // it was not to be had at once
-	// number orders calls by when they got their credit. A call is sent after that, so one with a
-	// number above begun of a DONE was sent behind the DONE; of others nothing is known.
+	Waited bool // whether Acquire had to wait
+	// number orders calls by when they got their credit, which is before they are sent. If it is
+	// above the begun of an RDMA_DONE, the call was sent after that RDMA_DONE; otherwise nothing is
+	// known.
 	number uint64
 }
 
@@ -47,17 +48,17 @@ type waiter struct {
 	queued list.Place[waiter]
 }
 
-// NewWindow returns a window of one credit (draft section 6.1) that grants open up
-// to max, which is positive.
+// NewWindow returns a window with one credit (draft section 6.1). Grants open it up to max, which
+// must be positive.
 func NewWindow(max int) *Window {
 	w := &Window{max: max, limit: 1}
 	w.state.Store(packed(1, 0, 0, 0))
 	return w
 }
 
-// Acquire takes a credit, waiting for one until ctx ends; those that wait get one in the order of
-// their arrival. One of Release, DoneSent and ReleaseUnsent gives it back. The error is the
-// context's, or the one that Close was told.
+// Acquire takes a credit. It waits until one is free or ctx ends; callers get credits in order of
+// arrival. Give the credit back with one of Release, DoneSent and ReleaseUnsent. The error is that
+// of ctx, or the one passed to Close.
 func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 	w.mu.Lock()
 	if w.err != nil {
@@ -85,7 +86,7 @@ func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 	w.mu.Lock()
 	defer w.unlock()
 	switch {
-	case q.queued.In(): // gives its place up
+	case q.queued.In(): // give up the place in the queue
 		w.unlink(q)
 	case w.err != nil:
 		err = w.err
@@ -103,9 +104,9 @@ func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 	return c, nil
 }
 
-// free reports whether a call may begin. With none under way one always may: the server must have a
-// credit for a client that has no requests outstanding (draft section 3.3), and to wait
-// would be to wait for ever, as nothing answers a DONE. So a grant of zero, too, is as good as one.
+// free reports whether a call may begin. If none is under way, one always may: the server must have
+// a credit for a client without outstanding requests (draft section 3.3), and nothing answers an
+// RDMA_DONE, so waiting would never end. A grant of zero therefore counts as one.
 func (w *Window) free() bool { return w.inflight == 0 || w.inflight+len(w.dones) < w.limit }
 
 func (w *Window) take() Credit {
@@ -114,7 +115,7 @@ func (w *Window) take() Credit {
 	return Credit{InUse: w.inflight + len(w.dones), number: w.begun}
 }
 
-// Release ends a call with its reply, which brought a new grant, and gives its credit back.
+// Release ends a call whose reply brought a new grant, and gives its credit back.
 func (w *Window) Release(c Credit, grant uint32) {
 	w.mu.Lock()
 	defer w.unlock()
@@ -123,7 +124,7 @@ func (w *Window) Release(c Credit, grant uint32) {
 	w.wake()
 }
 
-// NoteGrant notes the grant in a reply that an RDMA_DONE is to follow: the credit stays in use
+// NoteGrant takes over the grant in a reply that an RDMA_DONE will answer. The credit stays in use
 // until DoneSent.
 func (w *Window) NoteGrant(c Credit, grant uint32) {
 	w.mu.Lock()
@@ -133,21 +134,21 @@ func (w *Window) NoteGrant(c Credit, grant uint32) {
 }
 
 // grant takes over the grant in the reply to a call. The server takes messages in the order in
-// which they were sent, so it has taken the DONEs that went before that call.
+// which they were sent, so it has taken the RDMA_DONEs that were sent before that call.
 func (w *Window) grant(c Credit, n uint32) {
 	w.limit = int(min(n, uint32(w.max)))
 	taken := 0
 	for taken < len(w.dones) && w.dones[taken] < c.number {
 		taken++
 	}
-	if taken > 0 { // moved within the slice, which so keeps its memory
+	if taken > 0 { // move entries within the slice, to keep its memory
 		w.dones = w.dones[:copy(w.dones, w.dones[taken:])]
 	}
 }
 
-// DoneSent ends a call whose RDMA_DONE has been sent: posted, so that no Send posted from now on
-// can overtake it. The DONE takes the credit over (draft section 3.8), until the reply to a later
-// call shows that the server has taken it.
+// DoneSent ends a call whose RDMA_DONE has been posted, so that no later Send can overtake it. The
+// RDMA_DONE takes over the credit (draft section 3.8), until the reply to a later call shows that
+// the server has taken it.
 func (w *Window) DoneSent() {
 	w.mu.Lock()
 	defer w.unlock()
@@ -156,7 +157,7 @@ func (w *Window) DoneSent() {
 	w.wake()
 }
 
-// ReleaseUnsent gives a credit back whose call was not sent.
+// ReleaseUnsent gives back the credit of a call that was not sent.
 func (w *Window) ReleaseUnsent() {
 	w.mu.Lock()
 	defer w.unlock()
@@ -164,7 +165,7 @@ func (w *Window) ReleaseUnsent() {
 	w.wake()
 }
 
-// Close fails all that wait, now and later, with err.
+// Close makes all present and future calls of Acquire fail with err.
 func (w *Window) Close(err error) {
 	w.mu.Lock()
 	defer w.unlock()
@@ -177,15 +178,15 @@ func (w *Window) Close(err error) {
 	}
 }
 
-// State returns the most recent grant, max at most, the credits in use by calls and by DONEs, and
-// the calls that wait for one. It takes no lock: who spreads calls over connections asks each of
-// them at every call. A number above 65535 is returned as 65535.
+// State returns the most recent grant (at most max), the credits in use by calls and by RDMA_DONEs,
+// and the number of callers that wait for one. Numbers above 65535 are returned as 65535. It takes
+// no lock, because a client with several connections asks all of them before each call.
 func (w *Window) State() (limit, inflight, dones, waiting int) {
 	s := w.state.Load()
 	return int(s >> 48), int(s >> 32 & shownMax), int(s >> 16 & shownMax), int(s & shownMax)
 }
 
-// shownMax is the largest number that State returns: each has a quarter of a word.
+// shownMax is the largest number that State returns: each has 16 bits.
 const shownMax = 1<<16 - 1
 
 func packed(limit, inflight, dones, waiting int) uint64 {
@@ -193,13 +194,13 @@ func packed(limit, inflight, dones, waiting int) uint64 {
 		uint64(min(dones, shownMax))<<16 | uint64(min(waiting, shownMax))
 }
 
-// unlock unlocks mu after a change, which State then shows.
+// unlock publishes changes for State, and unlocks mu.
 func (w *Window) unlock() {
 	w.state.Store(packed(w.limit, w.inflight, len(w.dones), w.waiting))
 	w.mu.Unlock()
 }
 
-// wake gives those that wait what has become free.
+// wake gives free credits to waiting callers.
 func (w *Window) wake() {
 	for w.waiting > 0 && w.free() {
 		w.queue.First().credit = w.take()
@@ -207,7 +208,7 @@ func (w *Window) wake() {
 	}
 }
 
-// signal wakes the first in the queue.
+// signal wakes the first caller in the queue.
 func (w *Window) signal() {
 	q := w.queue.First()
 	w.unlink(q)

@@ -206,5 +206,5 @@ type CallInfo struct {
 	ReplyRead      int   // part of the reply fetched from read chunks (Draft)
 	Padding        int   // padding in the call, an RDMA_MSGP (Draft)
 	Credits        int   // credits in use when the call was sent, including its own
-	Err            error // of the transport; nil if a reply came, even one that says the call failed
+	Err            error // of the transport; nil if a reply came, whatever it says
 }

@@ -11,8 +11,8 @@ type Traffic struct {
 	ReadChunkSent, ReadChunkReceived   uint64
 	WriteChunkSent, WriteChunkReceived uint64 // in write chunks; in the Draft with the XDR round-up
 	ReplyChunkSent, ReplyChunkReceived uint64 // in reply chunks
-	Exposed                            uint64 // number of windows opened for the peer
-	CreditWaits                        uint64 // number of this side's calls that waited for a credit
+	Exposed                            uint64 // windows opened for the peer, a number
+	CreditWaits                        uint64 // calls of this side that waited for a credit
 }
 
 type traffic struct {

@@ -2,56 +2,56 @@ package faultnet
 
 import "sync/atomic"
 
-// Config is what a network is like.
+// Config describes a network.
 type Config struct {
-	// Seed is where all random numbers come from. The same seed and the same traffic give the same
+	// Seed is the seed of all random numbers. The same seed and the same traffic give the same
 	// faults. On real sockets the kernel decides how a stream is cut and in which order connections
-	// come, so there the faults of a stream that go by segments (Jitter) are not the same. Those
-	// that go by bytes (Flip, CutAt, FreezeAt) are.
+	// come. So faults that depend on segments (Jitter) vary there; those that depend on bytes
+	// (Flip, CutAt, FreezeAt) do not.
 	Seed uint64
 
-	// Up and Down are what the two directions are like at first.
+	// Up and Down describe the two directions at first.
 	Up, Down Way
 
-	// OnLink, if not nil, is called with each connection of a network of streams, before the first
-	// byte passes. It must not block.
+	// OnLink, if not nil, is called with each new connection of streams, before the first byte
+	// passes. It must not block.
 	OnLink func(*Link)
 
 	// Counters, if not nil, counts the faults. Several networks may share it.
 	Counters *Counters
 }
 
-// Counters are numbers of faults that have happened.
+// Counters count the faults that have happened.
 type Counters struct {
-	Flipped atomic.Int64 // bytes
+	Flipped atomic.Int64 // bytes with a flipped bit
 	Frozen  atomic.Int64 // times that a direction was frozen
 
 	// Connections of streams.
 	Cut      atomic.Int64 // ended by Cut or CutAt
-	Vanished atomic.Int64 // half-open by Vanish
-	Refused  atomic.Int64 // whose target could not be reached; and datagrams, as far as is known
+	Vanished atomic.Int64 // left half open by Vanish
+	Refused  atomic.Int64 // target not reached; for datagrams, as far as the kernel reports it
 
 	// Packets.
 	Lost       atomic.Int64
-	Overflowed atomic.Int64 // lost as the Buffer was full
+	Overflowed atomic.Int64 // lost because the Buffer was full
 	Duplicated atomic.Int64
-	Reordered  atomic.Int64 // overtaken
+	Reordered  atomic.Int64 // overtaken by others
 
-	// Of a provider (Work).
-	Delayed  atomic.Int64 // work requests
-	Held     atomic.Int64 // completions that were held back
-	Flushed  atomic.Int64 // connections that were ended before a work request
-	NoMemory atomic.Int64 // refused Alloc, Import or Expose
+	// Provider.
+	Delayed  atomic.Int64 // work requests delayed
+	Held     atomic.Int64 // completions held back
+	Flushed  atomic.Int64 // connections ended before a work request
+	NoMemory atomic.Int64 // Alloc, Import or Expose refused
 }
 
-// ways returns the two directions of c.
+// ways checks and returns the two directions of c.
 func (c *Config) ways(stream bool) [2]Way {
 	c.Up.check(stream)
 	c.Down.check(stream)
 	return [2]Way{Up: c.Up, Down: c.Down}
 }
 
-// counters are where faults are counted.
+// counters returns the Counters to use.
 func (c *Config) counters() *Counters {
 	if c.Counters != nil {
 		return c.Counters

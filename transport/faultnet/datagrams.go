@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// Datagrams is a network of UDP datagrams: it listens on 127.0.0.1, and passes what comes on to its
-// target, with a socket for each address that something came from. What the target answers goes
-// back there. All share the two directions. Its methods may be called concurrently.
+// Datagrams is a network of UDP datagrams. It listens on 127.0.0.1 and forwards datagrams to its
+// target, with one socket for each client address. Answers of the target go back to that client.
+// All clients share the two directions. Methods may be called concurrently.
 //
-// A flipped bit reaches the receiver, as the kernel computes the checksum anew.
+// Flipped bits reach the receiver, because the kernel computes a new checksum.
 type Datagrams struct {
 	packets
 	faults   *Counters
@@ -25,7 +25,7 @@ type Datagrams struct {
 // maxDatagram is the most bytes of a UDP datagram.
 const maxDatagram = 65535
 
-// NewDatagrams starts a network that leads to a UDP address.
+// NewDatagrams starts a network that forwards to a UDP address.
 func NewDatagrams(target string, cfg Config) (*Datagrams, error) {
 	to, err := net.ResolveUDPAddr("udp", target)
 	if err != nil {
@@ -46,10 +46,10 @@ func NewDatagrams(target string, cfg Config) (*Datagrams, error) {
 	return d, nil
 }
 
-// Addr is where datagrams are sent to, as "host:port".
+// Addr returns the address that clients send to, as "host:port".
 func (d *Datagrams) Addr() string { return d.listener.LocalAddr().String() }
 
-// Close ends the network. What is under way is lost.
+// Close ends the network. Datagrams under way are lost.
 func (d *Datagrams) Close() error {
 	err := d.listener.Close()
 	d.mu.Lock()
@@ -63,7 +63,7 @@ func (d *Datagrams) Close() error {
 	return err
 }
 
-// receive takes what comes from the clients.
+// receive forwards datagrams of the clients.
 func (d *Datagrams) receive() {
 	b := make([]byte, maxDatagram)
 	for {
@@ -75,12 +75,12 @@ func (d *Datagrams) receive() {
 		if socket == nil {
 			continue
 		}
-		// What cannot be sent is lost, as datagrams may be.
+		// Datagrams may be lost, so an error is ignored.
 		d.lanes[Up].send(b[:n], func(p []byte) { _, _ = socket.Write(p) })
 	}
 }
 
-// socket returns the one for what comes from client, or nil if there can be none.
+// socket returns the socket for a client, or nil if there can be none.
 func (d *Datagrams) socket(client netip.AddrPort) *net.UDPConn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,7 +97,7 @@ func (d *Datagrams) socket(client netip.AddrPort) *net.UDPConn {
 	return s
 }
 
-// answer takes what comes back for a client.
+// answer forwards the target's answers to a client.
 func (d *Datagrams) answer(s *net.UDPConn, client netip.AddrPort) {
 	b := make([]byte, maxDatagram)
 	for {
@@ -109,7 +109,7 @@ func (d *Datagrams) answer(s *net.UDPConn, client netip.AddrPort) {
 			})
 		case d.over():
 			return
-		default: // nobody listens there now, as the kernel there has said
+		default: // the target's kernel says that nothing listens there now
 			d.faults.Refused.Add(1)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// endpoint wraps one. Messages do not go through it, and completions do.
+// endpoint wraps a provider's endpoint. Completions go through it; messages do not.
 type endpoint struct {
 	transport.Endpoint
 	provider *Provider
@@ -21,28 +21,28 @@ type endpoint struct {
 
 	mu     sync.Mutex // guards what follows
 	random *rand.Rand
-	queue  []*request // those that have not completed here, in order
-	sent   int        // how many of them the endpoint below has got
+	queue  []*request // requests that have not completed here, in order
+	sent   int        // how many of them were posted to the endpoint below
 	last   struct{ post, complete time.Time }
-	full   bool  // the endpoint below has no room, until something completes
-	ended  bool  // it takes nothing more
-	fault  error // why the connection ends, if by a fault
+	full   bool  // the queue below is full until something completes
+	ended  bool  // the endpoint below takes nothing more
+	fault  error // why the connection ends, if by an injected fault
 }
 
-// request is a work request of the poster's, and the copy of it that goes below.
+// request is a work request, and the copy of it that is posted below.
 type request struct {
 	posted *transport.WorkRequest
 	copy   transport.WorkRequest
-	at     time.Time     // when it is posted below
-	flush  bool          // the connection ends instead
-	hold   time.Duration // after its completion
+	at     time.Time     // when to post it below
+	flush  bool          // end the connection instead
+	hold   time.Duration // how long to hold its completion back
 
 	completed  bool
 	err        error
 	completeAt time.Time
 }
 
-// pollingEndpoint is an endpoint whose work can be done by the goroutine of a caller.
+// pollingEndpoint is an endpoint with the ability transport.Poller.
 type pollingEndpoint struct {
 	*endpoint
 	poller transport.Poller
@@ -54,7 +54,7 @@ func (e pollingEndpoint) PostPolled(wrs ...*transport.WorkRequest) error { retur
 // Poll implements transport.Poller.
 func (e pollingEndpoint) Poll() { e.poller.Poll() }
 
-// Unwrap is what transport.As goes by.
+// Unwrap returns the endpoint below, for transport.As.
 func (e *endpoint) Unwrap() transport.Endpoint { return e.Endpoint }
 
 // Domain implements transport.Endpoint.
@@ -115,7 +115,8 @@ func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
 		r := &request{posted: wr, copy: *wr}
 		r.copy.Flags |= transport.Signaled
 		r.copy.Done, r.copy.Context = e, r
-		// All are drawn for each request, so that no setting changes what another one does.
+		// Every request takes the same random numbers, so that one setting does not change what
+		// another one does.
 		delay, hold, flush := e.random.Float64(), e.random.Float64(), e.random.Float64()
 		if work.Delay > 0 {
 			e.provider.faults.Delayed.Add(1)
@@ -129,7 +130,7 @@ func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
 	return nil
 }
 
-// later returns t, or *last if that is later, and has *last be it.
+// later returns the later of t and *last, and sets *last to it.
 func later(last *time.Time, t time.Time) time.Time {
 	if last.Before(t) {
 		*last = t
@@ -144,7 +145,7 @@ func (e *endpoint) wake() {
 	}
 }
 
-// Complete learns from the endpoint below how a request has ended.
+// Complete is called by the endpoint below when a request has ended.
 func (e *endpoint) Complete(wr *transport.WorkRequest, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -154,7 +155,7 @@ func (e *endpoint) Complete(wr *transport.WorkRequest, err error) {
 	e.wake()
 }
 
-// complete has a request complete here, after a while; e.mu is held.
+// complete makes a request complete here, after hold; e.mu is held.
 func (e *endpoint) complete(r *request, err error, hold time.Duration) {
 	r.completed, r.err = true, err
 	r.completeAt = later(&e.last.complete, time.Now().Add(hold))
@@ -198,7 +199,8 @@ func (e *endpoint) run() {
 	}
 }
 
-// post posts what is due, and returns when more is, if that is known; e.mu is held.
+// post posts the requests that are due. It returns when the next one is due, if that is known; e.mu
+// is held.
 func (e *endpoint) post() time.Time {
 	now := time.Now()
 	for !e.ended && !e.full && e.sent < len(e.queue) {
@@ -206,7 +208,7 @@ func (e *endpoint) post() time.Time {
 		switch {
 		case r.at.After(now):
 			return r.at
-		case r.flush && e.sent > 0: // those ahead complete first
+		case r.flush && e.sent > 0: // requests ahead complete first
 			return time.Time{}
 		case r.flush:
 			e.fault = e.opError("post", fmt.Errorf("%w: %w", ErrInjected, net.ErrClosed))
@@ -227,21 +229,21 @@ func (e *endpoint) post() time.Time {
 	return time.Time{}
 }
 
-// postBelow posts requests; e.mu is held, as the endpoint below calls nobody meanwhile.
+// postBelow posts requests. e.mu is held, because Post never calls a Completer.
 func (e *endpoint) postBelow(wrs []*transport.WorkRequest) {
 	switch err := e.Endpoint.Post(wrs...); {
 	case err == nil:
 		e.sent += len(wrs)
 	case errors.Is(err, transport.ErrQueueFull):
 		e.full = true
-	default: // it has ended, or is of no use
+	default: // the endpoint below has ended or is of no use
 		e.ended = true
 		e.Endpoint.Close()
 	}
 }
 
-// first takes the first request off the queue if it is to complete now. Otherwise it returns
-// when it is, if that is known; e.mu is held.
+// first takes the first request off the queue if it is due to complete. Otherwise it returns when
+// it will be, if that is known; e.mu is held.
 func (e *endpoint) first() (*request, time.Time) {
 	if len(e.queue) == 0 || !e.queue[0].completed {
 		return nil, time.Time{}
@@ -262,7 +264,7 @@ func (e *endpoint) empty() bool {
 	return len(e.queue) == 0
 }
 
-// flush has all that is left complete, when the endpoint below has ended.
+// flush makes all remaining requests complete after the end of the endpoint below.
 func (e *endpoint) flush() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

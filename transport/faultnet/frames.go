@@ -2,19 +2,18 @@ package faultnet
 
 import "io"
 
-// Frames is a network of Ethernet frames between two devices. Frames arrive as they were sent, but
-// for the faults, and so do the packets in them: addresses, headers and checksums. Its methods may
-// be called concurrently.
+// Frames is a network of Ethernet frames between two devices. Apart from the faults, frames arrive
+// as they were sent, with all headers and checksums. Methods may be called concurrently.
 type Frames struct {
 	packets
 	a, b io.ReadWriteCloser
 }
 
-// maxFrame is more bytes than any frame has, jumbo frames and offloading included.
+// maxFrame is more bytes than any frame has, even with jumbo frames and offloading.
 const maxFrame = 1 << 16
 
-// NewFrames joins two devices: what one Read of a returns goes Up, to one Write of b, and what b
-// returns goes Down. Two Taps are such devices. They belong to the Frames, which closes them.
+// NewFrames joins two devices, such as two Taps. What one Read of a returns goes Up, to one Write
+// of b. What b returns goes Down. The Frames closes the devices.
 func NewFrames(a, b io.ReadWriteCloser, cfg Config) *Frames {
 	f := &Frames{a: a, b: b}
 	f.start(&cfg, cfg.counters())
@@ -23,7 +22,7 @@ func NewFrames(a, b io.ReadWriteCloser, cfg Config) *Frames {
 	return f
 }
 
-// forward sends what comes from one device to the other, until it is closed.
+// forward sends frames from one device to the other, until the first is closed.
 func (l *lane) forward(from io.Reader, to io.Writer) {
 	b := make([]byte, maxFrame)
 	for {
@@ -31,11 +30,11 @@ func (l *lane) forward(from io.Reader, to io.Writer) {
 		if err != nil {
 			return
 		}
-		l.send(b[:n], func(p []byte) { _, _ = to.Write(p) }) // what a device cannot take is lost
+		l.send(b[:n], func(p []byte) { _, _ = to.Write(p) }) // frames may be lost
 	}
 }
 
-// Close ends the network, and closes its devices. What is under way is lost.
+// Close ends the network, and closes its devices. Frames under way are lost.
 func (f *Frames) Close() error {
 	err := f.a.Close()
 	if berr := f.b.Close(); err == nil {

@@ -31,12 +31,12 @@ type Ending int
 // The endings.
 const (
 	FIN     Ending = 1 // in order: Read returns io.EOF
-	closing Ending = 2 // FIN, by an end that receives nothing any more
-	RST     Ending = 3 // by a reset: Read returns syscall.ECONNRESET
+	closing Ending = 2 // a FIN of an end that receives nothing any more
+	RST     Ending = 3 // a reset: Read returns syscall.ECONNRESET
 )
 
-// Link is one connection through a network of streams. Its methods may be called at any time, also
-// concurrently, and do not block.
+// Link is one connection of streams. Its methods may be called at any time, also concurrently. They
+// do not block.
 type Link struct {
 	number int
 	faults *Counters
@@ -45,7 +45,7 @@ type Link struct {
 	changed chan struct{}
 	flows   [2]flow // by Direction
 	ends    [2]struct {
-		gone                        error // what Read and Write return
+		gone                        error // the error of Read and Write; nil: the end is open
 		readDeadline, writeDeadline time.Time
 	}
 }
@@ -59,12 +59,12 @@ type flow struct {
 	held     int       // bytes of segments
 	passed   int64     // bytes that have been read
 	frozen   bool
-	freezeAt int64 // the value of passed at which it is frozen; never if below zero
-	cutAt    int64 // likewise
+	freezeAt int64 // the value of passed at which to freeze it; below 0: never
+	cutAt    int64 // the value of passed at which to cut the connection; below 0: never
 	cutBy    Ending
-	end      Ending    // what comes behind the segments
+	end      Ending    // what follows the segments
 	endAt    time.Time // when that arrives
-	lost     bool      // what arrives is, as its receiver has closed
+	lost     bool      // what arrives is lost, because the receiver has closed
 }
 
 type segment struct {
@@ -72,16 +72,16 @@ type segment struct {
 	at   time.Time // when it arrives
 }
 
-// arrived reports whether what arrives at some time is there now.
+// arrived reports whether something that arrives at that time is there now.
 func (f *flow) arrived(at, now time.Time) bool { return !f.frozen && !at.After(now) }
 
-// ended reports whether the end has arrived, be it ahead of bytes that have not been read.
+// ended reports whether the end has arrived, even if bytes before it have not been read.
 func (f *flow) ended(now time.Time) bool { return f.end != 0 && f.arrived(f.endAt, now) }
 
-// drop loses what is under way.
+// drop drops what is under way.
 func (f *flow) drop() { f.segments, f.held = nil, 0 }
 
-// dropArrived loses what has arrived.
+// dropArrived drops what has arrived.
 func (f *flow) dropArrived(now time.Time) {
 	for len(f.segments) > 0 && f.arrived(f.segments[0].at, now) {
 		f.held -= len(f.segments[0].data)
@@ -110,7 +110,7 @@ func (l *Link) announce(cfg *Config) {
 	}
 }
 
-// Number is how many connections the network had before this one.
+// Number returns how many connections the network had before this one.
 func (l *Link) Number() int { return l.number }
 
 // Bytes returns how many bytes have passed in a direction, and how many are under way.
@@ -120,7 +120,7 @@ func (l *Link) Bytes(d Direction) (passed, underWay int64) {
 	return l.flows[d].passed, int64(l.flows[d].held)
 }
 
-// SetWay has what is sent in a direction from now on travel by w.
+// SetWay sets the Way of a direction, for what is sent from now on.
 func (l *Link) SetWay(d Direction, w Way) {
 	w.check(true)
 	l.mu.Lock()
@@ -129,9 +129,9 @@ func (l *Link) SetWay(d Direction, w Way) {
 	l.change()
 }
 
-// Freeze has nothing more arrive in directions, until Thaw. What is sent meanwhile waits, and so
-// do the ends of the streams. So a connection can be replaced while it is frozen: the receiver
-// gets what was sent on it when it thaws, after what was sent on the new one.
+// Freeze stops arrival in directions until Thaw. What is sent meanwhile waits, as does the end of
+// the stream. So a connection can be replaced while it is frozen. After Thaw the receiver gets what
+// was sent on it, later than what was sent on the new one.
 func (l *Link) Freeze(ds ...Direction) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +140,7 @@ func (l *Link) Freeze(ds ...Direction) {
 	}
 }
 
-// FreezeAt freezes a direction when n bytes have passed on it since the connection was made.
+// FreezeAt freezes a direction when n bytes have passed there since the connection was made.
 func (l *Link) FreezeAt(d Direction, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,7 +158,7 @@ func (l *Link) Thaw(ds ...Direction) {
 	l.change()
 }
 
-// Cut ends the connection now, at both ends. What is under way is lost.
+// Cut ends the connection now, at both ends. Bytes under way are lost.
 func (l *Link) Cut(by Ending) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +166,7 @@ func (l *Link) Cut(by Ending) {
 }
 
 // CutAt cuts the connection when n bytes have passed in a direction since the connection was made.
-// No byte passes there behind them.
+// No further byte passes there.
 func (l *Link) CutAt(d Direction, n int64, by Ending) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,8 +174,8 @@ func (l *Link) CutAt(d Direction, n int64, by Ending) {
 	l.checkPlans(&l.flows[d])
 }
 
-// Vanish leaves the connection half open. At one end it is reset, and the other is not told: it
-// gets what is under way and nothing more, and what it sends waits for ever, as far as there is
+// Vanish leaves the connection half open. It is reset at end e. The other end does not learn that:
+// it gets what is under way and nothing more, and what it sends waits for ever, as far as there is
 // room.
 func (l *Link) Vanish(e End) {
 	l.mu.Lock()
@@ -188,7 +188,7 @@ func (l *Link) Vanish(e End) {
 	l.change()
 }
 
-// change wakes all who wait; l.mu is held, as it is for all that follow.
+// change wakes all that wait. l.mu is held here and in the functions below.
 func (l *Link) change() {
 	close(l.changed)
 	l.changed = make(chan struct{})
@@ -220,7 +220,7 @@ func (l *Link) cut(by Ending) {
 	l.change()
 }
 
-// checkPlans does what is to be done when so many bytes have passed.
+// checkPlans cuts or freezes when enough bytes have passed.
 func (l *Link) checkPlans(f *flow) {
 	if f.cutAt >= 0 && f.passed >= f.cutAt {
 		l.cut(f.cutBy)
@@ -231,7 +231,7 @@ func (l *Link) checkPlans(f *flow) {
 	}
 }
 
-// limit is how many bytes may pass until something is to be done, n at most.
+// limit returns how many bytes may pass before the next cut or freeze, at most n.
 func (f *flow) limit(n int) int {
 	for _, at := range []int64{f.cutAt, f.freezeAt} {
 		if at >= 0 {
@@ -241,7 +241,7 @@ func (f *flow) limit(n int) int {
 	return n
 }
 
-// wait waits until something changes, or the first of the times that are not zero has come.
+// wait waits until something changes, or until the first of the nonzero times.
 func (l *Link) wait(times ...time.Time) {
 	var first time.Time
 	for _, t := range times {
@@ -296,7 +296,7 @@ func (l *Link) read(e End, p []byte) (int, error) {
 	}
 }
 
-// take moves to p what has arrived, of one segment only if these have a limit.
+// take moves bytes that have arrived to p. If segments have a limit, it takes only one segment.
 func (l *Link) take(f *flow, p []byte, now time.Time) (n int) {
 	for len(f.segments) > 0 && n < len(p) && f.arrived(f.segments[0].at, now) {
 		s := &f.segments[0]
@@ -324,7 +324,7 @@ func (l *Link) write(e End, p []byte) (n int, err error) {
 	f, back, end := &l.flows[e.sends()], &l.flows[e.receives()], &l.ends[e]
 	for {
 		now := time.Now()
-		var told time.Time // when this end learns that the other is gone
+		var told time.Time // when this end learns that the other one is gone
 		if back.end > FIN && !back.frozen {
 			told = back.endAt
 		}
@@ -363,8 +363,8 @@ func (l *Link) write(e End, p []byte) (n int, err error) {
 	}
 }
 
-// finish has what e sends end, behind what is under way. Unless by is FIN, e receives nothing any
-// more, and its Read and Write return gone. It reports whether e was not closed before.
+// finish ends what e sends, after what is under way. Unless by is FIN, e also receives nothing any
+// more, and its Read and Write return gone. finish reports false if e was closed before.
 func (l *Link) finish(e End, by Ending, gone error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -372,7 +372,7 @@ func (l *Link) finish(e End, by Ending, gone error) bool {
 	if errors.Is(end.gone, net.ErrClosed) {
 		return false
 	}
-	if end.gone == nil { // and has not vanished, of which nobody is told
+	if end.gone == nil { // an end that vanished sends nothing
 		if by > f.end {
 			f.end, f.endAt = by, f.clock.arrival(&f.way, time.Now(), 0)
 		}
@@ -388,7 +388,7 @@ func (l *Link) finish(e End, by Ending, gone error) bool {
 	return true
 }
 
-// deafen has e receive nothing any more.
+// deafen makes e receive nothing any more.
 func (l *Link) deafen(e End) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -398,8 +398,8 @@ func (l *Link) deafen(e End) {
 	l.change()
 }
 
-// awaitReset waits, after e has read the end of the stream, for a reset behind it. It reports false
-// when e has ended its own stream, and nothing follows from a reset any more.
+// awaitReset waits for a reset after e has read the end of the stream. It reports false if e has
+// ended its own stream, because a reset has no effect then.
 func (l *Link) awaitReset(e End) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 )
 
 // Memory is a network of hosts in memory, for streams. In a bubble of testing/synctest it works in
-// virtual time. Its methods may be called concurrently.
+// virtual time. Methods may be called concurrently.
 type Memory struct {
 	cfg    Config
 	faults *Counters
@@ -19,7 +19,7 @@ type Memory struct {
 	mu        sync.Mutex // guards what follows
 	listeners map[netip.AddrPort]*listener
 	links     linkList
-	port      uint16 // the last one that was chosen
+	port      uint16 // the last chosen port
 }
 
 // NewMemory returns a network without listeners.
@@ -45,8 +45,8 @@ type listener struct {
 	once   sync.Once
 }
 
-// Listen listens at an IP address and port, such as "10.0.0.1:20049". Port 0 has one chosen. It
-// fails with an error that wraps syscall.EADDRINUSE while somebody else listens there.
+// Listen listens at an IP address and port, such as "10.0.0.1:20049". For port 0 it chooses one. It
+// fails with an error that wraps syscall.EADDRINUSE if there is a listener already.
 func (m *Memory) Listen(addr string) (net.Listener, error) {
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil {
@@ -77,12 +77,12 @@ func (m *Memory) freePort() uint16 {
 	return m.port
 }
 
-// DialContext is what net.Dialer has for a method of that name.
+// DialContext is the type of the method DialContext of net.Dialer.
 type DialContext = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Dialer returns a function that connects from the host with an IP address, such as "10.0.0.2", to
-// listeners. That takes the time there and back. It fails with an error that wraps
-// syscall.ECONNREFUSED when nobody listens there.
+// Dialer returns a function that dials from a host with an IP address, such as "10.0.0.2". Dialling
+// takes the delay of both directions. It fails with an error that wraps syscall.ECONNREFUSED if
+// there is no listener.
 func (m *Memory) Dialer(host string) DialContext {
 	from, err := netip.ParseAddr(host)
 	if err != nil {
@@ -170,7 +170,7 @@ func (l *listener) Close() error {
 // Addr implements net.Listener.
 func (l *listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(l.addr) }
 
-// linkList is the connections of a network. Its owner has the lock.
+// linkList has the connections of a network. Its owner locks it.
 type linkList struct {
 	made  int
 	links []*Link
@@ -184,7 +184,7 @@ func (ls *linkList) add(cfg *Config, faults *Counters) *Link {
 	return l
 }
 
-// alive returns those that have not ended.
+// alive returns the connections that have not ended.
 func (ls *linkList) alive() (alive []*Link) {
 	for _, l := range ls.links {
 		if !l.over() {
@@ -194,7 +194,7 @@ func (ls *linkList) alive() (alive []*Link) {
 	return alive
 }
 
-// over reports whether nothing can pass any more: both ends are gone, and nothing is under way.
+// over reports whether both ends are gone, so that nothing can pass any more.
 func (l *Link) over() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

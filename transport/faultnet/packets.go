@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// overtakeWait is how long a packet that is to be overtaken waits for the one that does.
+// overtakeWait is how long a packet waits to be overtaken by another one.
 const overtakeWait = 20 * time.Millisecond
 
 // packets are the two directions of a network of packets.
@@ -38,7 +38,7 @@ type packet struct {
 	deliver   func(data []byte)
 }
 
-// start starts the network. Its lanes end when they are closed.
+// start starts the network. It runs until closeLanes.
 func (ps *packets) start(cfg *Config, faults *Counters) {
 	for d, way := range cfg.ways(false) {
 		random := func(purpose int) *rand.Rand { return source(cfg.Seed, 0, Direction(d), purpose) }
@@ -57,14 +57,14 @@ func (ps *packets) start(cfg *Config, faults *Counters) {
 	}
 }
 
-// SetWay has packets that are sent in a direction from now on travel by w.
+// SetWay sets the Way of a direction, for packets that are sent from now on.
 func (ps *packets) SetWay(d Direction, w Way) {
 	w.check(false)
 	ps.lanes[d].update(func(l *lane) { l.way = w })
 }
 
-// Freeze has nothing more arrive in directions, until Thaw. What is sent meanwhile waits, as far as
-// there is room.
+// Freeze stops arrival in directions until Thaw. Packets sent meanwhile wait, as far as there is
+// room.
 func (ps *packets) Freeze(ds ...Direction) {
 	for _, d := range ds {
 		ps.lanes[d].update(func(l *lane) {
@@ -83,14 +83,14 @@ func (ps *packets) Thaw(ds ...Direction) {
 	}
 }
 
-// closeLanes loses what is under way.
+// closeLanes ends both directions. Packets under way are lost.
 func (ps *packets) closeLanes() {
 	for _, l := range ps.lanes {
 		l.update(func(l *lane) { l.closed = true })
 	}
 }
 
-// update changes a lane, and wakes it.
+// update changes a lane and wakes its goroutine.
 func (l *lane) update(f func(*lane)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +102,8 @@ func (l *lane) update(f func(*lane)) {
 // send sends a copy of p to deliver, which is called on the goroutine of the lane.
 func (l *lane) send(p []byte, deliver func([]byte)) {
 	l.update(func(l *lane) {
-		// Each is drawn for each packet, so that no setting changes what another one does.
+		// Every packet takes the same random numbers, so that one setting does not change what
+		// another one does.
 		lost := l.loss.Float64() < l.way.Loss
 		twice := l.twice.Float64() < l.way.Duplicate
 		overtaken := l.reorder.Float64() < l.way.Reorder
@@ -141,7 +142,7 @@ func (l *lane) run() {
 	}
 }
 
-// next waits for the packet that is to be delivered next.
+// next waits for the next packet to deliver.
 func (l *lane) next() (packet, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +154,7 @@ func (l *lane) next() (packet, bool) {
 			l.held -= len(p.data)
 			if i > 0 {
 				l.faults.Reordered.Add(int64(i))
-				for j := range i { // now they have been
+				for j := range i { // these have been overtaken now
 					l.queue[j].overtaken = false
 				}
 			}
@@ -176,8 +177,8 @@ func (l *lane) next() (packet, bool) {
 	return packet{}, false
 }
 
-// choose returns which packet is to be delivered next, and when. It is the first that is not to be
-// overtaken, unless those ahead of it have waited for that for too long.
+// choose returns which packet to deliver next, and when. It is the first that need not be
+// overtaken, unless packets ahead of it have waited for too long.
 func (l *lane) choose() (int, time.Time) {
 	if l.frozen || len(l.queue) == 0 {
 		return -1, time.Time{}

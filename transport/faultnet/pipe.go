@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Pipe returns the two ends of a connection in memory, and the Link between them. Unlike those of
-// net.Pipe they have buffers, and they can be closed by half: each has a method CloseWrite. There
-// are no goroutines behind it. In a bubble of testing/synctest it works in virtual time.
+// Pipe returns the two ends of a connection in memory, and the Link between them. Unlike net.Pipe,
+// it has buffers, and each end has a method CloseWrite. It needs no goroutines. In a bubble of
+// testing/synctest it works in virtual time.
 func Pipe(cfg Config) (dialing, listening net.Conn, link *Link) {
 	link = newLink(0, &cfg, cfg.counters())
 	link.announce(&cfg)
@@ -30,7 +30,7 @@ func (l *Link) conns(dialing, listening netip.AddrPort) (*conn, *conn) {
 	return &conn{l, DialingEnd, dialing, listening}, &conn{l, ListeningEnd, listening, dialing}
 }
 
-// opError wraps an error as package net does. The end of a stream stays as it is.
+// opError wraps an error as package net does.
 func (c *conn) opError(op string, err error) error {
 	return &net.OpError{
 		Op: op, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err,
@@ -55,7 +55,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite ends what is sent, and leaves the connection open for what comes.
+// CloseWrite ends what this end sends. It can still receive.
 func (c *conn) CloseWrite() error {
 	if !c.link.finish(c.end, FIN, nil) {
 		return c.opError("close", net.ErrClosed)
@@ -63,7 +63,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// Close implements net.Conn. What has been written arrives.
+// Close implements net.Conn. Bytes written before still arrive.
 func (c *conn) Close() error {
 	if !c.link.finish(c.end, closing, net.ErrClosed) {
 		return c.opError("close", net.ErrClosed)
@@ -71,7 +71,7 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// reset is Close, as of a connection that is reset.
+// reset closes this end by a reset.
 func (c *conn) reset() { c.link.finish(c.end, RST, syscall.ECONNRESET) }
 
 // LocalAddr implements net.Conn.

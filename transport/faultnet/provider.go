@@ -11,25 +11,24 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// ErrInjected is why a connection ends that a Provider ends. That is a net.ErrClosed, too.
+// ErrInjected: a Provider ended the connection, or refused memory. The reason for the end of a
+// connection also wraps net.ErrClosed.
 var ErrInjected = errors.New("ended by an injected fault")
 
-// Work is what a Provider does to work requests and memory. The zero Work does nothing. One with a
-// negative duration, or a probability that is not from 0 to 1, makes the function that takes it
-// panic.
+// Work describes what a Provider does to work requests and memory. The zero Work does nothing.
+// Functions panic if a duration is negative, or a probability is not from 0 to 1.
 type Work struct {
-	// Delay is the most by which a work request is delayed before the provider gets it, and Hold
-	// the most by which its completion is held back. Each is drawn anew for each request. Requests
-	// and completions keep their order, as they must. But what may come in any order does: a
-	// message is received before the Send that it answers completes, and connections overtake one
-	// another.
+	// Delay is the longest delay of a work request before the provider gets it. Hold is the longest
+	// delay of its completion. Each request gets random values. Requests and completions of one
+	// connection keep their order, as they must. What may change its order does: an answer may be
+	// received before the Send that caused it completes, and connections overtake one another.
 	Delay, Hold time.Duration
 
-	// Flush is the probability of each work request that the connection ends before it. Those ahead
-	// complete; it and those behind are flushed.
+	// Flush is the probability that the connection ends before a work request. Requests ahead of it
+	// complete; it and later ones are flushed.
 	Flush float64
 
-	// NoMemory is the probability of each Alloc, Import and Expose that it fails with
+	// NoMemory is the probability that an Alloc, Import or Expose fails with
 	// transport.ErrNoMemory.
 	NoMemory float64
 }
@@ -41,36 +40,37 @@ func (w *Work) check() {
 		}
 	}
 	if min(w.Delay, w.Hold) < 0 {
-		panic(fmt.Sprintf("faultnet: a Work has something below zero: %+v", *w))
+		panic(fmt.Sprintf("faultnet: Work has a negative field: %+v", *w))
 	}
 }
 
-// ProviderConfig is what a Provider is like.
+// ProviderConfig configures a Provider.
 type ProviderConfig struct {
-	// Seed is where all random numbers come from: the same seed and the same requests on the same
-	// connections, in the order in which these were made, give the same faults.
+	// Seed is the seed of all random numbers. The same seed, and the same requests on connections
+	// made in the same order, give the same faults.
 	Seed uint64
 
-	// Work is what is done to requests at first.
+	// Work describes the faults at first.
 	Work Work
 
 	// Counters, if not nil, counts the faults.
 	Counters *Counters
 }
 
-// Provider wraps a provider of RDMA, and adds faults to it. Its methods may be called concurrently.
+// Provider wraps a provider of package transport and adds faults. Its methods may be called
+// concurrently.
 type Provider struct {
 	seed   uint64
 	faults *Counters
 
 	mu      sync.Mutex // guards what follows
 	work    Work
-	memory  *rand.Rand // for refusals
+	memory  *rand.Rand // decides when to refuse memory
 	domains map[transport.Domain]transport.Domain
-	made    int // endpoints
+	made    int // number of endpoints made
 }
 
-// NewProvider returns a Provider for the listeners and dialers that it is given.
+// NewProvider returns a Provider.
 func NewProvider(cfg ProviderConfig) *Provider {
 	cfg.Work.check()
 	network := Config{Counters: cfg.Counters}
@@ -83,17 +83,17 @@ func NewProvider(cfg ProviderConfig) *Provider {
 	}
 }
 
-// Listener returns l with faults on its connections.
+// Listener returns a listener like l, with faults on its connections.
 func (p *Provider) Listener(l transport.Listener) transport.Listener {
 	return transport.WrapListener(l, p.wrap)
 }
 
-// Dialer returns d with faults on its connections.
+// Dialer returns a dialer like d, with faults on its connections.
 func (p *Provider) Dialer(d transport.Dialer) transport.Dialer {
 	return transport.WrapDialer(d, p.wrap)
 }
 
-// SetWork has w done from now on, on all connections.
+// SetWork changes the faults of all connections from now on.
 func (p *Provider) SetWork(w Work) {
 	w.check()
 	p.mu.Lock()
@@ -122,8 +122,8 @@ func (p *Provider) wrap(below transport.Endpoint) transport.Endpoint {
 	return e
 }
 
-// domain returns the one that wraps below; p.mu is held. There is one for each, as those who keep
-// pools go by it.
+// domain returns the wrapper of a Domain; p.mu is held. It is always the same one, because upper
+// layers have a pool for each Domain.
 func (p *Provider) domain(below transport.Domain) transport.Domain {
 	if d := p.domains[below]; d != nil {
 		return d
@@ -136,7 +136,7 @@ func (p *Provider) domain(below transport.Domain) transport.Domain {
 	return d
 }
 
-// refuse returns the error with which memory is refused now, or nil.
+// refuse returns an error if memory is to be refused now.
 func (p *Provider) refuse(op string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,7 +174,7 @@ func (d *importingDomain) Import(p []byte, access transport.Access) (transport.S
 	return d.Importer.Import(p, access)
 }
 
-// closedError is what fails with after the end of the connection for the reason err.
+// closedError returns the error of operations after a connection ended because of err.
 func closedError(err error) error {
 	if errors.Is(err, net.ErrClosed) {
 		return err

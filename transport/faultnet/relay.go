@@ -9,19 +9,18 @@ import (
 	"time"
 )
 
-// Relay is a network of real TCP connections: it listens on 127.0.0.1, and passes each connection
-// on to its target through a Link. Its methods may be called concurrently.
+// Relay is a network of real TCP connections. It listens on 127.0.0.1, and forwards each connection
+// to its target through a Link. Methods may be called concurrently.
 //
-// Beside what a Way holds, the sockets on both sides of the relay have their buffers. Those of the
-// relay are of 64 KiB, and smaller ones would be slow where segments are that long, as they are on
-// 127.0.0.1. A reset comes behind the bytes that were sent before it on Linux, if the receiver's
-// socket has room for them within a second. Elsewhere it may overtake some.
+// Sockets hold bytes, too, beside what a Way holds: those of the relay have buffers of 64 KiB. On
+// Linux a reset arrives after the bytes sent before it, if the receiver's socket has room for them
+// within a second. Elsewhere it may overtake some of them.
 type Relay struct {
 	cfg      Config
 	target   string
 	faults   *Counters
 	listener net.Listener
-	ctx      context.Context // ends with the relay
+	ctx      context.Context // ended by Close
 	end      context.CancelFunc
 	group    sync.WaitGroup
 
@@ -30,8 +29,8 @@ type Relay struct {
 	closed bool
 }
 
-// NewRelay starts a relay to a TCP address. The target need not be there yet: a connection that
-// cannot be passed on is reset.
+// NewRelay starts a relay to a TCP address. The target need not exist yet: connections that cannot
+// be forwarded are reset.
 func NewRelay(target string, cfg Config) (*Relay, error) {
 	cfg.ways(true)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,7 +43,7 @@ func NewRelay(target string, cfg Config) (*Relay, error) {
 	return r, nil
 }
 
-// Addr is where the relay listens, as "host:port".
+// Addr returns the address where the relay listens, as "host:port".
 func (r *Relay) Addr() string { return r.listener.Addr().String() }
 
 // Links returns the connections that have not ended, the oldest first.
@@ -81,14 +80,14 @@ func (r *Relay) accept() {
 			if r.ctx.Err() != nil {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // no file descriptors, say
+			time.Sleep(10 * time.Millisecond) // for example out of file descriptors
 			continue
 		}
 		r.group.Go(func() { r.pass(c.(*net.TCPConn)) })
 	}
 }
 
-// pass passes a connection on, until it has ended.
+// pass forwards a connection until it has ended.
 func (r *Relay) pass(dialing *net.TCPConn) {
 	defer dialing.Close()
 	c, err := new(net.Dialer).DialContext(r.ctx, "tcp", r.target)
@@ -113,7 +112,7 @@ func (r *Relay) pass(dialing *net.TCPConn) {
 		conn   *conn
 		socket *net.TCPConn
 	}{{a, dialing}, {b, listening}} {
-		// Either fails on a socket that has ended, of which its pumps learn.
+		// Either fails if the socket has ended; the pumps notice that.
 		_ = x.socket.SetReadBuffer(socketBuffer)
 		_ = x.socket.SetWriteBuffer(socketBuffer)
 		allIn, allOut := make(chan struct{}), make(chan struct{})
@@ -121,7 +120,7 @@ func (r *Relay) pass(dialing *net.TCPConn) {
 			refused := pumpIn(x.conn, x.socket)
 			close(allIn)
 			if refused {
-				<-allOut // what was sent to the peer before passes
+				<-allOut // first forward what was sent to the peer before
 				abort(x.socket)
 			}
 		})
@@ -137,7 +136,7 @@ func (r *Relay) pass(dialing *net.TCPConn) {
 	link.kill()
 }
 
-// pumpIn takes from a socket what its peer sends. It reports whether nobody takes that any more.
+// pumpIn forwards what a socket receives to its Link. It reports whether the Link refused that.
 func pumpIn(c *conn, socket *net.TCPConn) (refused bool) {
 	b := make([]byte, DefaultBuffer)
 	for {
@@ -156,20 +155,20 @@ func pumpIn(c *conn, socket *net.TCPConn) (refused bool) {
 	}
 }
 
-// pumpOut sends on a socket what arrives for it, and returns how that has ended. The other pump of
-// the socket closes allIn.
+// pumpOut sends on a socket what arrives from its Link, and returns how that ended. The other pump
+// of the socket closes allIn.
 func pumpOut(c *conn, socket *net.TCPConn, allIn <-chan struct{}) Ending {
 	b := make([]byte, DefaultBuffer)
 	for {
 		n, err := c.Read(b)
 		if _, werr := socket.Write(b[:n]); werr != nil {
 			c.link.deafen(c.end)
-			<-allIn // what the peer has sent before passes
+			<-allIn // first forward what the peer has sent before
 			c.reset()
 			return closing
 		}
 		if err == io.EOF {
-			_ = socket.CloseWrite() // or it is reset, which the other pump sees
+			_ = socket.CloseWrite() // fails if the socket is reset, which the other pump notices
 			if c.link.awaitReset(c.end) {
 				return RST
 			}
@@ -181,11 +180,12 @@ func pumpOut(c *conn, socket *net.TCPConn, allIn <-chan struct{}) Ending {
 	}
 }
 
-// socketBuffer is what SO_RCVBUF and SO_SNDBUF of the relay's sockets are set to.
+// socketBuffer is the SO_RCVBUF and SO_SNDBUF of the relay's sockets in bytes. Smaller ones would
+// be slow with segments as long as those on 127.0.0.1.
 const socketBuffer = 64 << 10
 
-// drain waits until the peer of a socket has got what was sent, as a reset overtakes the rest. It
-// gives up on one that has no room.
+// drain waits until the peer of a socket has got what was sent, because a reset would overtake it.
+// It gives up after a second.
 func (r *Relay) drain(socket *net.TCPConn) {
 	for range 1000 {
 		if r.ctx.Err() != nil || unsent(socket) == 0 {

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tap is a virtual Ethernet device of Linux. Read returns a frame that the kernel sends by it, and
-// Write has it receive one.
+// Tap is a virtual Ethernet device of Linux. Read returns a frame that the kernel sends, and Write
+// gives the kernel a frame to receive.
 type Tap struct{ *os.File }
 
-// OpenTap makes a device in the network namespace of the thread that calls it (see Namespace.Do),
-// with an IPv4 address, and sets it up. The device ends when it is closed. That takes
-// /dev/net/tun, and the capability CAP_NET_ADMIN.
+// OpenTap makes a device with an IPv4 address, in the network namespace of the calling thread (see
+// Namespace.Do). Closing it removes the device. OpenTap needs /dev/net/tun and the capability
+// CAP_NET_ADMIN.
 func OpenTap(name string, addr netip.Prefix) (*Tap, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -27,11 +27,11 @@ func OpenTap(name string, addr netip.Prefix) (*Tap, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("tap %s: %w", name, err)
 	}
-	// The device exists now, so that the runtime can wait for its frames.
+	// Only now, with the device set up, can the runtime wait for its frames.
 	return &Tap{os.NewFile(uintptr(fd), name)}, nil
 }
 
-// setUp makes the device of an open file.
+// setUp makes a device of the open file.
 func setUp(fd int, name string, addr netip.Prefix) error {
 	ifr, err := unix.NewIfreq(name)
 	if err != nil {
@@ -67,13 +67,13 @@ func setUp(fd int, name string, addr netip.Prefix) error {
 	return os.NewSyscallError("SIOCSIFFLAGS", unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, ifr))
 }
 
-// Namespace is a network namespace of Linux: a host of its own, as far as the network goes.
+// Namespace is a network namespace of Linux. To the network it is a host of its own.
 type Namespace struct {
 	work chan func()
 	over chan struct{}
 }
 
-// NewNamespace makes a network namespace. That takes the capability CAP_SYS_ADMIN.
+// NewNamespace makes a network namespace. It needs the capability CAP_SYS_ADMIN.
 func NewNamespace() (*Namespace, error) {
 	n := &Namespace{work: make(chan func()), over: make(chan struct{})}
 	made := make(chan error)
@@ -95,8 +95,8 @@ func NewNamespace() (*Namespace, error) {
 	return n, nil
 }
 
-// Do runs f in the namespace, and waits for it. What f opens itself, and not on another goroutine,
-// is of the namespace for good: sockets, listeners and Taps.
+// Do runs f in the namespace, and waits for it. Sockets, listeners and Taps that f opens on its own
+// goroutine belong to the namespace for good.
 func (n *Namespace) Do(f func()) {
 	done := make(chan struct{})
 	n.work <- func() {
@@ -106,8 +106,8 @@ func (n *Namespace) Do(f func()) {
 	<-done
 }
 
-// Close lets go of the namespace. It ends when nothing that was opened in it is left. Do must not
-// be called any more.
+// Close gives the namespace up. The kernel removes it when everything opened in it is closed. Do
+// must not be called any more.
 func (n *Namespace) Close() {
 	close(n.work)
 	<-n.over

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unsent returns how many bytes a socket has not been told the arrival of.
+// unsent returns how many bytes sent on a socket have not been acknowledged.
 func unsent(socket *net.TCPConn) (n int) {
 	raw, err := socket.SyscallConn()
 	if err != nil {

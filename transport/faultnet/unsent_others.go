@@ -4,5 +4,5 @@ package faultnet
 
 import "net"
 
-// unsent returns zero: not all systems tell.
+// unsent returns 0: other systems do not tell.
 func unsent(*net.TCPConn) int { return 0 }

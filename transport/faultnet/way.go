@@ -7,50 +7,47 @@ import (
 	"time"
 )
 
-// Direction is one of the two ways through a network.
+// Direction is one of the two directions of a network.
 type Direction int
 
-// The directions. Between two devices, which do not dial, Up is from the first to the second.
+// The directions. Between two devices, which do not dial, Up is from the first to the second one.
 const (
 	Up   Direction = iota // from the dialing end to the listening end
 	Down                  // back
 )
 
-// Way is what a network does to what travels in one direction. The zero Way passes everything on at
-// once. One with a negative number or duration, or a probability that is not from 0 to 1, makes the
-// function that takes it panic.
+// Way describes one direction of a network. The zero Way passes everything on at once. Functions
+// panic if a number or duration is negative, or a probability is not from 0 to 1.
 type Way struct {
-	// Bandwidth is in bytes a second. Zero means that there is no limit.
+	// Bandwidth is in bytes per second. 0 means no limit.
 	Bandwidth int
 
-	// Delay is how long each byte travels after it has left, and Jitter is the most by which it
-	// travels longer. That is drawn anew for each segment or packet. Neither changes the order.
+	// Delay is how long each byte travels after it has left. Jitter is the largest random addition
+	// to that for each segment or packet. Neither changes the order.
 	Delay, Jitter time.Duration
 
-	// Buffer is how many bytes may wait in the network, beside those that the Bandwidth has
-	// travelling: Bandwidth × (Delay + Jitter). The sender of a stream waits when it is full, and
-	// a packet that finds no room is lost. Zero means DefaultBuffer. Bandwidth with a small Buffer
-	// is a slow reader.
+	// Buffer is how many bytes may wait in the network, in addition to those that travel (Bandwidth
+	// × (Delay + Jitter)). When it is full, the sender of a stream waits, and a packet is lost. 0
+	// means DefaultBuffer. A small Buffer with a Bandwidth is like a slow reader.
 	Buffer int
 
-	// MaxSegment is the most bytes of a stream that arrive at a time: one Read gets no more. Zero
-	// leaves that to the network. One of a byte, with a low Bandwidth, has a stream trickle.
-	// Packets are not cut: it must be zero for them.
+	// MaxSegment is the most bytes of a stream that arrive at a time, so that one Read gets no
+	// more. 0 means no particular limit. With 1 and a low Bandwidth a stream trickles. It must be 0
+	// for packets, which are not cut.
 	MaxSegment int
 
-	// Flip is the probability of each byte that one of its bits is flipped.
+	// Flip is the probability that a bit of a byte is flipped.
 	Flip float64
 
-	// Loss, Duplicate and Reorder are the probabilities of each packet that it is lost, arrives
-	// twice, or is overtaken by the next packet (if one comes within 20 ms). Streams have none of
-	// that: all must be zero for them.
+	// Loss, Duplicate and Reorder are the probabilities that a packet is lost, arrives twice, or is
+	// overtaken by the next packet, if that comes within 20 ms. They must be 0 for streams.
 	Loss, Duplicate, Reorder float64
 }
 
-// DefaultBuffer is the Buffer of a Way that names none, in bytes.
+// DefaultBuffer is the default of Way.Buffer in bytes.
 const DefaultBuffer = 64 << 10
 
-// check panics if w makes no sense, as a Way of a stream or of packets.
+// check panics if w is not valid for a stream, or for packets.
 func (w *Way) check(stream bool) {
 	for name, v := range map[string]float64{
 		"Flip": w.Flip, "Loss": w.Loss, "Duplicate": w.Duplicate, "Reorder": w.Reorder,
@@ -63,14 +60,14 @@ func (w *Way) check(stream bool) {
 		}
 	}
 	if min(w.Bandwidth, w.Buffer, w.MaxSegment) < 0 || min(w.Delay, w.Jitter) < 0 {
-		panic(fmt.Sprintf("faultnet: a Way has something below zero: %+v", *w))
+		panic(fmt.Sprintf("faultnet: Way has a negative field: %+v", *w))
 	}
 	if !stream && w.MaxSegment > 0 {
 		panic("faultnet: Way.MaxSegment is set for packets")
 	}
 }
 
-// capacity is how many bytes the network holds in this direction.
+// capacity returns how many bytes the network holds in this direction.
 func (w *Way) capacity() int {
 	buffer := w.Buffer
 	if buffer == 0 {
@@ -79,8 +76,8 @@ func (w *Way) capacity() int {
 	return buffer + int(float64(w.Bandwidth)*(w.Delay+w.Jitter).Seconds())
 }
 
-// segment is the most bytes of a stream that travel as one. Where MaxSegment leaves that open, it
-// is what leaves in a millisecond, from a TCP segment on Ethernet to DefaultBuffer.
+// segment returns the most bytes of a stream that travel as one. Without MaxSegment that is what
+// leaves in a millisecond, but at least a TCP segment on Ethernet and at most DefaultBuffer.
 func (w *Way) segment() int {
 	switch {
 	case w.MaxSegment > 0:
@@ -91,14 +88,14 @@ func (w *Way) segment() int {
 	return DefaultBuffer
 }
 
-// clock says when what is sent in one direction arrives.
+// clock computes when bytes sent in one direction arrive.
 type clock struct {
 	jitter *rand.Rand
-	left   time.Time // when the last byte has left, or will
-	last   time.Time // when it arrives
+	left   time.Time // when the last byte left, or will leave
+	last   time.Time // when the last byte arrives
 }
 
-// arrival returns when n bytes arrive that are sent now.
+// arrival returns when n bytes sent now will arrive.
 func (c *clock) arrival(w *Way, now time.Time, n int) time.Time {
 	if c.left.Before(now) {
 		c.left = now
@@ -116,15 +113,15 @@ func (c *clock) arrival(w *Way, now time.Time, n int) time.Time {
 	return c.last
 }
 
-// flipper flips bits. Which ones depends on its seed and on the number of the byte alone, and not
-// on how the bytes are cut.
+// flipper flips bits. Which ones depends only on the seed and on the number of the byte, and not on
+// how the bytes are cut into pieces.
 type flipper struct {
 	rnd  *rand.Rand
-	rate float64 // that next was drawn for
+	rate float64 // the rate for which next was computed
 	next int     // bytes until the next flip
 }
 
-// flip flips bits of p, the bytes that come next, and returns how many.
+// flip flips bits of the next bytes, p, and returns how many.
 func (f *flipper) flip(rate float64, p []byte) (flipped int) {
 	if rate == 0 {
 		return 0
@@ -142,7 +139,7 @@ func (f *flipper) flip(rate float64, p []byte) (flipped int) {
 	return flipped
 }
 
-// draw draws how many bytes stay as they are.
+// draw chooses at random how many bytes stay unchanged before the next flip.
 func (f *flipper) draw() {
 	f.next = 0
 	if f.rate < 1 {
@@ -151,7 +148,7 @@ func (f *flipper) draw() {
 	}
 }
 
-// What random numbers are for. Each has a source of its own, so that no setting changes what
+// Purposes of random numbers. Each has its own source, so that one setting does not change what
 // another one does.
 const (
 	forJitter = iota
@@ -163,7 +160,7 @@ const (
 	forMemory
 )
 
-// source returns the random numbers of one purpose, for a connection and a direction of it.
+// source returns the random numbers for one purpose, in one direction of one connection.
 func source(seed uint64, number int, d Direction, purpose int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, uint64(number)<<16|uint64(d)<<8|uint64(purpose)))
 }

@@ -7,38 +7,38 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
-// How much of one end's work is done before it is the other's turn.
+// How much work of one end is done before the other end has its turn.
 const (
 	burstRequests = 64
 	burstBytes    = 256 << 10
 )
 
-// burst is a run of work requests of one end, executed together: the queues are
-// locked once for all of them, and the peer gets their messages as one batch.
+// burst is a run of work requests of one end that are executed together. The queues are locked once
+// for all of them, and the peer gets their messages as one batch.
 type burst struct {
 	from     *endpoint
 	receiver transport.MessageHandler // of the peer
 	tasks    []task
 	messages []transport.Message
-	sent     uint64 // bytes of requests that have been executed, to the peer
-	read     uint64 // likewise, from the peer
+	sent     uint64 // bytes sent to the peer by requests executed so far
+	read     uint64 // bytes read from the peer by them
 
-	// What the two are made of.
+	// Storage of tasks and messages.
 	taskArray    [burstRequests]task
 	messageArray [burstRequests]transport.Message
 }
 
-// task is a work request with what it needs of the peer's queues.
+// task is a work request with the peer's receive for it.
 type task struct {
 	wr      *transport.WorkRequest
-	receive *transport.RecvRequest // of a Send; nil where none was posted
-	promise bool                   // in its place there was one: the source has the receive
+	receive *transport.RecvRequest // for a Send; nil if none was posted
+	promise bool                   // the receive was promised, and comes from the peer's source
 	bytes   int
 }
 
-// gather takes work off the queue of e and reports whether there was any: where the peer takes
-// nothing, the local invalidations ahead of the first request that needs it. The lock of the
-// link is held.
+// gather takes work off the queue of e and reports whether there was any. If the peer takes nothing
+// now, that is only local invalidations, up to the first request that needs the peer. The lock of
+// the link is held.
 func (b *burst) gather(e *endpoint) bool {
 	b.from, b.receiver = e, e.peer.receiver
 	b.tasks, b.messages = b.taskArray[:0], b.messageArray[:0]
@@ -65,8 +65,7 @@ func (b *burst) gather(e *endpoint) bool {
 	return len(b.tasks) > 0
 }
 
-// run executes the burst up to the first failure, which ends the connection, and
-// reports to both ends.
+// run executes the burst and reports to both ends. The first failure ends the connection.
 func (b *burst) run() {
 	var failure error
 	ran := 0
@@ -105,15 +104,15 @@ func (b *burst) run() {
 		}
 	}
 	clear(b.tasks)
-	// Last, because it wakes those who wait for these messages: the sooner the pump
-	// sleeps after that, the likelier they go on where the data is in cache.
+	// This comes last because it wakes goroutines that wait for these messages. The sooner the pump
+	// sleeps after that, the likelier they run where the data is in cache.
 	if len(b.messages) > 0 {
 		b.receiver.Received(b.messages)
 	}
 	clear(b.messages)
 }
 
-// putBack returns the tasks from n on to their queue: there is no memory for the first of them.
+// putBack returns tasks to their queue, from n on. There is no memory for task n.
 func (b *burst) putBack(n int) {
 	from, peer := b.from, b.from.peer
 	from.link.mu.Lock()
@@ -130,7 +129,7 @@ func (b *burst) putBack(n int) {
 	peer.held, peer.resumed = !peer.resumed, false
 }
 
-// execute carries out one request: checks first, then one copy.
+// execute carries out one request: it checks first, and then copies once.
 func (b *burst) execute(t *task) error {
 	wr, peer := t.wr, b.from.peer
 	switch wr.Op {
@@ -173,8 +172,7 @@ func (b *burst) execute(t *task) error {
 	return nil
 }
 
-// fail ends the connection because of an operation of from, and returns the error of
-// that operation.
+// fail ends the connection because of an operation, and returns the error of that operation.
 func (b *burst) fail(op transport.Op, err error) error {
 	from := b.from
 	here := from.opError(op.String(), fmt.Errorf("%w: %w", transport.ErrTerminated, err))

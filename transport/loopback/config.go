@@ -5,13 +5,13 @@ const (
 	defaultDepth = 1024 // SendDepth and RecvDepth
 	maxRegions   = 1 << 16
 
-	// maxPrivateData is what MPA can carry (RFC 5044 section 7.1), so that what works
-	// here works over iWARP.
+	// maxPrivateData is the limit of MPA (RFC 5044 section 7.1), so that what works here works over
+	// iWARP.
 	maxPrivateData = 512
 )
 
-// Config sets the limits of one end. Zero means the default, a negative number none at all, and any
-// other what it says, so that there is no Config that is wrong.
+// Config has the limits of one end. In each field 0 means the default, and a negative number means
+// a limit of 0. Every Config is valid.
 type Config struct {
 	IRD       int // RDMA Reads that the peer may have outstanding here; default 16
 	ORD       int // RDMA Reads that may be outstanding at the peer, at most its IRD; default 16
@@ -19,7 +19,7 @@ type Config struct {
 	RecvDepth int // receives that can be posted; default 1024
 }
 
-// withDefaults returns c with every field at its effective value.
+// withDefaults returns c with the values in effect.
 func (c Config) withDefaults() Config {
 	return Config{
 		IRD:       effective(c.IRD, defaultReads),

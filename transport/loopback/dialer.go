@@ -14,14 +14,14 @@ type Dialer struct {
 	fabric *Fabric
 	cfg    Config
 	host   Addr
-	ports  atomic.Uint64 // used so far
+	ports  atomic.Uint64 // number of ports used so far
 }
 
 var _ transport.Dialer = (*Dialer)(nil)
 
-// Dial connects to the listener named addr, handing private, of up to 512 bytes, to
-// it. It waits until the peer has accepted or rejected, or the listener closes with
-// the request not yet taken up. Where nobody listens it fails with ErrRefused.
+// Dial connects to the listener named addr and sends it up to 512 bytes of private data. It waits
+// until the peer accepts or rejects. It fails with ErrRefused if there is no such listener, or if
+// the listener closes before Accept has returned the request.
 func (d *Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
 	ep, err := d.dial(ctx, Addr(addr), private)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Domain is memory of the Go heap, which the provider can use as it is. It counts
-// what is allocated, so that a test can tell that nothing has been lost.
+// Domain is memory of the Go heap. It counts what is allocated, so that tests can find leaks.
 type Domain struct {
 	mu    sync.Mutex // guards the fields below
 	sizes map[*byte]int
@@ -36,8 +35,8 @@ func (d *Domain) Alloc(n int, _ transport.Access) (transport.Slice, error) {
 	return transport.Slice{Bytes: p}, nil
 }
 
-// Free gives back what Alloc returned. It panics when given anything else, be it only
-// a part of it, or the same twice.
+// Free gives back what Alloc returned. It panics for anything else, including part of a Slice, and
+// for the same Slice twice.
 func (d *Domain) Free(s transport.Slice) {
 	if len(s.Bytes) == 0 {
 		return
@@ -52,7 +51,7 @@ func (d *Domain) Free(s transport.Slice) {
 	d.bytes -= len(s.Bytes)
 }
 
-// Import names p to the provider, which needs nothing for it.
+// Import returns p as a Slice.
 func (d *Domain) Import(p []byte, _ transport.Access) (transport.Slice, error) {
 	return transport.Slice{Bytes: p}, nil
 }
@@ -60,8 +59,8 @@ func (d *Domain) Import(p []byte, _ transport.Access) (transport.Slice, error) {
 // Release does nothing.
 func (d *Domain) Release(transport.Slice) {}
 
-// Allocated reports what Alloc has handed out and Free has not got back: the number
-// of slices and the bytes in them.
+// Allocated returns the number of Slices that Alloc has handed out and that were not freed, and
+// their bytes.
 func (d *Domain) Allocated() (slices, bytes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -17,21 +17,20 @@ type endpoint struct {
 	info   transport.Info
 	table  *stag.Table
 	done   chan struct{}
-	full   error                // what Post fails with while the queue is full, made once
-	source transport.RecvSource // of promised receives; set before Start
+	full   error                // the error of Post while the queue is full, made once
+	source transport.RecvSource // memory of promised receives; set before Start
 	sent   atomic.Uint64        // bytes to the peer
 	read   atomic.Uint64        // bytes from the peer by RDMA Reads
 
 	// The lock of the link guards what follows.
 	sends    ring.Ring[*transport.WorkRequest]
 	recvs    ring.Ring[*transport.RecvRequest]
-	promised int // receives without memory of their own
-	// the source had none: what the peer sends waits for ResumeRecv
-	held     bool
-	resumed  bool                     // which has come already
+	promised int                      // receives without memory of their own
+	held     bool                     // the source had no memory: messages wait for ResumeRecv
+	resumed  bool                     // ResumeRecv came before held was set
 	receiver transport.MessageHandler // nil before Start
 	err      error                    // why the connection ended
-	closed   error                    // the same, such that it wraps net.ErrClosed
+	closed   error                    // the same, wrapping net.ErrClosed
 }
 
 var (
@@ -69,7 +68,7 @@ func (e *endpoint) Start(r transport.MessageHandler) {
 // Post queues requests.
 func (e *endpoint) Post(wrs ...*transport.WorkRequest) error { return e.post(wrs, true) }
 
-// PostPolled queues requests for a caller who will Poll.
+// PostPolled queues requests for a caller that will call Poll.
 func (e *endpoint) PostPolled(wrs ...*transport.WorkRequest) error { return e.post(wrs, false) }
 
 // Poll does the work of the connection for a while.
@@ -92,7 +91,7 @@ func (e *endpoint) post(wrs []*transport.WorkRequest, wake bool) error {
 	for _, wr := range wrs {
 		e.sends.Push(wr)
 	}
-	// Who is at work looks again before he stops.
+	// A goroutine that is at work looks again before it stops.
 	wake = wake && !l.busy.Load()
 	l.mu.Unlock()
 	if wake {
@@ -136,13 +135,13 @@ func (e *endpoint) Revoke(regions ...transport.Region) error {
 	return nil
 }
 
-// Abandon cuts a window loose from its memory. It does not fail.
+// Abandon detaches a window from its memory. It does not fail.
 func (e *endpoint) Abandon(r transport.Region) error {
 	e.table.Abandon(r)
 	return nil
 }
 
-// Progress reports the bytes of the operations that have been executed.
+// Progress returns the bytes of the operations that have been executed.
 func (e *endpoint) Progress() transport.Progress {
 	return transport.Progress{
 		Sent: e.sent.Load(), Received: e.peer.sent.Load(), Read: e.read.Load(),
@@ -158,8 +157,7 @@ func (e *endpoint) Info() transport.Info { return e.info }
 // Done is closed when the connection has ended.
 func (e *endpoint) Done() <-chan struct{} { return e.done }
 
-// Close ends the connection. Only the first of all calls on either end finds
-// something to end; the others succeed too.
+// Close ends the connection. Only the first call on either end has an effect. It does not fail.
 func (e *endpoint) Close() error {
 	e.link.mu.Lock()
 	defer e.link.mu.Unlock()
@@ -174,7 +172,7 @@ func (e *endpoint) Err() error {
 	return e.err
 }
 
-// opError wraps err in what was being done here, and with whom.
+// opError wraps err in a *transport.OpError with the peer's address.
 func (e *endpoint) opError(op string, err error) error {
 	return opError(op, e.info.RemoteAddr, err)
 }

@@ -10,7 +10,7 @@ import (
 
 const provider = "loopback"
 
-// Addr is the name of one end in a Fabric: that of a listener, or "host:port" of a dialing end.
+// Addr is the name of one end in a Fabric: a listener's name, or "host:port" of a dialing end.
 type Addr string
 
 // Network returns "loopback".
@@ -19,38 +19,37 @@ func (Addr) Network() string { return provider }
 // String returns the name.
 func (a Addr) String() string { return string(a) }
 
-// Fabric is what listeners and dialers meet in: a space of names, and the memory
-// that its endpoints share.
+// Fabric connects listeners and dialers. It has their names, and the memory that its endpoints
+// share.
 type Fabric struct {
 	domain Domain
-	names  atomic.Uint64 // names given out so far
+	names  atomic.Uint64 // number of names made up so far
 
 	mu        sync.Mutex // guards what follows
 	listeners map[Addr]*Listener
 	observe   func(dialing, listening transport.Info) Observer
 }
 
-// Observer is told what becomes of one connection. Its methods are called one at a time, by the
-// goroutine that does the work of the connection, and must not block.
+// Observer follows one connection. Its methods are called one at a time, on the goroutine that does
+// the work of the connection. They must not block.
 type Observer interface {
-	// Executed is told of a work request that was carried out for the dialing end, or for the other
-	// one, while its memory still belongs to the provider: what Local refers to is what was sent or
-	// read.
+	// Executed is called when a work request has been carried out, for the dialing end or for the
+	// listening end. Its memory still belongs to the provider: Local has what was sent or read.
 	Executed(forDialing bool, wr *transport.WorkRequest)
 
-	// Ended is told that the connection has ended. Nothing follows it.
+	// Ended is called when the connection has ended. No call follows it.
 	Ended()
 }
 
-// Observe has each connection that is made from now on told to an Observer, which observe returns
-// when it is called with what the two ends have as Info. It must not block.
+// Observe calls observe for each connection that is made from now on, with the Info of both ends.
+// observe returns an Observer for the connection, or nil. It must not block.
 func (f *Fabric) Observe(observe func(dialing, listening transport.Info) Observer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.observe = observe
 }
 
-// observer returns what is to be told of a connection, or nil.
+// observer returns the Observer of a new connection, or nil.
 func (f *Fabric) observer(dialing, listening transport.Info) Observer {
 	f.mu.Lock()
 	observe := f.observe
@@ -61,7 +60,7 @@ func (f *Fabric) observer(dialing, listening transport.Info) Observer {
 	return observe(dialing, listening)
 }
 
-// New returns a Fabric that nobody listens in.
+// New returns a Fabric without listeners.
 func New() *Fabric {
 	return &Fabric{listeners: make(map[Addr]*Listener)}
 }
@@ -69,8 +68,8 @@ func New() *Fabric {
 // Domain returns the memory of every endpoint in the fabric.
 func (f *Fabric) Domain() *Domain { return &f.domain }
 
-// Listen begins to listen under the name addr, or under an unused one when addr is
-// empty. A name that another listener has is ErrInUse.
+// Listen begins to listen under the name addr. If addr is empty, it chooses an unused name. It
+// fails with ErrInUse if another listener has the name.
 func (f *Fabric) Listen(addr string, cfg Config) (*Listener, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,12 +91,12 @@ func (f *Fabric) Listen(addr string, cfg Config) (*Listener, error) {
 	return l, nil
 }
 
-// Dialer returns a Dialer that reaches the listeners of the fabric. It is a host of its own.
+// Dialer returns a Dialer for the listeners of the fabric. Each Dialer counts as a host of its own.
 func (f *Fabric) Dialer(cfg Config) *Dialer {
 	return &Dialer{fabric: f, cfg: cfg.withDefaults(), host: f.name("dialer")}
 }
 
-// find returns the listener of a name, or nil.
+// find returns the listener with a name, or nil.
 func (f *Fabric) find(name Addr) *Listener {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -113,7 +112,7 @@ func (f *Fabric) forget(l *Listener) {
 	}
 }
 
-// name makes up a name that begins with what it is for.
+// name makes up a name, such as "dialer#1".
 func (f *Fabric) name(what string) Addr {
 	return Addr(fmt.Sprintf("%s#%d", what, f.names.Add(1)))
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/ring"
 )
 
-// link is a connection: two endpoints and the goroutine that serves them, the pump.
+// link is a connection: two endpoints, and the goroutine that serves them, the pump.
 type link struct {
 	mu    sync.Mutex  // guards the queues and the state of both ends
-	work  sync.Cond   // there may be something to do; the pump alone waits for it
-	busy  atomic.Bool // a goroutine, the pump or one that polls, is at work; may be read without mu
+	work  sync.Cond   // there may be something to do; only the pump waits for it
+	busy  atomic.Bool // the pump or a goroutine that polls is at work; may be read without mu
 	ended bool
 	ends  [2]*endpoint
 
@@ -20,8 +20,7 @@ type link struct {
 	observer Observer // nil: none
 }
 
-// connect makes the connection that r asks for and returns its listening and its
-// dialing end.
+// connect makes the connection that r asks for and returns both ends.
 func connect(r *request, private []byte) (listening, dialing *endpoint) {
 	l := &link{}
 	l.work.L = &l.mu
@@ -36,7 +35,7 @@ func connect(r *request, private []byte) (listening, dialing *endpoint) {
 	return listening, dialing
 }
 
-// describe returns the Info of the end with the limits own.
+// describe returns the Info of the end that has the limits own.
 func describe(own, peer Config, local, remote Addr, private []byte) transport.Info {
 	return transport.Info{
 		Provider:    provider,
@@ -54,11 +53,12 @@ func describe(own, peer Config, local, remote Addr, private []byte) transport.In
 	}
 }
 
-// pollRounds is how often a goroutine that polls serves the two ends at the most.
+// pollRounds is how often, at most, a goroutine serves the two ends before it lets another one do
+// so.
 const pollRounds = 8
 
-// pump serves the two ends, unless a goroutine that polls does, until the connection has
-// ended, and then completes what is left.
+// pump serves the two ends until the connection has ended, except while a goroutine polls. Then it
+// completes what is left.
 func (l *link) pump() {
 	l.mu.Lock()
 	for l.busy.Load() || !l.ended {
@@ -82,8 +82,8 @@ func (l *link) pump() {
 
 // poll serves the two ends for a while, unless another goroutine does.
 func (l *link) poll() {
-	// Who is at work looks again, with the lock, before he stops, and so finds what was posted
-	// before.
+	// A goroutine that is at work looks again, with the lock, before it stops. So it finds what was
+	// posted before.
 	if l.busy.Load() {
 		return
 	}
@@ -97,8 +97,8 @@ func (l *link) poll() {
 	}
 }
 
-// serve serves the two ends in turn, a number of rounds at most, until the connection has ended or
-// nothing is left to do. It reports whether there may be more. l.mu is held, but not during the
+// serve serves the two ends in turn, until the connection has ended, nothing is left to do, or that
+// many rounds are over. It reports whether there may be more work. l.mu is held, but not during the
 // work.
 func (l *link) serve(rounds int) (more bool) {
 	more = true
@@ -118,8 +118,8 @@ func (l *link) serve(rounds int) (more bool) {
 	return more
 }
 
-// end ends the connection, unless it has ended before: at e for the reason here, at
-// its peer for the reason there. l.mu is held.
+// end ends the connection, if it has not ended before. The reason is here for e and there for its
+// peer. l.mu is held.
 func (l *link) end(e *endpoint, here, there error) {
 	if l.ended {
 		return
@@ -130,8 +130,8 @@ func (l *link) end(e *endpoint, here, there error) {
 	l.work.Signal()
 }
 
-// flush completes what the connection did not come to, and lets go of the receives.
-// The link has ended, so the queues do not grow any more.
+// flush completes requests that were not executed, and drops the receives. The link has ended, so
+// the queues do not grow any more.
 func (e *endpoint) flush() {
 	e.link.mu.Lock()
 	e.recvs, e.promised = ring.New[*transport.RecvRequest](0), 0

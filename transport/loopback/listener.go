@@ -8,14 +8,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Listener accepts connections to one name.
+// Listener accepts connections for one name.
 type Listener struct {
 	fabric *Fabric
 	addr   Addr
 	cfg    Config
 
-	// backlog hands requests from Dial to Accept directly. Dials queue in it as
-	// senders that wait, so that one that gives up leaves nothing behind.
+	// backlog passes requests from Dial to Accept directly. It has no buffer: calls of Dial wait as
+	// senders, so one that gives up leaves nothing behind.
 	backlog chan *request
 	closed  chan struct{}
 	close   sync.Once
@@ -33,7 +33,7 @@ func (l *Listener) Accept(ctx context.Context) (transport.Request, error) {
 }
 
 func (l *Listener) accept(ctx context.Context) (*request, error) {
-	select { // in preference to a request that waits as well
+	select { // closed has precedence over a waiting request
 	case <-l.closed:
 		return nil, net.ErrClosed
 	default:
@@ -57,8 +57,8 @@ func (l *Listener) MaxPrivateReply() (accept, reject int) { return maxPrivateDat
 // Addr returns the name.
 func (l *Listener) Addr() net.Addr { return l.addr }
 
-// Close ends listening and frees the name. Requests that Accept has not returned yet
-// are refused; those that it has, and connections, stay.
+// Close ends listening and frees the name. Requests that Accept has not returned yet are refused.
+// Other requests and connections stay.
 func (l *Listener) Close() error {
 	err := opError("close", l.addr, net.ErrClosed)
 	l.close.Do(func() {

@@ -22,7 +22,7 @@ type request struct {
 	private  []byte
 
 	mu      sync.Mutex    // guards the fields below until decided is closed
-	decided chan struct{} // closed once one of the outcomes is there
+	decided chan struct{} // closed once there is an outcome
 	ep      *endpoint     // of the dialing end
 	err     error
 	gone    bool // the dialer gave up
@@ -38,7 +38,7 @@ func (r *request) Info() transport.Info {
 	}
 }
 
-// Accept makes the connection. It fails when the dialer has given up.
+// Accept makes the connection. It fails if the dialer has given up.
 func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, opError("accept", r.from, err)
@@ -53,7 +53,7 @@ func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoin
 	return ep, nil
 }
 
-// Reject refuses it.
+// Reject refuses the connection.
 func (r *request) Reject(private []byte) error {
 	err := r.decide(private, func(private []byte) {
 		r.err = &transport.RejectError{PrivateData: private}
@@ -64,8 +64,8 @@ func (r *request) Reject(private []byte) error {
 	return nil
 }
 
-// decide has set record the listener's decision, if there is still one to make, and
-// wakes the dialer. Private data that is too long decides nothing.
+// decide calls set to record the listener's decision, and wakes the dialer. It fails if the request
+// has been decided before, or if private is too long; then it is still undecided.
 func (r *request) decide(private []byte, set func(private []byte)) error {
 	if len(private) > maxPrivateData {
 		return transport.ErrPrivateData
@@ -83,7 +83,7 @@ func (r *request) decide(private []byte, set func(private []byte)) error {
 	return nil
 }
 
-// abandon ends the request for the dialer's reason, unless it has been decided.
+// abandon ends the request, if it has not been decided, because the dialer gave up.
 func (r *request) abandon(reason error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,7 +2,7 @@ package loopback
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// ShareRecv names where memory for promises comes from.
+// ShareRecv sets the source of memory for promises.
 func (e *endpoint) ShareRecv(src transport.RecvSource) { e.source = src }
 
 // PromiseRecv queues promises.
@@ -19,12 +19,12 @@ func (e *endpoint) PromiseRecv(n int) error {
 	return nil
 }
 
-// ResumeRecv has what the peer has sent delivered, if that waits for memory.
+// ResumeRecv delivers messages that wait for memory.
 func (e *endpoint) ResumeRecv() {
 	e.link.mu.Lock()
 	defer e.link.mu.Unlock()
 	if !e.held {
-		e.resumed = true // for a refusal that is on its way
+		e.resumed = true // Receive may just be returning nil
 		return
 	}
 	e.held = false

@@ -2,9 +2,9 @@ package stag
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// Place copies p to offset off of the window tag on behalf of the peer, which needs
-// RemoteWrite: ErrSTag, ErrAccess, ErrBounds, and nothing placed then. Nothing at
-// all is checked when p is empty.
+// Place writes p to offset off of the window tag for the peer, as an RDMA Write. The window must
+// have RemoteWrite. Place fails with ErrSTag, ErrAccess or ErrBounds, and writes nothing then. If p
+// is empty, it checks nothing.
 func (t *Table) Place(tag transport.STag, off uint64, p []byte) error {
 	list := [1]transport.Slice{{Bytes: p}}
 	return t.Write(tag, off, list[:])
@@ -31,9 +31,9 @@ func (t *Table) Write(tag transport.STag, off uint64, src []transport.Slice) err
 	return nil
 }
 
-// Read fills dst from offset off of the window tag on behalf of the peer, which
-// needs RemoteRead: ErrSTag, ErrAccess, ErrBounds, and dst untouched then. Nothing at
-// all is checked when dst is empty.
+// Read fills dst from offset off of the window tag for the peer, as an RDMA Read. The window must
+// have RemoteRead. Read fails with ErrSTag, ErrAccess or ErrBounds, and leaves dst alone then. If
+// dst is empty, it checks nothing.
 func (t *Table) Read(dst []transport.Slice, tag transport.STag, off uint64) error {
 	n := transport.TotalLen(dst)
 	if n == 0 {
@@ -52,11 +52,11 @@ func (t *Table) Read(dst []transport.Slice, tag transport.STag, off uint64) erro
 	return nil
 }
 
-// Copy copies from list to list, each as if contiguous, until one of them is used
-// up, and reports the number of bytes.
+// Copy copies bytes from src to dst until one of them ends, and returns their number. Each list
+// counts as contiguous memory.
 func Copy(dst, src []transport.Slice) int { return move(dst, 0, src, 0) }
 
-// seek finds byte off of list: it is byte skip of the first slice of rest.
+// seek finds byte off of list. It is byte skip of the first slice of rest.
 func seek(list []transport.Slice, off uint64) (rest []transport.Slice, skip int) {
 	for i, s := range list {
 		if off < uint64(len(s.Bytes)) {

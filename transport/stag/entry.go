@@ -7,32 +7,32 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// maxKept is the longest scatter list whose storage an unused entry keeps: 1 MiB in
-// pages.
+// maxKept is the longest scatter list whose storage an unused entry keeps: 1 MiB in pages.
 const maxKept = 256
 
-// entry is a place for one window, used again and again.
+// entry holds one window after another.
 type entry struct {
 	index uint32
 
-	// mu guards the fields below. Whoever copies to or from the memory of the
-	// window holds it meanwhile: that is what Revoke and Abandon wait for.
+	// mu guards the fields below. Copies to or from the memory of the window hold it, which is what
+	// Revoke and Abandon wait for.
 	mu        sync.Mutex
 	key       uint8          // of the latest tag
-	tag       transport.STag // 0 while there is no window
-	closed    bool           // together with the table
-	ending    bool           // the tag is dead, but the memory may still be referred to
-	detaching int            // calls of detach under way, whichever tag they are about
-	returned  sync.Cond      // tells that one of them is over; made when first needed
+	tag       transport.STag // 0: there is no window
+	closed    bool           // the table has been closed
+	ending    bool           // the tag is dead, but the provider may still refer to the memory
+	detaching int            // calls of detach under way, for any tag of this entry
+	returned  sync.Cond      // a call of detach has returned; set up by await
 	access    transport.Access
-	pins      int  // segments that refer to the memory, see Pin
-	abandoned bool // list is a private copy, or empty where nothing can be read
+	pins      int  // pins that refer to the memory, see Pin
+	abandoned bool // list is a private copy, or empty if the peer cannot read
 	base      uint64
 	len       uint64
 	list      []transport.Slice
 }
 
-// open begins a window in an unused entry, unless the table has been closed meanwhile.
+// open begins a window in an unused entry. It fails with net.ErrClosed if the table has been closed
+// meanwhile.
 func (e *entry) open(list []transport.Slice, access transport.Access,
 	base uint64) (transport.Region, error) {
 	e.mu.Lock()
@@ -49,8 +49,8 @@ func (e *entry) open(list []transport.Slice, access transport.Access,
 	return transport.Region{STag: e.tag, Base: e.base, Len: e.len}, nil
 }
 
-// shut ends the window, if there is one. e.mu is held, but not while detach runs, which
-// makes the pins go away.
+// shut ends the window, if there is one. e.mu is held, but not while detach runs, which removes the
+// pins.
 func (e *entry) shut(detach func(transport.STag)) {
 	if e.ending {
 		e.await(func() bool { return !e.ending })
@@ -66,15 +66,15 @@ func (e *entry) shut(detach func(transport.STag)) {
 	e.drop()
 }
 
-// close ends the window, and open for good. It waits for all calls of detach: what they refer
-// to goes when the table has been closed. e.mu is held, but not meanwhile.
+// close ends the window, and makes open fail from now on. It waits for all calls of detach, which
+// refer to things that go away after the table is closed. e.mu is held, but not while it waits.
 func (e *entry) close(detach func(transport.STag)) {
 	e.shut(detach)
 	e.closed = true
 	e.await(func() bool { return e.detaching == 0 })
 }
 
-// callDetach calls detach for the window, without e.mu, which is held before and after.
+// callDetach calls detach for the window. e.mu is held before and after, but not during the call.
 func (e *entry) callDetach(detach func(transport.STag)) {
 	tag := e.tag
 	e.detaching++
@@ -87,8 +87,8 @@ func (e *entry) callDetach(detach func(transport.STag)) {
 	}
 }
 
-// await waits until over holds, which calls of detach that return bring about. e.mu is held, but
-// not meanwhile.
+// await waits until over returns true. It asks again whenever a call of detach has returned. e.mu
+// is held, but not while it waits.
 func (e *entry) await(over func() bool) {
 	e.returned.L = &e.mu
 	for !over() {
@@ -106,8 +106,8 @@ func (e *entry) drop() {
 	e.list = e.list[:0]
 }
 
-// abandon replaces the memory by a copy of what can be read of it. e.mu is held, but not
-// while detach runs: there may be new pins then, or the window may have ended.
+// abandon replaces the memory by a copy, or by nothing if the peer cannot read. e.mu is held, but
+// not while detach runs. Afterwards there may be new pins, or the window may have ended.
 func (e *entry) abandon(detach func(transport.STag)) {
 	tag := e.tag
 	for e.pins > 0 && !e.ending {
@@ -134,12 +134,12 @@ func (e *entry) abandon(detach func(transport.STag)) {
 	e.list = append(e.list, private...)
 }
 
-// check says whether the peer may do need to n bytes at off. e.mu is held.
+// check checks whether the window permits access need to n bytes at off. e.mu is held.
 func (e *entry) check(need transport.Access, off, n uint64) error {
 	if e.access&need == 0 {
 		return transport.ErrAccess
 	}
-	// Subtractions alone, each known not to wrap: off+n could.
+	// Use only subtractions that cannot wrap: off+n could.
 	if off < e.base || n > e.len || off-e.base > e.len-n {
 		return transport.ErrBounds
 	}

@@ -6,18 +6,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Loan is memory of a window that is being filled on behalf of the peer. Until Return,
-// nobody else touches the window, and Revoke and Abandon wait; so it is for as long as it
-// takes to fill memory with what is there, not for a wait.
+// Loan is memory of a window that the provider fills for the peer. Until Return, nothing else
+// touches the window, and Revoke and Abandon wait. So hold a Loan only while copying bytes that are
+// there already, and not while waiting for the network.
 type Loan struct{ e *entry }
 
 // Return ends a loan.
 func (l Loan) Return() { l.e.mu.Unlock() }
 
-// Lend appends to dst the memory from byte skip on of the n bytes at offset off of the
-// window tag, where the peer places something: it needs RemoteWrite, with the errors of
-// Place, whatever skip is. Of a window that has been abandoned there is no loan: it fails
-// with another error.
+// Lend lends memory where the peer places n bytes at offset off of the window tag. It appends that
+// memory, without the first skip bytes, to dst. The whole of the n bytes is checked, with the
+// errors of Place. An abandoned window cannot be lent: that is another error.
 func (t *Table) Lend(dst [][]byte, tag transport.STag,
 	off, n, skip uint64) ([][]byte, Loan, error) {
 	e, err := t.acquire(tag)

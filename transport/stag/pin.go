@@ -2,18 +2,18 @@ package stag
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// Pin is a hold on the memory of a window: while there is one, that memory stays what the
-// window shows.
+// Pin keeps the memory of a window in place. While there is a Pin, Revoke and Abandon do not return
+// before the table has called detach for it (see New).
 type Pin struct {
 	e   *entry
 	tag transport.STag
 }
 
-// Tag is the steering tag of the window.
+// Tag returns the steering tag of the window.
 func (p Pin) Tag() transport.STag { return p.tag }
 
-// Pin appends to dst the n bytes at offset off of the window tag, which the peer reads: it
-// needs RemoteRead, with the errors of Read. They may be referred to until Unpin.
+// Pin appends to dst the n bytes at offset off of the window tag, for an RDMA Read of the peer. It
+// has the errors of Read. The caller may refer to that memory until Unpin.
 func (t *Table) Pin(dst []transport.Slice, tag transport.STag,
 	off, n uint64) ([]transport.Slice, Pin, error) {
 	e, err := t.acquire(tag)
@@ -36,22 +36,22 @@ func (t *Table) Pin(dst []transport.Slice, tag transport.STag,
 	return dst, Pin{e, tag}, nil
 }
 
-// Lock keeps others from placing anything in the window until Unlock: for who reads the
-// memory, rather than refers to it.
+// Lock prevents writes to the window until Unlock. Use it to read the memory, instead of just
+// referring to it.
 func (p Pin) Lock() { p.e.mu.Lock() }
 
-// Unlock is the end of Lock.
+// Unlock allows writes again.
 func (p Pin) Unlock() { p.e.mu.Unlock() }
 
-// Unpin ends a hold.
+// Unpin gives a Pin back.
 func (t *Table) Unpin(p Pin) {
 	p.e.mu.Lock()
 	p.e.pins--
 	p.e.mu.Unlock()
 }
 
-// Check says whether the peer may do need to n bytes at offset off of the window tag:
-// ErrSTag, ErrAccess, ErrBounds. Nothing at all is checked when n is 0.
+// Check checks whether the window tag permits access need to n bytes at offset off. It fails with
+// ErrSTag, ErrAccess or ErrBounds. If n is 0, it checks nothing.
 func (t *Table) Check(tag transport.STag, need transport.Access, off, n uint64) error {
 	if n == 0 {
 		return nil

@@ -11,27 +11,25 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// A steering tag is an index of 24 bits above a key of 8 bits. The index is drawn
-// at random and names an entry of the table for good; the key changes at every use of
-// the entry, so that a tag outlives its window by no access at all. It counts up, rather
-// than be drawn, too: a tag of a window long gone that a slow peer names shall not soon be
-// that of another, and who guesses the next one harms the windows of his own connection
-// only.
+// A steering tag is a 24-bit index followed by an 8-bit key. The index is random and names one
+// entry of the table for good. The key counts up at every use of the entry, so a tag gives no
+// access after its window has ended.
+//
+// The key is not random, so that a slow peer's tag of an old window does not soon name a new one. A
+// peer that guesses the next key harms only windows of its own connection.
 const (
 	keyBits   = 8
 	indexBits = 24
 
-	// MaxTags is the largest limit of a table. It leaves the index space sparse, so
-	// that drawing an unused index takes few attempts.
+	// MaxTags is the largest number of tags in a table. It keeps the index space sparse, so that
+	// finding an unused random index takes few attempts.
 	MaxTags = 1 << (indexBits - 2)
 
-	// pageSize aligns tagged offsets. Linux peers hand out page offsets; aligned
-	// bases keep what they see familiar.
+	// pageSize is the alignment of tagged offsets. Linux peers use page-aligned offsets, too.
 	pageSize = 4096
 )
 
-// Table holds the steering tags of one endpoint. Its methods may be called
-// concurrently.
+// Table holds the steering tags of one endpoint. Its methods may be called concurrently.
 type Table struct {
 	limit  int
 	detach func(transport.STag)
@@ -44,12 +42,11 @@ type Table struct {
 	closed  bool
 }
 
-// New returns an empty table in which at most limit tags, no more than MaxTags, can be
-// alive at a time.
+// New returns an empty table for at most limit live tags, or MaxTags if that is less.
 //
-// When a window that has pins ends or is abandoned the table calls detach, which must see
-// to it that the memory is referred to no longer, and call Unpin for each pin before it
-// returns. A provider that does not use Pin passes nil.
+// When a window with pins ends or is abandoned, the table calls detach. Before detach returns, the
+// provider must stop referring to the memory and must call Unpin for each pin. A provider that does
+// not use Pin passes nil.
 func New(limit int, detach func(transport.STag)) *Table {
 	var seed [32]byte
 	crand.Read(seed[:]) // never fails
@@ -61,9 +58,8 @@ func New(limit int, detach func(transport.STag)) *Table {
 	}
 }
 
-// Expose opens a window over the memory in list. The list is copied, the memory is
-// not. It fails with ErrNoMemory at the limit of the table and with net.ErrClosed
-// after Close.
+// Expose opens a window over the memory in list. It copies the list, but not the memory. It fails
+// with ErrNoMemory if the table is full, and with net.ErrClosed after Close.
 func (t *Table) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
 	t.mu.Lock()
 	if t.closed {
@@ -76,7 +72,7 @@ func (t *Table) Expose(list []transport.Slice, access transport.Access) (transpo
 	}
 	t.live++
 	e := t.take()
-	// Below 2^63, as is the length of any Go memory: their sum cannot overflow.
+	// The base is below 2^63, as is the length of any Go memory, so their sum cannot overflow.
 	base := t.rng.Uint64() >> 1 &^ (pageSize - 1)
 	t.mu.Unlock()
 	return e.open(list, access, base)
@@ -92,7 +88,7 @@ func (t *Table) take() *entry {
 	for {
 		r := t.rng.Uint64()
 		index := uint32(r) >> keyBits
-		// Without index 0 no tag is ever 0.
+		// Index 0 is not used, so that no tag is 0.
 		if index == 0 || t.entries[index] != nil {
 			continue
 		}
@@ -142,15 +138,15 @@ func (t *Table) find(tag transport.STag) *entry {
 	return e
 }
 
-// Revoke ends windows. When it returns their tags are dead and no copy touches
-// their memory any more. Windows that have ended before are passed over.
+// Revoke ends windows. When it returns, their tags are dead and nothing touches their memory any
+// more. It ignores windows that have ended already.
 func (t *Table) Revoke(regions ...transport.Region) {
 	for _, r := range regions {
 		e := t.find(r.STag)
 		if e == nil {
 			continue
 		}
-		// The keys of an entry recur; the base tells a window from one long gone.
+		// Keys of an entry repeat; the base tells this window from an old one.
 		ours, first := e.base == r.Base, !e.ending
 		if ours {
 			e.shut(t.detach)
@@ -162,8 +158,8 @@ func (t *Table) Revoke(regions ...transport.Region) {
 	}
 }
 
-// Invalidate ends the window of tag on behalf of the peer, which needs
-// RemoteInvalidate for it: ErrSTag, ErrAccess.
+// Invalidate ends the window of tag for the peer, as a Send with Invalidate. The window must have
+// RemoteInvalidate. Invalidate fails with ErrSTag or ErrAccess.
 func (t *Table) Invalidate(tag transport.STag) error {
 	e, err := t.acquire(tag)
 	if err != nil {
@@ -179,19 +175,19 @@ func (t *Table) Invalidate(tag transport.STag) error {
 	return nil
 }
 
-// End ends the window of tag on behalf of its owner, who need not know more of it than
-// the tag. It returns as Revoke does. A tag that has ended is passed over.
+// End ends the window of tag for its owner, as OpInvalidate. When it returns, nothing touches the
+// memory any more. It ignores a tag that has ended already.
 func (t *Table) End(tag transport.STag) { t.EndDetached(tag, t.detach) }
 
-// EndDetached is End with detach in place of the function that the table was made
-// with: for a caller who holds the lock that the latter takes.
+// EndDetached is End, but calls detach instead of the function given to New. Use it while holding a
+// lock that the latter takes.
 func (t *Table) EndDetached(tag transport.STag, detach func(transport.STag)) {
 	e := t.find(tag)
 	switch {
 	case e == nil:
 	case e.ending:
-		// Somebody else is at it, who may wait for that lock: there are no new pins, so
-		// the memory is free when those that there were are gone.
+		// Another goroutine is ending the window, and may wait for the caller's lock. There are no
+		// new pins, so the memory is free once detach has removed the old ones.
 		e.callDetach(detach)
 		e.mu.Unlock()
 	default:
@@ -201,9 +197,9 @@ func (t *Table) EndDetached(tag transport.STag, detach func(transport.STag)) {
 	}
 }
 
-// Abandon cuts the window r loose from its memory, which no copy touches any more
-// when it returns. The tag lives on: what is placed is discarded, what is read comes
-// from a copy of the memory as it was. A window that has ended is passed over.
+// Abandon detaches the window r from its memory. When it returns, nothing touches that memory any
+// more. The tag stays alive: what the peer writes is discarded, and what it reads comes from a
+// copy. Abandon ignores a window that has ended.
 func (t *Table) Abandon(r transport.Region) {
 	e := t.find(r.STag)
 	if e == nil {
@@ -215,23 +211,22 @@ func (t *Table) Abandon(r transport.Region) {
 	e.mu.Unlock()
 }
 
-// Live reports the number of tags alive.
+// Live returns the number of live tags.
 func (t *Table) Live() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.live
 }
 
-// Close ends all windows, and Expose for good. It waits for copies under way: when it
-// returns, no memory of a window is touched any more. It waits for calls of detach, too,
-// whoever made the table call it, and there are none from then on.
+// Close ends all windows, and makes Expose fail from now on. When it returns, nothing touches
+// memory of a window any more, and no call of detach is under way or will follow.
 func (t *Table) Close() {
 	t.mu.Lock()
 	t.closed = true
 	entries := slices.Collect(maps.Values(t.entries))
 	t.mu.Unlock()
-	// They stay in the table until they are shut: a Revoke beside this waits for the copy
-	// under way, too.
+	// The entries stay in the table until they are shut, so that a concurrent Revoke waits for
+	// copies under way, too.
 	for _, e := range entries {
 		e.mu.Lock()
 		e.close(t.detach)

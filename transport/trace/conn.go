@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// Listener returns l with each connection that it accepts traced.
+// Listener returns a listener like l that traces each connection it accepts.
 func (w *Writer) Listener(l net.Listener) net.Listener {
 	if w == nil {
 		return l
@@ -26,7 +26,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	return l.w.wrap(conn, server), nil
 }
 
-// DialContext returns dial with each connection that it makes traced, as Dialed does.
+// DialContext returns a function like dial that traces each connection it makes, like Dialed.
 func (w *Writer) DialContext(dial DialFunc) DialFunc {
 	if w == nil {
 		return dial
@@ -40,15 +40,14 @@ func (w *Writer) DialContext(dial DialFunc) DialFunc {
 	}
 }
 
-// DialFunc connects: the DialContext of a net.Dialer or tls.Dialer.
+// DialFunc is the type of the DialContext method of net.Dialer and tls.Dialer.
 type DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Dialed returns a connection that this end has dialled such that what passes is traced. It is to
-// be used in place of conn from its first byte on. It has the methods CloseWrite, SetLinger and
-// NetConn as far as conn has, and does what conn does. A *net.TCPConn that is traced is one of TCP
-// to package iwarp as before.
+// Dialed traces a connection that this end has dialled. Use the returned connection instead of
+// conn, from the first byte on. It has the methods CloseWrite, SetLinger and NetConn if conn has
+// them. Package iwarp treats a traced *net.TCPConn as a TCP connection as before.
 //
-// Not so the connections of package sctp: they are no streams of bytes. See Datagram.
+// Dialed is not for connections of package sctp, which are no byte streams. See Datagram.
 func (w *Writer) Dialed(conn net.Conn) net.Conn {
 	if w == nil {
 		return conn
@@ -62,7 +61,7 @@ type (
 	overTLS    interface{ NetConn() net.Conn }
 )
 
-// wrap returns conn, which is one end of a connection, traced.
+// wrap traces conn, whose local end is here.
 func (w *Writer) wrap(conn net.Conn, here int) net.Conn {
 	c := &traced{Conn: conn, here: here}
 	if here == client {
@@ -88,12 +87,12 @@ func (w *Writer) wrap(conn net.Conn, here int) net.Conn {
 type traced struct {
 	net.Conn
 	s     *stream
-	here  int  // which end of it this is
-	reset bool // Close is to reset; guarded like s
+	here  int  // the local end: client or server
+	reset bool // Close will reset the connection; guarded like s
 }
 
-// Write notes p before it is sent: the peer's answer must not come first. Where less is sent, what
-// is sent next takes the place of the rest, like a repetition.
+// Write records p before it sends it, so that the peer's answer is recorded later. If less than p
+// is sent, the next Write gets the sequence numbers of the rest, like a retransmission.
 func (c *traced) Write(p []byte) (int, error) {
 	c.note(func() { c.s.data(c.here, p) })
 	n, err := c.Conn.Write(p)
@@ -103,7 +102,7 @@ func (c *traced) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Read notes what has come, or that nothing more will.
+// Read records what has come, or the end of the stream.
 func (c *traced) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.note(func() {
@@ -113,7 +112,7 @@ func (c *traced) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close notes that nothing more is sent.
+// Close records a FIN or RST.
 func (c *traced) Close() error {
 	c.note(func() {
 		flag := byte(flagFIN)
@@ -125,7 +124,7 @@ func (c *traced) Close() error {
 	return c.Conn.Close()
 }
 
-// note calls f with what guards the stream, and has written what it adds.
+// note calls f with w.mu held, and writes the packets that f adds.
 func (c *traced) note(f func()) {
 	w := c.s.w
 	if w.over.Load() {
@@ -137,45 +136,45 @@ func (c *traced) note(f func()) {
 	w.flush()
 }
 
-// tracedHalf is a connection that can be closed by half.
+// tracedHalf is a connection with CloseWrite.
 type tracedHalf struct {
 	*traced
 	half halfCloser
 }
 
-// CloseWrite notes that nothing more is sent.
+// CloseWrite records a FIN.
 func (c *tracedHalf) CloseWrite() error {
 	c.note(func() { c.s.finish(c.here, flagFIN) })
 	return c.half.CloseWrite()
 }
 
-// tracedTLS is a connection of TLS, or what is like it.
+// tracedTLS is a TLS connection, or another with NetConn.
 type tracedTLS struct {
 	*tracedHalf
 	tls overTLS
 }
 
-// NetConn is the connection below TLS.
+// NetConn returns the connection below TLS.
 func (c *tracedTLS) NetConn() net.Conn { return c.tls.NetConn() }
 
-// tracedTCP is a connection of TCP. Package mpa reads and writes it by system calls, and tells what
+// tracedTCP is a TCP connection. Package mpa reads and writes it by system calls, and reports what
 // passes by Sending and Received.
 type tracedTCP struct {
 	*tracedHalf
 	tcp *net.TCPConn
 }
 
-// TCPConn is the connection itself.
+// TCPConn returns the connection itself.
 func (c *tracedTCP) TCPConn() *net.TCPConn { return c.tcp }
 
-// SetLinger notes whether Close is to reset the connection.
+// SetLinger notes whether Close will reset the connection.
 func (c *tracedTCP) SetLinger(seconds int) error {
 	c.note(func() { c.reset = seconds == 0 })
 	return c.tcp.SetLinger(seconds)
 }
 
-// Sending calls write, which must not block, and notes the bytes of pieces that it has sent: their
-// number is what write returns. What the peer answers is noted later.
+// Sending calls write, which must not block and returns how many bytes of pieces it has sent. These
+// are recorded before any answer of the peer.
 func (c *tracedTCP) Sending(pieces [][]byte, write func() (int, error)) (n int, err error) {
 	w := c.s.w
 	if w.over.Load() {
@@ -190,7 +189,8 @@ func (c *tracedTCP) Sending(pieces [][]byte, write func() (int, error)) (n int, 
 	return n, err
 }
 
-// Received notes the first n bytes of pieces as received: none, without an error, is the end.
+// Received records the first n bytes of pieces as received. n = 0 without an error is the end of
+// the stream.
 func (c *tracedTCP) Received(pieces [][]byte, n int, err error) {
 	c.note(func() {
 		c.s.pieces(1-c.here, pieces, n)

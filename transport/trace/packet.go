@@ -23,8 +23,8 @@ const (
 	flagACK = 0x10
 )
 
-// sameFamily returns two addresses as those of one family: an IPv4 address beside one of IPv6 is
-// shown mapped (RFC 4291 section 2.5.5.2).
+// sameFamily converts two addresses to one family: an IPv4 address beside an IPv6 address becomes
+// an IPv4-mapped one (RFC 4291 section 2.5.5.2).
 func sameFamily(a, b netip.AddrPort) [2]netip.AddrPort {
 	ends := [2]netip.AddrPort{a, b}
 	for i, e := range ends {
@@ -39,7 +39,7 @@ func sameFamily(a, b netip.AddrPort) [2]netip.AddrPort {
 	return ends
 }
 
-// ipLen is the length of the IP header of packets from an address.
+// ipLen returns the length of the IP header of packets from an address.
 func ipLen(src netip.Addr) int {
 	if src.Is4() {
 		return 20
@@ -47,7 +47,7 @@ func ipLen(src netip.Addr) int {
 	return 40
 }
 
-// appendIP appends an IP header in front of n bytes (RFC 791 section 3.1, RFC 8200 section 3).
+// appendIP appends an IP header for n bytes of payload (RFC 791 section 3.1, RFC 8200 section 3).
 func appendIP(b []byte, src, dst netip.Addr, protocol byte, n int) []byte {
 	be := binary.BigEndian
 	if !src.Is4() {
@@ -60,7 +60,7 @@ func appendIP(b []byte, src, dst netip.Addr, protocol byte, n int) []byte {
 	begin := len(b)
 	b = append(b, 0x45, 0)
 	b = be.AppendUint16(b, uint16(20+n))
-	b = append(b, 0, 0, 0x40, 0, hops, protocol, 0, 0) // not to be fragmented
+	b = append(b, 0, 0, 0x40, 0, hops, protocol, 0, 0) // don't fragment
 	b = append(b, src.AsSlice()...)
 	b = append(b, dst.AsSlice()...)
 	be.PutUint16(b[begin+10:], ^fold(sum(0, b[begin:])))
@@ -85,8 +85,8 @@ func fold(s uint64) uint16 {
 	return uint16(s)
 }
 
-// checksum is that of TCP or UDP, with the pseudo-header (RFC 9293 section 3.1, RFC 8200 section
-// 8.1).
+// checksum returns the checksum of TCP or UDP, with the pseudo-header (RFC 9293 section 3.1, RFC
+// 8200 section 8.1).
 func checksum(src, dst netip.Addr, protocol byte, p []byte) uint16 {
 	s := sum(sum(0, src.AsSlice()), dst.AsSlice()) + uint64(protocol) + uint64(len(p))
 	return ^fold(sum(s, p))
@@ -104,7 +104,7 @@ func (w *Writer) udp(src, dst netip.AddrPort, p []byte) {
 	w.add(src.Addr(), dst.Addr(), protocolUDP, b, place, p)
 }
 
-// scale is that of the window that SYNs announce (RFC 7323 section 2): 1 GiB, which is never full.
+// scale is the window scale in SYNs (RFC 7323 section 2). The window is 1 GiB, which is never full.
 const scale = 14
 
 // tcp adds a segment; w.mu is held.

@@ -4,8 +4,8 @@ package trace
 
 import "slices"
 
-// snapshot appends p to b. What is sent may change, as the peer may write to what it reads: the
-// race detector is not to look.
+// snapshot appends p to b. It hides that from the race detector: memory that is being sent may
+// change at the same time, because the peer may write to it.
 //
 //go:norace
 func snapshot(b, p []byte) []byte {

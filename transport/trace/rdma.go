@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// Loopback has the connections traced that a fabric has from now on.
+// Loopback traces all connections that a fabric makes from now on.
 func (w *Writer) Loopback(f *loopback.Fabric) {
 	if w == nil {
 		return
@@ -21,8 +21,8 @@ func (w *Writer) Loopback(f *loopback.Fabric) {
 	})
 }
 
-// RDMA is a connection of a provider that has no bytes on a wire, shown as iWARP over TCP, with
-// CRC32C: a loopback.Observer. Its methods are called one at a time.
+// RDMA shows a connection of a provider without a wire as iWARP over TCP with CRC32C. It is a
+// loopback.Observer. Its methods must not be called concurrently.
 type RDMA struct {
 	s     *stream // nil: nothing is traced
 	sends [2]uint32
@@ -30,11 +30,12 @@ type RDMA struct {
 	fpdu  []byte
 }
 
-// maxPayload is the most bytes of a message in a DDP segment: an FPDU fits a segment of TCP.
+// maxPayload is the most bytes of a message in a DDP segment, so that an FPDU fits in a TCP
+// segment.
 const maxPayload = maxSegment - 32
 
-// RDMA begins a connection between two ends, each with what the other has handed to it as private
-// data: MPA's startup frames of revision 1 (RFC 5044 section 7.1).
+// RDMA begins a connection between two ends. It shows their private data in startup frames of MPA,
+// revision 1 (RFC 5044 section 7.1). The PrivateData in each Info is what came from the other end.
 func (w *Writer) RDMA(dialing, listening transport.Info) *RDMA {
 	if w == nil || w.over.Load() {
 		return new(RDMA)
@@ -50,15 +51,15 @@ func (w *Writer) RDMA(dialing, listening transport.Info) *RDMA {
 	return r
 }
 
-// startup adds a startup frame; what no frame can carry is left out.
+// startup adds a startup frame. Private data too long for a frame is cut.
 func (r *RDMA) startup(from int, f *mpa.Frame) {
 	f.PrivateData = f.PrivateData[:min(len(f.PrivateData), mpa.MaxPrivateData)]
-	b, _ := f.Append(nil) // fails for more private data only
+	b, _ := f.Append(nil) // fails only for longer private data
 	r.s.data(from, b)
 }
 
-// Executed adds a work request that was carried out for one end, with the memory in Local as it was
-// sent or has been read. OpInvalidate sends nothing.
+// Executed adds a work request that was carried out for one end. The memory in Local has what was
+// sent or read. OpInvalidate adds nothing.
 func (r *RDMA) Executed(forDialing bool, wr *transport.WorkRequest) {
 	if r.s == nil || r.s.w.over.Load() {
 		return
@@ -110,7 +111,7 @@ func (r *RDMA) send(from int, wr *transport.WorkRequest) {
 	r.message(from, op, h, wr.Local)
 }
 
-// read adds a Read Request, and the response to it, with a made-up steering tag.
+// read adds a Read Request and its response, with a made-up steering tag.
 func (r *RDMA) read(from int, wr *transport.WorkRequest) {
 	r.reads[from]++
 	sink := transport.Remote{STag: transport.STag(r.reads[from])}
@@ -156,7 +157,7 @@ func (r *RDMA) message(from int, op rdmap.Opcode, h ddp.Header, list []transport
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// seal makes an FPDU of two bytes and a ULPDU (RFC 5044 section 4.1).
+// seal makes an FPDU of b, which is two bytes for the length and a ULPDU (RFC 5044 section 4.1).
 func seal(b []byte) []byte {
 	const lengthLen, align = 2, 4
 	binary.BigEndian.PutUint16(b, uint16(len(b)-lengthLen))

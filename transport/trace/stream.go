@@ -8,24 +8,25 @@ import (
 	"syscall"
 )
 
-// maxSegment is the most bytes in a segment of TCP: with headers they fit IP, of either version.
+// maxSegment is the most bytes in a TCP segment. With headers they fit in a packet of IPv4 and
+// IPv6.
 const maxSegment = 65400
 
-// stream is a connection of TCP, with made-up sequence numbers. The mu of the Writer guards it.
+// stream is a TCP connection with made-up sequence numbers. Writer.mu guards it.
 type stream struct {
 	w    *Writer
 	ends [2]netip.AddrPort
 	next [2]uint32 // sequence number of the next byte from each
-	over [2]bool   // FIN or RST was sent
+	over [2]bool   // whether FIN or RST was recorded
 }
 
 // The ends of a stream.
 const (
-	client = 0 // the end that has dialled
+	client = 0 // the end that dialled
 	server = 1
 )
 
-// open begins a stream. An end that has no address of IP and port gets one.
+// open begins a stream. If an end has no IP address and port, both get made-up ones.
 func (w *Writer) open(dialing, listening net.Addr) *stream {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -46,7 +47,7 @@ func (w *Writer) open(dialing, listening net.Addr) *stream {
 	return s
 }
 
-// addrPort returns an address of IP with its port.
+// addrPort returns an IP address and port, if a has them.
 func addrPort(a net.Addr) (at netip.AddrPort, ok bool) {
 	if ip, is := a.(interface{ AddrPort() netip.AddrPort }); is {
 		at = ip.AddrPort()
@@ -77,7 +78,7 @@ func (s *stream) data(from int, p []byte) {
 	}
 }
 
-// unsent takes back the last n bytes, which were not sent after all; w.mu is held.
+// unsent takes back the sequence numbers of the last n bytes, which were not sent; w.mu is held.
 func (s *stream) unsent(from, n int) {
 	if !s.over[from] {
 		s.next[from] -= uint32(n)
@@ -101,10 +102,10 @@ func (s *stream) finish(from int, flag byte) {
 	}
 }
 
-// windowsReset is WSAECONNRESET, for which Windows has no ECONNRESET.
+// windowsReset is WSAECONNRESET, which Windows returns instead of ECONNRESET.
 const windowsReset = syscall.Errno(10054)
 
-// failed adds what an error of a Read says about the end of the peer; w.mu is held.
+// failed adds the peer's FIN or RST, if the error of a Read shows one; w.mu is held.
 func (s *stream) failed(from int, err error) {
 	switch {
 	case errors.Is(err, io.EOF):

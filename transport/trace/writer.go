@@ -12,36 +12,34 @@ import (
 	"time"
 )
 
-// DefaultMax is how long a file may become unless Config says otherwise, in bytes: 256 MiB.
+// DefaultMax is the default of Config.Max in bytes: 256 MiB.
 const DefaultMax = 256 << 20
 
 // ErrFull: the file has no room for the next packet.
 var ErrFull = errors.New("the trace is full")
 
-// Config is what a Writer is set to. The zero value is usable.
+// Config configures a Writer. The zero value is usable.
 type Config struct {
-	// Max is the most bytes that are written, headers of the file and of packets included. 0 means
-	// DefaultMax. It must not be negative.
+	// Max is the largest length of the file in bytes. 0 means DefaultMax. It must not be negative.
 	Max int64
 
-	// Ended, if set, is called once if not all is written: with an error that wraps ErrFull, or
-	// with that of the io.Writer. It must not block, nor call the Writer. Nothing is written any
-	// more then.
+	// Ended, if set, is called once when tracing ends before Close, with an error that wraps
+	// ErrFull or the error of the io.Writer. It must not block, and must not call the Writer.
 	Ended func(error)
 }
 
-// Writer writes a pcap file. Its methods may be called concurrently. A nil *Writer has its methods,
-// too: they write nothing, and what they wrap stays as it is.
+// Writer writes a pcap file. Its methods may be called concurrently. All methods work on a nil
+// *Writer: they write nothing, and return connections and listeners unchanged.
 type Writer struct {
 	cfg  Config
-	over atomic.Bool // nothing is written any more
+	over atomic.Bool // tracing has ended
 
 	mu    sync.Mutex // guards what follows, and all streams
 	w     io.Writer
-	left  int64  // bytes that may be written
+	left  int64  // bytes that may still be written
 	batch []byte // packets of one operation, to be written together
-	ports uint16 // made up so far
-	err   error  // why nothing is written any more
+	ports uint16 // number of made-up ports
+	err   error  // why tracing has ended
 }
 
 // The file header (draft-ietf-opsawg-pcap section 4). Times are in nanoseconds.
@@ -52,12 +50,12 @@ const (
 	recordHeader = 16  // in front of each packet
 )
 
-// batchMost is about how much is collected before it is written.
+// batchMost is about how many bytes are collected before they are written.
 const batchMost = 256 << 10
 
-// New returns a Writer that writes to w, and has written the header of the file. Each operation on
-// a connection is one Write or more, and nothing stays behind in memory. The error is that of w, or
-// wraps ErrFull if Config.Max has no room for the header.
+// New writes the header of a pcap file to w, and returns a Writer for the rest. Nothing is buffered
+// after an operation on a connection has returned. The error is that of w, or wraps ErrFull if
+// Config.Max is less than the header.
 func New(w io.Writer, cfg Config) (*Writer, error) {
 	if cfg.Max < 0 {
 		return nil, fmt.Errorf("trace: Config.Max is %d, want 0 or more", cfg.Max)
@@ -81,8 +79,8 @@ func New(w io.Writer, cfg Config) (*Writer, error) {
 	return &Writer{cfg: cfg, w: w, left: cfg.Max - int64(len(b))}, nil
 }
 
-// Err says why nothing is written any more: an error that wraps ErrFull, or that of the io.Writer,
-// or os.ErrClosed after Close. It is nil as long as all is written.
+// Err says why tracing has ended. The error wraps ErrFull, the error of the io.Writer, or
+// os.ErrClosed after Close. It is nil before the end.
 func (w *Writer) Err() error {
 	if w == nil {
 		return nil
@@ -92,7 +90,7 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-// Close ends writing: nothing is written to the io.Writer any more. Connections go on.
+// Close ends tracing. Nothing more is written to the io.Writer. Connections go on.
 func (w *Writer) Close() {
 	if w == nil {
 		return
@@ -106,7 +104,8 @@ func (w *Writer) Close() {
 	}
 }
 
-// Datagram writes a UDP datagram between an address of this host and one of a peer.
+// Datagram traces a UDP datagram between a local and a remote address. It has the type of
+// sctp.Config.Trace.
 func (w *Writer) Datagram(local, remote netip.AddrPort, sent bool, p []byte) {
 	if w == nil || w.over.Load() {
 		return
@@ -121,8 +120,9 @@ func (w *Writer) Datagram(local, remote netip.AddrPort, sent bool, p []byte) {
 	w.flush()
 }
 
-// add adds a packet, if there is room for it; w.mu is held. Its checksum goes to a place in header,
-// the beginning of what IP carries. The payload is read once: a peer may change it meanwhile.
+// add adds a packet, if there is room for it; w.mu is held. The checksum goes to offset place of
+// header, which is the header above IP. The payload is read only once, because a peer may change it
+// meanwhile.
 func (w *Writer) add(src, dst netip.Addr, protocol byte, header []byte, place int, payload []byte) {
 	if w.err != nil {
 		return
@@ -138,14 +138,14 @@ func (w *Writer) add(src, dst netip.Addr, protocol byte, header []byte, place in
 	be := binary.BigEndian
 	b := be.AppendUint32(w.batch, uint32(now.Unix()))
 	b = be.AppendUint32(b, uint32(now.Nanosecond()))
-	b = be.AppendUint32(b, uint32(size-recordHeader)) // as it is here,
-	b = be.AppendUint32(b, uint32(size-recordHeader)) // and as it was
+	b = be.AppendUint32(b, uint32(size-recordHeader)) // captured length
+	b = be.AppendUint32(b, uint32(size-recordHeader)) // original length
 	b = appendIP(b, src, dst, protocol, len(header)+len(payload))
 	begin := len(b)
 	b = snapshot(append(b, header...), payload)
 	c := checksum(src, dst, protocol, b[begin:])
 	if c == 0 && protocol == protocolUDP {
-		c = 0xffff // 0 says that there is none
+		c = 0xffff // 0 would mean no checksum
 	}
 	be.PutUint16(b[begin+place:], c)
 	w.batch = b
@@ -154,7 +154,7 @@ func (w *Writer) add(src, dst netip.Addr, protocol byte, header []byte, place in
 	}
 }
 
-// flush writes the packets that were added; w.mu is held.
+// flush writes the packets in batch; w.mu is held.
 func (w *Writer) flush() {
 	if len(w.batch) == 0 || w.err != nil {
 		return
@@ -166,7 +166,7 @@ func (w *Writer) flush() {
 	}
 }
 
-// end ends writing; w.mu is held.
+// end ends tracing; w.mu is held.
 func (w *Writer) end(err error) {
 	if w.err != nil {
 		return

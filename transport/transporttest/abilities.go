@@ -2,7 +2,7 @@ package transporttest
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// FullEndpoint is an endpoint with all that a provider may offer beside what it must.
+// FullEndpoint is an endpoint with all optional abilities.
 type FullEndpoint interface {
 	transport.Endpoint
 	transport.SharedReceiver
@@ -11,8 +11,9 @@ type FullEndpoint interface {
 	transport.ProgressReporter
 }
 
-// WithoutSharedReceives returns ep as one that is no transport.SharedReceiver: its receives have
-// their memory when they are posted. It has no Unwrap, by which one would be found.
+// WithoutSharedReceives returns ep without the ability transport.SharedReceiver, so that its
+// receives need memory when they are posted. It has no Unwrap, by which transport.As would find the
+// ability.
 func WithoutSharedReceives(ep FullEndpoint) transport.Endpoint { return posting{ep, ep, ep, ep} }
 
 type posting struct {

@@ -6,10 +6,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// anyAccess is what memory must be for that is used for everything.
+// anyAccess is the access of memory for every use.
 const anyAccess = transport.RemoteRead | transport.RemoteWrite | transport.LocalWrite
 
-// Expose opens a window over the memory in list, of which ep is to make one Region.
+// Expose opens a window over the memory in list. The test fails unless ep makes one Region of it.
 func Expose(tb testing.TB, ep transport.Endpoint, list []transport.Slice,
 	access transport.Access) transport.Region {
 	tb.Helper()

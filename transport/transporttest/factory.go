@@ -6,56 +6,54 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Options are the limits that a subtest wants both ends to have. Zero leaves a limit to the
-// provider. A negative one asks for a limit of 0: for no RDMA Reads, say.
+// Options are the limits that a subtest wants for both ends. 0 leaves a limit to the provider. A
+// negative value asks for a limit of 0, such as no RDMA Reads.
 type Options struct {
 	IRD, ORD             int
 	SendDepth, RecvDepth int
 }
 
-// Factory makes the provider that is tested.
+// Factory describes the provider to test.
 type Factory struct {
-	// New returns a listener, with the address under which the dialer reaches it.
-	// The suite closes the listener and what it dials and accepts; what else there is
-	// to release New registers with tb.Cleanup.
+	// New returns a listener and a dialer, and the address by which the dialer reaches the
+	// listener. The suite closes the listener and all connections. For anything else to release,
+	// New calls tb.Cleanup.
 	New func(tb testing.TB, o Options) (l transport.Listener, d transport.Dialer, addr string)
 
-	// UnusedAddr is an address where nobody listens. Without one the suite uses that of
-	// a listener which it has closed. Where addresses are of the whole machine, another
-	// process may be given that meanwhile.
+	// UnusedAddr is an address where nothing listens. If it is empty, the suite uses the address of
+	// a listener that it has closed. Another process on the machine may get that address meanwhile.
 	UnusedAddr string
 
-	// DialerFirst says that the listening end may send nothing before the dialing end has (the
+	// DialerFirst says that the listening end may send only after the dialing end has (the
 	// client-server model of RFC 5044 section 7.1). The suite then begins each connection with a
-	// Write of no bytes.
+	// Write of zero bytes.
 	DialerFirst bool
 
-	// Relayed says that connections lead through a relay, so that each end sees an address of that
-	// and not of the other end.
+	// Relayed says that connections pass through a relay, so that each end sees the relay's address
+	// as its peer.
 	Relayed bool
 
-	// PeerMustStart says that the setup of a connection may end only once both ends have been
-	// started, and that until then no request completes, not even a local invalidation.
+	// PeerMustStart says that connection setup may end only after both ends have been started.
+	// Until then no request completes, not even a local invalidation.
 	PeerMustStart bool
 
-	// SilentSetup says that nothing is exchanged before a connection is there: it has no private
-	// data, cannot be refused, and Dial does not wait for Accept.
+	// SilentSetup says that connection setup exchanges nothing: there is no private data, a request
+	// cannot be refused, and Dial does not wait for Accept.
 	SilentSetup bool
 
-	// ReportsCauses says that both ends learn why an operation was refused: ErrSTag, ErrBounds
-	// or ErrAccess. The suite then expects that, and otherwise ErrRemoteAccess alone.
+	// ReportsCauses says that both ends learn exactly why an operation was refused: ErrSTag,
+	// ErrBounds or ErrAccess. Otherwise the suite expects only ErrRemoteAccess.
 	ReportsCauses bool
 }
 
-// pairTest is a subtest of one connection, and of others next to it where it makes
-// them. In it p.a is the active end.
+// pairTest is a subtest that gets one connection, and may make others. Its active end is p.a.
 type pairTest struct {
 	name    string
 	options Options
 	run     func(p *pair)
 }
 
-// Run tests a provider.
+// Run runs the suite for a provider.
 func Run(t *testing.T, f Factory) {
 	for _, tt := range setupTests {
 		if tt.asks && f.SilentSetup {

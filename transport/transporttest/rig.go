@@ -20,7 +20,7 @@ type rig struct {
 	ends     []*end
 }
 
-// newRig makes a rig that takes itself apart, and checks what is left, at the end of t.
+// newRig makes a rig. At the end of t it is closed and checked for leaked goroutines.
 func newRig(t *testing.T, f Factory, o Options) *rig {
 	t.Helper()
 	leaks := goleak.IgnoreCurrent()
@@ -31,8 +31,8 @@ func newRig(t *testing.T, f Factory, o Options) *rig {
 	return r
 }
 
-// leakTries bounds how often leaks are looked for, for about half a second each: the end of an
-// association may wait for a datagram to be sent again.
+// leakTries is how often to look for leaks, each time for about half a second. The end of an SCTP
+// association may wait until a datagram is sent again.
 const leakTries = 20
 
 func noLeaks(t *testing.T, known goleak.Option) {
@@ -52,7 +52,7 @@ func (r *rig) close() {
 		e.Close()
 	}
 	for _, e := range r.ends {
-		e.start() // an end that reads nothing need not notice that its peer is gone
+		e.start() // before Start an end need not notice that its peer is gone
 		e.ended()
 		e.release()
 	}
@@ -61,16 +61,16 @@ func (r *rig) close() {
 // pair is a connection.
 type pair struct {
 	*rig
-	a, b *end // the active end and the other
+	a, b *end // a is the active end
 }
 
-// connect makes a connection whose ends have not been started. Its dialing end is a.
+// connect makes a connection whose ends have not been started. The dialing end is a.
 func (r *rig) connect() *pair {
 	r.t.Helper()
 	return r.connectWith(nil, nil)
 }
 
-// connectWith is connect with private data of the two ends.
+// connectWith is connect with private data from the two ends.
 func (r *rig) connectWith(dialer, listener []byte) *pair {
 	r.t.Helper()
 	ctx := patient(r.t)
@@ -115,8 +115,8 @@ func (p *pair) alive() {
 	}
 }
 
-// endedBy waits for the end of the connection and checks that both ends know why, as far
-// as the provider can.
+// endedBy waits for the end of the connection and checks that both ends know the reason, as far as
+// the provider can tell.
 func (p *pair) endedBy(want error) {
 	p.t.Helper()
 	if errors.Is(want, transport.ErrRemoteAccess) && !p.f.ReportsCauses {
@@ -128,7 +128,7 @@ func (p *pair) endedBy(want error) {
 	}
 }
 
-// terminated checks which end was told by the other that the connection is over.
+// terminated checks that end told got ErrTerminated, and end teller did not.
 func (p *pair) terminated(told, teller *end) {
 	p.t.Helper()
 	wantError(p.t, told.name+": Err", told.Err(), transport.ErrTerminated)
@@ -137,7 +137,7 @@ func (p *pair) terminated(told, teller *end) {
 	}
 }
 
-// dialed is what a Dial has returned.
+// dialed is the result of a Dial.
 type dialed struct {
 	ep  transport.Endpoint
 	err error
