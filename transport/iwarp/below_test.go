@@ -18,7 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// lowerLayer is a kind of connection that iWARP can be over, other than TCP's.
+// lowerLayer is a kind of connection below iWARP other than TCP.
 type lowerLayer struct {
 	name   string
 	listen func(tb testing.TB) (net.Listener, dialContext)
@@ -26,8 +26,8 @@ type lowerLayer struct {
 
 type dialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// lowerLayers are connections where Write waits for the peer to read, such that cannot be closed by
-// half, and such of which a Write that a deadline has ended is the last.
+// lowerLayers are connections whose Write waits for the peer to read, connections without
+// CloseWrite, and connections that cannot Write again after a deadline has ended a Write.
 var lowerLayers = []lowerLayer{
 	{"pipe", listenPipe},
 	{"tunnel", listenTunnel},
@@ -35,8 +35,8 @@ var lowerLayers = []lowerLayer{
 	{"Unix socket", listenUnix},
 }
 
-// TestConformanceBelow runs the suite over connections other than TCP's; under the race detector
-// over each of them in one model, by turns.
+// TestConformanceBelow runs the suite over connections other than TCP. Under the race detector each
+// kind is used in one model, in turn.
 func TestConformanceBelow(t *testing.T) {
 	for i, b := range lowerLayers {
 		for _, peerToPeer := range []bool{false, true} {
@@ -46,7 +46,7 @@ func TestConformanceBelow(t *testing.T) {
 				cfg = iwarp.Config{CRC: iwarp.CRCOn, Markers: mpa.MarkersOn, PeerToPeer: true}
 			}
 			if b.name == "pipe" && !peerToPeer {
-				// The suite's first Write would wait for the peer to be started:
+				// Here the suite's first Write would wait for the peer to start; see
 				// TestPipeClientServer.
 				continue
 			}
@@ -71,7 +71,7 @@ func TestConformanceBelow(t *testing.T) {
 	}
 }
 
-// listen returns a listener that is closed by nobody but its owner.
+// listen returns a listener that only its owner closes.
 func listen(tb testing.TB, network, addr string) net.Listener {
 	tb.Helper()
 	l, err := net.Listen(network, addr)
@@ -81,7 +81,7 @@ func listen(tb testing.TB, network, addr string) net.Listener {
 	return l
 }
 
-// unused is an address where nobody listens, if addresses are of the whole machine.
+// unused is an address where nobody listens, if addresses belong to the whole machine.
 func (b *lowerLayer) unused(tb testing.TB) string {
 	if b.name == "TLS" || b.name == "tunnel" {
 		return deadport.New(tb, "127.0.0.1").String()
@@ -89,7 +89,7 @@ func (b *lowerLayer) unused(tb testing.TB) string {
 	return ""
 }
 
-// open returns a listener, and a dialer that reaches it, both set to cfg.
+// open returns a listener, and a dialer that reaches it, both with cfg.
 func (b *lowerLayer) open(tb testing.TB, cfg iwarp.Config) (*iwarp.Listener, iwarp.Dialer) {
 	tb.Helper()
 	under, dial := b.listen(tb)
@@ -146,10 +146,10 @@ type pipeAddr struct{}
 func (pipeAddr) Network() string { return "pipe" }
 func (pipeAddr) String() string  { return "pipe" }
 
-// tunnels is a listener whose connections have no more than a net.Conn has to have.
+// tunnels is a listener whose connections have only the methods of net.Conn.
 type tunnels struct{ net.Listener }
 
-// tunnel is not comparable, as a net.Conn need not be.
+// tunnel is not comparable: a net.Conn need not be.
 type tunnel struct {
 	net.Conn
 	_ []byte
@@ -188,7 +188,7 @@ func listenUnix(tb testing.TB) (net.Listener, dialContext) {
 	}
 }
 
-// faulty is a listener whose first Accept fails, and whose errors nobody knows.
+// faulty is a listener whose first Accept fails, and whose errors are unknown ones.
 type faulty struct {
 	net.Listener
 	failed bool
@@ -208,8 +208,8 @@ func (l *faulty) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// TestListenerErrors has a listener go on after an error, of which it tells, and end after Close
-// without a word.
+// TestListenerErrors has a listener that logs an error and goes on. After Close it ends without a
+// log line.
 func TestListenerErrors(t *testing.T) {
 	var log logbook
 	cfg := iwarp.Config{NudgeAfter: -1, Logger: slog.New(slog.NewTextHandler(&log, nil))}

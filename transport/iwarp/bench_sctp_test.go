@@ -21,8 +21,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// pionStream is a Throughput scenario: the client sends 1 MiB at a time by pion/sctp over UDP, as
-// messages that fill a packet, unordered; the server reads them all, and confirms the end. MTU,
+// pionStream is a Throughput scenario. The client sends 1 MiB at a time by pion/sctp over UDP, as
+// unordered messages that each fill a packet; the server reads them all and confirms the end. MTU,
 // window and socket buffers are those of package sctp.
 const pionStream = "pion/stream"
 
@@ -58,7 +58,7 @@ func init() {
 	})
 }
 
-// byUDP is a listener whose address says the UDP port, as scenarios have an address alone.
+// byUDP is a listener whose address is the UDP port: a scenario passes only an address.
 type byUDP struct {
 	*iwarp.Listener
 	addr sctp.Addr
@@ -68,7 +68,7 @@ func (n byUDP) Addr() net.Addr {
 	return net.UDPAddrFromAddrPort(netip.AddrPortFrom(n.addr.IP, n.addr.UDPPort))
 }
 
-// sctpDialer dials what byUDP has listened to.
+// sctpDialer dials a byUDP listener.
 type sctpDialer struct{}
 
 func (sctpDialer) MaxPrivateData() int { return iwarp.Dialer{}.MaxPrivateData() }
@@ -124,7 +124,7 @@ func (s *pionServer) Close() error {
 	return s.err
 }
 
-// unconnected is a UDP socket that has one peer, who speaks first.
+// unconnected is a UDP socket with one peer, which sends first.
 type unconnected struct {
 	*net.UDPConn
 	peer netip.AddrPort
@@ -224,8 +224,8 @@ func (c *pionClient) Run(n int, _ []time.Duration) error {
 
 func (c *pionClient) Close() error { return c.assoc.Close() }
 
-// sctpComparisons are what SCTP is compared with: pion/sctp by itself, which it has at least 0.8
-// of, and iWARP over TCP, for who chooses between the two.
+// sctpComparisons compare SCTP with pion/sctp alone, of whose throughput it must have 0.8 at least,
+// and with iWARP over TCP, for those who choose between the two.
 var sctpComparisons = []paired.Comparison{
 	{Yardstick: pionStream, Candidate: "sctp/writes", Bound: 0.8},
 	{Yardstick: "iwarp+crc/writes", Candidate: "sctp/writes"},
@@ -239,5 +239,5 @@ var sctpComparisons = []paired.Comparison{
 //	go test -run '^$' -bench SCTP -benchtime 1x ./transport/iwarp
 func BenchmarkSCTP(b *testing.B) { paired.Bench(b, sctpComparisons...) }
 
-// TestPairedSCTP demands the bounds, if BENCH_GATE is set.
+// TestPairedSCTP fails below the bounds, if BENCH_GATE is set.
 func TestPairedSCTP(t *testing.T) { paired.Gate(t, sctpComparisons...) }

@@ -9,8 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// The RDMA Read that the peer found fault with fails for that reason. Those before and behind it
-// are flushed.
+// The RDMA Read that the peer blames fails for that reason. Those before and after it are flushed.
 func TestBlame(t *testing.T) {
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	l.start()

@@ -23,7 +23,7 @@ func (a again) Complete(wr *transport.WorkRequest, err error) {
 	}
 }
 
-// An upper layer that posts from its completions for ever keeps nobody from receiving, and Poll
+// An upper layer that posts from its completions for ever does not stop the receiving, and Poll
 // returns.
 func TestCompletionsForEver(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff})
@@ -48,8 +48,7 @@ func TestCompletionsForEver(t *testing.T) {
 	l.ended()
 }
 
-// sendZeros sends the beginning of the first Send, of n zeros. There are many of them, so there is
-// no CRC.
+// sendZeros sends the beginning of the first Send: n zeros. There are many, so there is no CRC.
 func (p *peer) sendZeros(n int) {
 	p.t.Helper()
 	const each, batch = 65516, 16 // payload of a segment, segments of a write
@@ -71,7 +70,7 @@ func (p *peer) sendZeros(n int) {
 	}
 }
 
-// A message has at most 4 GiB, less one byte.
+// A message has at most 4 GiB less one byte.
 func TestMessageLimit(t *testing.T) {
 	if raceDetector {
 		t.Skip("4 GiB, of which one goroutine places every byte: what races is found with less")
@@ -88,7 +87,7 @@ func TestMessageLimit(t *testing.T) {
 			t.Errorf("%v of 4 GiB: got error %v, want %v", op, err, transport.ErrWorkRequest)
 		}
 	}
-	// A receive may be longer; what is beyond cannot be reached.
+	// A receive may be longer; the rest of it cannot be reached.
 	if err := l.PostRecv(&transport.RecvRequest{Local: list}); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +100,7 @@ func TestMessageLimit(t *testing.T) {
 	p.wantTerminate(terminateBytes(rdmap.UntaggedTooLong, last, true, false))
 }
 
-// A peer that never completes the setup of a peer-to-peer connection is not waited for.
+// A peer that never completes the setup of a peer-to-peer connection is given up.
 func TestRTRLate(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: true, HandshakeTimeout: shortStall})
 	p, l := r.connectAs(peerToPeer)

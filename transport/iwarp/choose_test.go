@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestChoose has the choice between a request and its reply settle what the connection is like.
+// TestChoose has Config.Choose decide what the connection is like.
 func TestChoose(t *testing.T) {
 	enhanced := requestFrame(0x10, 2, clientServer)
 	for _, tt := range []struct {
@@ -72,8 +72,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestChooseSees has the choice made by what the peer asks for. The request that it sees cannot be
-// answered.
+// TestChooseSees has Choose decide by what the peer asks for. The request that Choose sees cannot
+// be answered.
 func TestChooseSees(t *testing.T) {
 	var seen []any
 	cfg := iwarp.Config{CRC: iwarp.CRCOff, IRD: 3, Choose: func(peer net.Addr, m *mpa.Request, cfg *mpa.Config) error {
@@ -89,7 +89,7 @@ func TestChooseSees(t *testing.T) {
 		return nil
 	}}
 	r := newRig(t, false, cfg)
-	for range 2 { // the choice for one connection is not the next one's
+	for range 2 { // a choice does not carry over to the next connection
 		seen = nil
 		p := dialPeer(t, r.listener.Addr().String())
 		p.write(requestFrame(0xd0, 2, "\xc0\x05\x80\x07hello"))
@@ -106,7 +106,7 @@ func TestChooseSees(t *testing.T) {
 	}
 }
 
-// TestChooseImpossible has choices that the RNIC does not have, and one that is a refusal: the peer
+// TestChooseImpossible has choices that the RNIC does not have, and one that is a refusal. The peer
 // is rejected.
 func TestChooseImpossible(t *testing.T) {
 	errUnwanted := errors.New("not this one")
@@ -154,7 +154,7 @@ func TestChooseImpossible(t *testing.T) {
 	}
 }
 
-// A choice may be that there can be no connection.
+// Choose may refuse the connection.
 func TestChooseRefusal(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{RNIC: mpa.Permissive, CRC: iwarp.CRCOff, Choose: func(_ net.Addr, _ *mpa.Request, cfg *mpa.Config) error {
 		cfg.Version = mpa.VersionIETF
@@ -170,7 +170,7 @@ func TestChooseRefusal(t *testing.T) {
 	r.wantCounters(map[string]int{"Rejected": 1})
 }
 
-// The dialect that is chosen is that of the Terminate messages, too.
+// A dialect set by Choose also applies to Terminate messages.
 func TestChooseDialect(t *testing.T) {
 	for _, draft := range []bool{false, true} {
 		r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, Draft05: !draft, Choose: func(_ net.Addr, _ *mpa.Request, cfg *mpa.Config) error {
@@ -194,8 +194,8 @@ func TestChooseDialect(t *testing.T) {
 	}
 }
 
-// TestRNICConfig has what an RNIC does not have asked of it before there is a peer: by Listen, and
-// by Dial, which does not connect.
+// TestRNICConfig asks an RNIC for what it does not have. Listen and Dial fail, and Dial does not
+// connect.
 func TestRNICConfig(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// unusedListener is a net.Listener that is not asked for connections, nor closed.
+// unusedListener is a net.Listener that must be neither used nor closed.
 type unusedListener struct{ t *testing.T }
 
 func (l unusedListener) Accept() (net.Conn, error) {
@@ -30,8 +30,8 @@ func (l unusedListener) Close() error {
 
 func (l unusedListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestConfigErrors has fields unknown, out of range, and such that contradict others. Nothing is
-// dialled or listened to then.
+// TestConfigErrors has fields that are unknown, out of range, or contradictory. Nothing is dialled
+// or listened to.
 func TestConfigErrors(t *testing.T) {
 	const dialer, listener = 1, 2
 	for _, tt := range []struct {
@@ -121,7 +121,8 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestConfigAlone sets one field alone, at its bounds, at both ends of a connection: it works.
+// TestConfigAlone sets each field alone, at its bounds, at both ends of a connection, which must
+// work.
 func TestConfigAlone(t *testing.T) {
 	const reads, depth = iwarp.DefaultReads, iwarp.DefaultDepth
 	for name, tt := range map[string]struct {
@@ -172,7 +173,7 @@ func TestConfigAlone(t *testing.T) {
 	})
 }
 
-// connected returns what is agreed on by a dialing and a listening side.
+// connected returns the Info of the dialing and of the listening side.
 func connected(t *testing.T, dialing, listening iwarp.Config) (dialed, accepted transport.Info) {
 	t.Helper()
 	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", listening)

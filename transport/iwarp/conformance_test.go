@@ -17,15 +17,15 @@ import (
 // quiet is a logger for tests whose peers break the protocol on purpose.
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// raceDetector says that the tests run under it.
+// raceDetector says that the tests run under the race detector.
 var raceDetector bool
 
-// conformanceShare is the part of the setups with which the suite runs: one of so many. It is 1,
-// but where all takes too long.
+// conformanceShare selects one of so many setups for the suite. It is 1, unless all would take too
+// long.
 var conformanceShare = 1
 
-// TestConformance runs the suite over every kind of connection: the ways to set one up, with
-// markers in either direction, and CRC off and on.
+// TestConformance runs the suite over every kind of connection: all ways to set one up, with
+// markers in either direction, and with CRC off and on.
 func TestConformance(t *testing.T) {
 	for i, setup := range conformanceSetups() {
 		t.Run(setup.name, func(t *testing.T) {
@@ -50,7 +50,7 @@ type conformanceSetup struct {
 	want             agreement
 }
 
-// agreement is what the two ends of a connection have to have agreed on.
+// agreement is what the two ends of a connection must have agreed on.
 type agreement struct {
 	Version, Revision    int
 	ToDialer, ToListener bool // markers
@@ -114,7 +114,7 @@ func conformanceSetups() (all []conformanceSetup) {
 		add(small.name, small.cfg, small.cfg, small.want)
 	}
 
-	// With version 0 there are no two ways about the rest.
+	// With version 0 the rest is fixed.
 	rdmac, permissive := iwarp.Config{RNIC: mpa.RDMAC}, iwarp.Config{RNIC: mpa.Permissive}
 	revision1 := permissive
 	revision1.Enhanced = mpa.EnhancedNever
@@ -159,9 +159,9 @@ func (s *conformanceSetup) testAgreed(t *testing.T) {
 	}
 }
 
-// wantSegments checks that l sends segments of n bytes and none that are longer: what fits one goes
-// in one FPDU, and a byte more in two. It goes by the bytes that this takes of the stream, of which
-// nothing has been sent before.
+// wantSegments checks that the maximum segment that l sends has n bytes: payload that fits in one
+// goes in one FPDU, and one more byte takes two. It counts the bytes of the stream, on which
+// nothing may have been sent before.
 func (l *local) wantSegments(to *local, n int) {
 	l.t.Helper()
 	const header = 14 // of a tagged segment
@@ -197,12 +197,12 @@ func reads(n int) int {
 	return max(n, 0)
 }
 
-// connectable returns a listener and a dialer with the limits that a subtest wants.
+// connectable returns a listener and a dialer with the limits of a subtest.
 func (s *conformanceSetup) connectable(tb testing.TB, o transporttest.Options) (transport.Listener, transport.Dialer, string) {
 	limited := func(cfg iwarp.Config) iwarp.Config {
 		cfg.IRD, cfg.ORD, cfg.SendDepth, cfg.RecvDepth = o.IRD, o.ORD, o.SendDepth, o.RecvDepth
 		if s.want.Revision < 2 {
-			// Without negotiation the two have to be told.
+			// Without negotiation both sides must be configured.
 			cfg.ORD = min(reads(o.ORD), reads(o.IRD))
 			if cfg.ORD == 0 {
 				cfg.ORD = -1

@@ -14,11 +14,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// Where draft-ietf-storm-mpa-peer-connect-05 differs from RFC 6581: Terminates about the setup have
-// error type 3 (section 8), a reply may name no kind of RTR, and the responder's IRD is not above
-// the initiator's ORD (section 9).
+// The differences between draft-ietf-storm-mpa-peer-connect-05 and RFC 6581: Terminates about the
+// setup have error type 3 (section 8), a reply may name no kind of RTR, and the responder's IRD is
+// at most the initiator's ORD (section 9).
 
-// accepted has a peer send request to our listener, which accepts it, with reply to the byte.
+// accepted makes a peer send request to our listener, which must accept it with exactly reply.
 func (r *rig) accepted(request, reply []byte) (*peer, *local) {
 	r.t.Helper()
 	p := dialPeer(r.t, r.listener.Addr().String())
@@ -32,7 +32,7 @@ func (r *rig) accepted(request, reply []byte) (*peer, *local) {
 	return p, newLocal(r.t, ep)
 }
 
-// reached has our dialer connect to a peer, with request to the byte, to which the peer says reply.
+// reached makes our dialer connect to a peer with exactly request. The peer answers reply.
 func (r *rig) reached(request, reply []byte) (*peer, *local) {
 	r.t.Helper()
 	dial := r.dial(r.t.Context())
@@ -47,8 +47,8 @@ func (r *rig) reached(request, reply []byte) (*peer, *local) {
 	return p, newLocal(r.t, d.ep)
 }
 
-// TestDraft05Terminated has a peer end the connection in the words of the draft, which are
-// understood in any case.
+// TestDraft05Terminated has a peer end the connection with a Terminate of the draft, which is
+// always understood.
 func TestDraft05Terminated(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, draft := range []bool{false, true} {
@@ -72,8 +72,8 @@ func TestDraft05Terminated(t *testing.T) {
 	})
 }
 
-// TestDraft05Replies has replies that our dialer cannot live with, and says so in the words of the
-// draft. For what RFC 5044 has a code, that is not another.
+// TestDraft05Replies has replies that our dialer refuses, with a Terminate of the draft. Codes of
+// RFC 5044 do not change.
 func TestDraft05Replies(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -109,7 +109,7 @@ func TestDraft05Replies(t *testing.T) {
 }
 
 // TestDraft05WrongRTR has an initiator that begins with an RTR that was not agreed on. Our listener
-// says so in the words of the draft.
+// sends a Terminate of the draft.
 func TestDraft05WrongRTR(t *testing.T) {
 	for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 		t.Run(describe(false, crc), func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestDraft05WrongRTR(t *testing.T) {
 	}
 }
 
-// What is no matter of the setup is said as RFC 5040, RFC 5041 and RFC 5044 have it.
+// Terminates that are not about the setup are those of RFC 5040, RFC 5041 and RFC 5044.
 func TestDraft05OtherTerminates(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -153,8 +153,8 @@ func TestDraft05OtherTerminates(t *testing.T) {
 	}
 }
 
-// TestDraft05NoFlagsInReply has a responder that names no kind of RTR, which means a Send, whatever
-// we have offered besides.
+// TestDraft05NoFlagsInReply has a responder that names no kind of RTR. That means a Send, whatever
+// else we have offered.
 func TestDraft05NoFlagsInReply(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -184,8 +184,7 @@ func TestDraft05NoFlagsInReply(t *testing.T) {
 	}
 }
 
-// nothingInCommon makes a connection to a listener that takes an RTR by Send alone, of a peer that
-// offers a Write.
+// nothingInCommon connects a peer that offers a Write to a listener that only takes an RTR by Send.
 func nothingInCommon(t *testing.T, crc iwarp.CRC) (*peer, *local) {
 	r := newRig(t, false, iwarp.Config{CRC: crc, RTR: mpa.RTRSend, Draft05: true})
 	bits := byte(0x10)
@@ -199,8 +198,8 @@ func nothingInCommon(t *testing.T, crc iwarp.CRC) (*peer, *local) {
 	return p, l
 }
 
-// TestDraft05EmptySend has the provider of an initiator make up for the missing RTR: a Send of no
-// bytes is the RTR.
+// TestDraft05EmptySend has an initiator whose provider replaces the missing RTR: a Send of length
+// zero is the RTR.
 func TestDraft05EmptySend(t *testing.T) {
 	for _, crc := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 		t.Run(describe(false, crc), func(t *testing.T) {
@@ -222,7 +221,7 @@ func TestDraft05EmptySend(t *testing.T) {
 	}
 }
 
-// The second Send of no bytes is one like any other.
+// A second Send of length zero is an ordinary one.
 func TestDraft05EmptySendTwice(t *testing.T) {
 	p, l := nothingInCommon(t, iwarp.CRCOff)
 	l.receives(1)
@@ -233,8 +232,8 @@ func TestDraft05EmptySendTwice(t *testing.T) {
 	alive(p, l)
 }
 
-// TestDraft05AnySend has the upper layer of an initiator make up for the missing RTR: its first
-// Send is delivered as it would be otherwise, and then we may send.
+// TestDraft05AnySend has an initiator whose upper layer replaces the missing RTR: its first Send is
+// delivered as usual, and then we may send.
 func TestDraft05AnySend(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -282,7 +281,7 @@ func TestDraft05AnySend(t *testing.T) {
 				if h, _, err := ddp.Parse(segments[0]); err != nil || h.ULP == 0 {
 					return
 				}
-				// The window has ended: the same again finds none.
+				// The window has ended: the same Send again finds none.
 				l.receives(1)
 				again := bytes.Clone(segments[0])
 				binary.BigEndian.PutUint32(again[10:], p.sends+1) // MSN
@@ -293,13 +292,13 @@ func TestDraft05AnySend(t *testing.T) {
 	}
 }
 
-// invalidates is the header of the first Send, of a kind that closes a window of l.
+// invalidates is the header of a first Send that invalidates a window of l.
 func invalidates(op rdmap.Opcode, l *local) ddp.Header {
 	tag := l.expose(transport.RemoteInvalidate, make([]byte, 4)).STag
 	return with(onQueue(op, 1), func(h *ddp.Header) { h.ULP = uint32(tag) })
 }
 
-// TestDraft05NoSend has an initiator begin with something else than a Send where one is required.
+// TestDraft05NoSend has an initiator that does not begin with a Send where one is required.
 func TestDraft05NoSend(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -338,7 +337,7 @@ func TestDraft05NoSend(t *testing.T) {
 	}
 }
 
-// A Send of something needs a receive, in place of an RTR, too.
+// A Send with payload needs a receive, also if it replaces the RTR.
 func TestDraft05AnySendNoReceive(t *testing.T) {
 	p, l := nothingInCommon(t, iwarp.CRCOff)
 	l.start()
@@ -348,8 +347,8 @@ func TestDraft05AnySendNoReceive(t *testing.T) {
 	wantTerminated(t, l.ended(), rdmap.UntaggedNoBuffer, false, transport.ErrNoReceive)
 }
 
-// TestDraft05Common has requests that offer what our listener takes, or does not: what the reply
-// names.
+// TestDraft05Common checks the kinds that the reply names, if the request offers kinds that our
+// listener takes, or does not.
 func TestDraft05Common(t *testing.T) {
 	const s, w, r = mpa.RTRSend, mpa.RTRWrite, mpa.RTRRead
 	for _, tt := range []struct {
@@ -366,7 +365,7 @@ func TestDraft05Common(t *testing.T) {
 		{"Send for Write and Read", s, "\x80\x02\xc0\x02", "\xc0\x02\x00\x02", "\x80\x02\x00\x02", s},
 		{"Send for nothing", s, "\x80\x02\x00\x02", "\xc0\x02\x00\x02", "\x80\x02\x00\x02", s},
 		{"all for nothing", s | w | r, "\x80\x02\x00\x02", "\xc0\x02\xc0\x02", "\x80\x02\x00\x02", s},
-		// to take a Send one has to be able to
+		// to take a Send, a side must be able to send one
 		{"Write for Read", w, "\x80\x02\x40\x02", "\x80\x02\x80\x02", "\x80\x02\x80\x02", w},
 		{"Write for nothing", w, "\x80\x02\x00\x02", "\x80\x02\x80\x02", "\x80\x02\x80\x02", w},
 	} {
@@ -387,7 +386,7 @@ func TestDraft05Common(t *testing.T) {
 	}
 }
 
-// TestDraft05Reads has the IRD and ORD of replies.
+// TestDraft05Reads checks the IRD and ORD of replies.
 func TestDraft05Reads(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -429,7 +428,7 @@ func TestDraft05Reads(t *testing.T) {
 					t.Errorf("IRD %d, ORD %d, want %d, %d", info.IRD, info.ORD, tt.ird, tt.ord)
 				}
 				l.start()
-				// Where there is an RTR by Read, that is what it is for.
+				// With an RTR by Read, the IRD of 1 is for that.
 				if setup, _ := iwarp.SetupOf(l.Endpoint); setup.RTR == mpa.RTRRead {
 					p.send(segment(onQueue(rdmap.OpReadRequest, 1), readRequest(1, 0, 0)))
 					p.want("response", segment(toSTag(rdmap.OpReadResponse, 0x51417a6, 0x1000), ""))
@@ -442,8 +441,8 @@ func TestDraft05Reads(t *testing.T) {
 	}
 }
 
-// TestDraft05InitiatorReads has what our dialer says of IRD and ORD, and makes of the reply.
-// Neither depends on the dialect.
+// TestDraft05InitiatorReads checks the IRD and ORD that our dialer sends, and those that follow
+// from the reply. Neither depends on the dialect.
 func TestDraft05InitiatorReads(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -456,7 +455,7 @@ func TestDraft05InitiatorReads(t *testing.T) {
 		{"reply leaves both", false, "\x00\x08\x00\x06", "\x3f\xff\x3f\xff", 8, 6},
 		{"reply leaves the ORD", false, "\x00\x08\x00\x06", "\x00\x03\x3f\xff", 8, 3},
 		{"all leave both", true, "\x3f\xff\x3f\xff", "\x3f\xff\x3f\xff", 8, 6},
-		// as siw has it, to which it is a number
+		// siw takes ReadsManual for a number
 		{"we leave both", true, "\x3f\xff\x3f\xff", "\x00\x80\x00\x80", 8, 6},
 	} {
 		for _, draft := range []bool{false, true} {

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// A listener that takes RDMA Consortium peers, too, and settles what each connection is like when
+// A listener that also accepts RDMA Consortium peers, and decides what each connection is like when
 // it has seen the request.
 func ExampleConfig_choose() {
 	ctx := context.Background()
@@ -18,7 +18,7 @@ func ExampleConfig_choose() {
 		RNIC: mpa.Permissive,
 		Choose: func(_ net.Addr, r *mpa.Request, c *mpa.Config) error {
 			if r.Markers() {
-				c.Markers = mpa.MarkersOn // to whom they are worth it
+				c.Markers = mpa.MarkersOn // for peers that want markers, too
 			}
 			return nil // an error would refuse the peer
 		},

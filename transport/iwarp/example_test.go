@@ -37,8 +37,8 @@ func memory(ep transport.Endpoint, n int) transport.Slice {
 	return s
 }
 
-// The provider without RPC: a server exposes memory and sends its steering tag, a client writes
-// there and reads back.
+// This uses the provider without RPC. The server exposes memory and sends its steering tag. The
+// client writes there and reads back.
 func Example() {
 	ctx := context.Background()
 	l, err := iwarp.Listen(ctx, "127.0.0.1:0", iwarp.Config{})
@@ -57,7 +57,7 @@ func Example() {
 	tag := memory(ep, 12)
 	ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{tag}}) // before the server may send
 	ep.Start(box)
-	// the dialing side sends first, be it nothing
+	// the dialing side must send first; an empty message is enough
 	ep.Post(&transport.WorkRequest{Op: transport.OpSend, Done: box})
 
 	<-box.messages
@@ -89,7 +89,7 @@ func serve(ctx context.Context, l *iwarp.Listener) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	window := windows[0] // of iWARP there is one
+	window := windows[0] // iWARP always makes one window
 	ep.PostRecv(&transport.RecvRequest{})
 	ep.Start(box)
 	<-box.messages

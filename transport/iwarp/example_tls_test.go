@@ -11,14 +11,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// TLS below iWARP: a listener that is given TLS connections, and a dialer that makes them.
+// This runs iWARP over TLS: the listener is given TLS connections, and the dialer makes them.
 func ExampleNewListener_tls() {
 	certs, err := testcert.New()
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	cfg := iwarp.Config{CRC: iwarp.CRCOff} // TLS notices what changes on the way
+	cfg := iwarp.Config{CRC: iwarp.CRCOff} // TLS already detects changes
 
 	below, err := tls.Listen("tcp", "127.0.0.1:0", certs.Server())
 	if err != nil {

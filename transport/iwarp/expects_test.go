@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// The response to a Read is expected, and what the peer does with memory that it may read, until it
-// has said something.
+// The response to a Read is expected; so are the peer's Reads of newly exposed memory, until the
+// peer has sent something.
 func TestExpects(t *testing.T) {
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	l.start()

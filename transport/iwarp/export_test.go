@@ -8,9 +8,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 )
 
-// ListenHolding is NewListener with another time for which peers are kept that come again without
-// speaking MPA. That time is nobody's to configure; a test needs one that does not pass while it
-// looks, and one that does not make it wait.
+// ListenHolding is NewListener with another time for which peers that do not speak MPA are kept
+// waiting. That time is not configurable. Tests need one that does not pass while they look, and
+// one that they need not wait for.
 func ListenHolding(below net.Listener, cfg Config, hold time.Duration) (*Listener, error) {
 	cfg, err := cfg.forListener()
 	if err != nil {
@@ -19,11 +19,11 @@ func ListenHolding(below net.Listener, cfg Config, hold time.Duration) (*Listene
 	return newListener(below, cfg, hold), nil
 }
 
-// SinkOf is what the LLP of ep hands segments to.
+// SinkOf returns the sink to which the LLP of ep hands segments.
 func SinkOf(ep transport.Endpoint) ddp.Sink { return &ep.(*endpoint).receiver }
 
-// SetMSN has msn be the next message number of every queue but that of Terminates, both ways. It is
-// called before Start.
+// SetMSN sets the next message number of every queue except that of Terminates, both ways. Call it
+// before Start.
 func SetMSN(ep transport.Endpoint, msn uint32) {
 	e := ep.(*endpoint)
 	e.sender.segmenter.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestFaultAgain has a host whose connections end for what it does wrong, each time it comes; the
-// log says so once of each reason.
+// TestFaultAgain has a host that breaks the protocol on each of its connections. The log has each
+// reason once.
 func TestFaultAgain(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff})
 	for range 3 {

@@ -14,12 +14,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// FuzzResponder feeds what a peer sends, after the startup, to a listening end that has windows,
-// receives and Reads outstanding. With markers, and with version 0, the FPDUs of the input are
-// framed for that, and then one bit of them may be changed: number damage, counted from 1.
+// FuzzResponder feeds bytes of a peer, after the startup, to a listening end with windows, receives
+// and outstanding Reads. With markers, and with version 0, the FPDUs of the input are framed
+// accordingly. Then one bit of them may be changed: number damage, counted from 1.
 func FuzzResponder(f *testing.F) { fuzzStream(f, false) }
 
-// FuzzInitiator does so to a dialing end.
+// FuzzInitiator does the same with a dialing end.
 func FuzzInitiator(f *testing.F) { fuzzStream(f, true) }
 
 func fuzzStream(f *testing.F, dialing bool) {
@@ -27,7 +27,7 @@ func fuzzStream(f *testing.F, dialing bool) {
 	shared := make(map[[2]bool]*rig)
 	for _, markers := range []bool{false, true} {
 		for _, rdmac := range []bool{false, true} {
-			cfg := violationConfig(iwarp.CRCOff) // or hardly an input would get past the CRC
+			cfg := violationConfig(iwarp.CRCOff) // otherwise the CRC would stop nearly all inputs
 			if rdmac {
 				cfg = rdmacConfig()
 			}
@@ -66,7 +66,7 @@ func fuzzStream(f *testing.F, dialing bool) {
 	})
 }
 
-// reframe frames the segments of a stream of FPDUs, as far as there are whole ones, as p has to.
+// reframe frames the whole FPDUs at the beginning of a stream again, as p needs them.
 func (p *peer) reframe(stream []byte) (out []byte) {
 	if p.out == nil && !p.rdmac {
 		return stream
@@ -83,8 +83,8 @@ func (p *peer) reframe(stream []byte) (out []byte) {
 	return append(out, p.out.add(stream)...)
 }
 
-// wantFuzzed checks what has become of a connection whose peer has sent anything, and to which last
-// was the last segment sent.
+// wantFuzzed checks the state of a connection after arbitrary input, of which last was the last
+// segment.
 func (s *violationRig) wantFuzzed(last []byte) {
 	s.t.Helper()
 	err := s.ended()
@@ -92,7 +92,7 @@ func (s *violationRig) wantFuzzed(last []byte) {
 		op  *transport.OpError
 		why *rdmap.Error
 	)
-	code := rdmap.Code(0) // that is to be said
+	code := rdmap.Code(0) // a Terminate is expected
 	switch {
 	case errors.Is(err, mpa.ErrMarker):
 		code = rdmap.MPAMarker
@@ -115,7 +115,7 @@ func (s *violationRig) wantFuzzed(last []byte) {
 	case said:
 		s.t.Errorf("ended with %v, but there was a Terminate: % x", err, last)
 	}
-	// Only what the peer may write to may have changed.
+	// Only memory that the peer may write to may have changed.
 	for i := range s.memory {
 		inPiece, n := i%(2*pieceLen) < pieceLen, i/(2*pieceLen)
 		open := inPiece && n < pieces && n >= atWritable && (n < atReadable || n >= atReceives)
@@ -125,8 +125,8 @@ func (s *violationRig) wantFuzzed(last []byte) {
 	}
 }
 
-// The tags in the inputs: the windows of a scene, and the sinks of its Reads, have others each
-// time.
+// The inputs use placeholders for tags: the windows of a scene, and the sinks of its Reads, have
+// other tags each time.
 const (
 	tagWritable = iota + 1
 	tagReadable
@@ -135,10 +135,10 @@ const (
 	tagSinks
 )
 
-// placeholder is the tag of the sink of the Read number i.
+// placeholder is the tag in the inputs for the sink of Read number i.
 func placeholder(i int) transport.STag { return transport.STag(tagSinks + i) }
 
-// bind gives the segments of a stream the tags that they mean, and offsets from there.
+// bind replaces the placeholders in the segments of a stream with the real tags and offsets.
 func (s *violationRig) bind(stream []byte, reads []rdmap.ReadRequest) {
 	places := map[uint32]transport.Remote{
 		tagWritable:      {STag: s.writable.STag, Offset: s.writable.Base},
@@ -181,7 +181,7 @@ func (s *violationRig) bind(stream []byte, reads []rdmap.ReadRequest) {
 	}
 }
 
-// addSeeds adds what peers do wrong, what they do right, and what Linux does.
+// addSeeds adds protocol violations, correct traffic, and the captures of Linux.
 func addSeeds(f *testing.F, dialing bool) {
 	framer := &peer{t: f}
 	add := func(segments ...[]byte) {

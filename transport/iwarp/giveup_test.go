@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// TestDialGivesUp ends a Dial at each stage at which it waits for the peer.
+// TestDialGivesUp cancels a Dial at each stage at which it waits for the peer.
 func TestDialGivesUp(t *testing.T) {
 	type stage struct {
 		name string
@@ -70,7 +70,7 @@ func TestDialGivesUp(t *testing.T) {
 		}
 		r.wantNoDial()
 	})
-	// The context is for setting up the connection, and does not end it.
+	// The context bounds the setup of the connection only, and does not end it later.
 	t.Run("cancelled afterwards", func(t *testing.T) {
 		r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -87,7 +87,7 @@ func TestDialGivesUp(t *testing.T) {
 	})
 }
 
-// TestAcceptGivesUp has a listener whose caller does not wait any more.
+// TestAcceptGivesUp cancels Accept.
 func TestAcceptGivesUp(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff})
 	ctx, cancel := context.WithCancel(t.Context())

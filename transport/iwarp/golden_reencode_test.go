@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// reencoder sends the messages of a captured stream anew, from an endpoint to a peer.
+// reencoder sends the messages of a captured stream again, from an endpoint to a peer.
 type reencoder struct {
 	p     *peer
 	l     *local
@@ -26,7 +26,7 @@ func newReencoder(t *testing.T, crc bool) *reencoder {
 	return &reencoder{p: p, l: l.start()}
 }
 
-// want has a message sent, and compares its FPDUs.
+// want sends a message, and compares its FPDUs.
 func (e *reencoder) want(m *capturedMessage, fpdus []capturedFPDU) {
 	e.p.t.Helper()
 	local := scatter(m.payload)
@@ -62,8 +62,8 @@ func (e *reencoder) want(m *capturedMessage, fpdus []capturedFPDU) {
 	}
 }
 
-// wantRead has a Read Request sent, and answers it. Where the response goes is not of our choosing:
-// all but that is compared.
+// wantRead sends a Read Request, and answers it. It compares all but the sink, which the endpoint
+// chooses.
 func (e *reencoder) wantRead(m *capturedMessage) {
 	e.p.t.Helper()
 	want := mustReadRequest(e.p.t, m.payload)

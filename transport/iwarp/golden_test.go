@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/capture"
 )
 
-// siwMULPDU is the longest segment of siw where the MTU is 1500.
+// siwMULPDU is the maximum segment of siw with an MTU of 1500.
 const siwMULPDU = 1450
 
 // TestGoldenStartup parses the captured startup frames and encodes them again.
@@ -28,9 +28,9 @@ func TestGoldenStartup(t *testing.T) {
 	})
 }
 
-// TestGoldenFPDUs puts the captured messages together, and has an endpoint cut, frame and send them
-// anew. What comes out is the capture, but for the pad, which we keep zero, and for the memory that
-// RDMA Reads go to.
+// TestGoldenFPDUs assembles the captured messages, and lets an endpoint cut, frame and send them
+// again. The result is the capture, except for the padding, which is zero here, and the sinks of
+// RDMA Reads.
 func TestGoldenFPDUs(t *testing.T) {
 	eachStream(t, func(t *testing.T, _ string, stream []byte, crc bool) {
 		s := parseCapturedStream(t, stream)
@@ -52,8 +52,8 @@ func TestGoldenFPDUs(t *testing.T) {
 	})
 }
 
-// TestGoldenPad finds the captured FPDUs that are not encoded here as there, because siw left
-// something else than zero in the pad.
+// TestGoldenPad finds the captured FPDUs that are encoded differently here, because siw's padding
+// is not zero.
 func TestGoldenPad(t *testing.T) {
 	type odd struct {
 		fpdu int

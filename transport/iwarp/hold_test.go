@@ -14,7 +14,7 @@ import (
 var rpcCall = "\x80\x00\x00\x28" + "\x12\x34\x56\x78" + "\x00\x00\x00\x00" + "\x00\x00\x00\x02" + "\x00\x01\x86\xa3" + "\x00\x00\x00\x03" +
 	strings.Repeat("\x00", 20)
 
-// holding gives r a listener that keeps those that come again for so long.
+// holding gives r a listener that keeps repeating peers waiting for that long.
 func (r *rig) holding(d time.Duration) {
 	r.t.Helper()
 	r.listener.Close()
@@ -26,7 +26,7 @@ func (r *rig) holding(d time.Duration) {
 	r.listener = l
 }
 
-// sends has a peer that begins with these bytes.
+// sends connects a peer that begins with these bytes.
 func (r *rig) sends(bytes string) *peer {
 	r.t.Helper()
 	p := dialPeer(r.t, r.listener.Addr().String())
@@ -34,8 +34,8 @@ func (r *rig) sends(bytes string) *peer {
 	return p
 }
 
-// TestHeld has a peer that comes again and again with RPC over TCP. It is kept waiting, within
-// limits, and nobody else is.
+// TestHeld has a peer that connects again and again with RPC over TCP. It is kept waiting, within
+// limits. Others are not.
 func TestHeld(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	r.holding(time.Hour)
@@ -46,7 +46,7 @@ func TestHeld(t *testing.T) {
 		r.sends(string(requestFrame(0x10, 3, clientServer))).wantEnd() // speaks MPA
 	}
 
-	// One is too many: the one that the listener hears last.
+	// One has no place: the last one that the listener sees.
 	const maxHeld = 64
 	over := make(chan struct{}, maxHeld+1)
 	for range maxHeld + 1 {
@@ -75,7 +75,7 @@ func TestHeld(t *testing.T) {
 	check()
 }
 
-// TestHeldForATime has such peers let go.
+// TestHeldForATime checks that such peers are let go.
 func TestHeldForATime(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	r.holding(time.Millisecond)
@@ -86,7 +86,7 @@ func TestHeldForATime(t *testing.T) {
 	r.wantCounters(map[string]int{"HandshakeFailures": 5})
 }
 
-// TestRejectedAgain has requests that are rejected, each at once and with the same reply; the log
+// TestRejectedAgain has requests that are rejected, each at once and with the same reply. The log
 // says so once.
 func TestRejectedAgain(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, ORD: 8, RequiredORD: 4})

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// White-box: holder is tested from inside, on a clock of its own. That a place is free again once a
-// peer has been let go shows outside only in how long the next is kept. What peers see of it is in
-// hold_test.go.
+// White-box: holder is tested from inside, in virtual time. From outside, a freed place would show
+// only in how long the next peer is kept. hold_test.go tests what peers see.
 
-// TestHolder fills all places, and again when they are free. One that finds none is not kept, and
-// none is when it is over.
+// TestHolder fills all places, and again when they are free. A peer without a place is not kept,
+// and none is kept after the end.
 func TestHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const d = time.Hour

@@ -12,7 +12,7 @@ import (
 
 // Peers that send or ask for as much as they can.
 
-// TestFlood connects more peers than a listener lets wait: the oldest silent ones make room.
+// TestFlood connects more peers than may wait: the oldest silent ones make room.
 func TestFlood(t *testing.T) {
 	const more = 40
 	r := newRig(t, false, hostileConfig())
@@ -26,7 +26,7 @@ func TestFlood(t *testing.T) {
 	for _, p := range peers[:more] {
 		p.wantEnd()
 	}
-	// The others have their place still: each can ask, and is answered.
+	// The others still have their places: each can ask, and is answered.
 	for i, p := range peers[more:] {
 		p.write(requestFrame(0x10, 2, clientServer))
 		req := r.request()
@@ -41,8 +41,8 @@ func TestFlood(t *testing.T) {
 	check()
 }
 
-// TestFloodOfHost connects more peers from one host than a listener lets wait, behind a silent one
-// from another: that one keeps its place.
+// TestFloodOfHost connects more peers from one host than may wait, after a silent one from another
+// host, which keeps its place.
 func TestFloodOfHost(t *testing.T) {
 	const more = 40
 	r := newRig(t, false, hostileConfig())
@@ -68,8 +68,8 @@ func TestFloodOfHost(t *testing.T) {
 	r.wantCounters(map[string]int{"Dropped": more, "Rejected": 1})
 }
 
-// TestFloodOfRequests has more requests than a listener lets wait for Accept: those that came first
-// have their place.
+// TestFloodOfRequests has more requests than may wait for Accept. Those that came first keep their
+// places.
 func TestFloodOfRequests(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	check := r.bystander()
@@ -94,7 +94,8 @@ func TestFloodOfRequests(t *testing.T) {
 	r.bystander()
 }
 
-// TestReadFlood has a peer ask for more than its IRD allows, and read none of it before it is told.
+// TestReadFlood has a peer that sends more RDMA Reads than the IRD allows, and reads no response
+// before its Terminate.
 func TestReadFlood(t *testing.T) {
 	for _, dialing := range []bool{false, true} {
 		t.Run(describe(dialing, iwarp.CRCOn), func(t *testing.T) {
@@ -130,7 +131,7 @@ func TestReadFlood(t *testing.T) {
 	}
 }
 
-// TestPipelined has FPDUs that come right behind the request. They are not lost.
+// TestPipelined has FPDUs that come right after the request. They are not lost.
 func TestPipelined(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	p := dialPeer(t, r.listener.Addr().String())

@@ -11,9 +11,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// Peers that leave: nothing of them stays.
+// Peers that leave: nothing of them may stay.
 
-// TestLeaves has peers that leave at every stage, by an orderly half of a close and by a reset.
+// TestLeaves has peers that leave at every stage, by closing their half in order or by a reset.
 func TestLeaves(t *testing.T) {
 	for _, stage := range stages {
 		for _, how := range []struct {
@@ -69,7 +69,7 @@ func TestLeavesStartup(t *testing.T) {
 				check()
 				r.listener.Close()
 				if n == 0 && name != "reset" {
-					r.log.want(t, 0) // no more than a look whether somebody listens
+					r.log.want(t, 0) // as by a port scan
 					return
 				}
 				r.log.want(t, 1, "connection setup failed")
@@ -94,7 +94,7 @@ func TestLeavesStartup(t *testing.T) {
 	})
 }
 
-// TestMemory has many peers that announce the largest FPDU and stop: they hold little more memory
+// TestMemory has many peers that announce the largest FPDU and stop. Little more memory is held
 // than they have sent.
 func TestMemory(t *testing.T) {
 	const (
@@ -127,7 +127,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// heap returns the size of the heap without its garbage.
+// heap returns the size of the heap after garbage collection.
 func heap() int {
 	runtime.GC()
 	runtime.GC()
@@ -136,7 +136,7 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// TestChurn has peers that come, break the protocol and go: nothing of them stays.
+// TestChurn has peers that come, break the protocol and go. Nothing of them stays.
 func TestChurn(t *testing.T) {
 	const peers, bound = 300, 16 << 20
 	r := newRig(t, false, hostileConfig())
@@ -166,7 +166,7 @@ func TestChurn(t *testing.T) {
 	check()
 }
 
-// goroutines returns the stacks of all goroutines by their numbers, which are never used again.
+// goroutines returns the stacks of all goroutines by their ids, which are never reused.
 func goroutines() map[string]string {
 	b := make([]byte, 1<<20)
 	for {
@@ -185,7 +185,7 @@ func goroutines() map[string]string {
 	return all
 }
 
-// newGoroutines returns what counts the goroutines that there were not when it was made.
+// newGoroutines returns a function that counts the goroutines started since.
 func newGoroutines() (count func() int) {
 	old := goroutines()
 	return func() (n int) {
@@ -198,8 +198,8 @@ func newGoroutines() (count func() int) {
 	}
 }
 
-// TestScanHidesNothing: a connection that a host has reset does not hide that another of it goes
-// wrong otherwise: each is logged.
+// TestScanHidesNothing: after a host has reset a connection, other faults of its connections are
+// still logged.
 func TestScanHidesNothing(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	failures := func(want uint64) {

@@ -30,7 +30,7 @@ func TestStartupStops(t *testing.T) {
 	}
 }
 
-// TestStartupTrickles has a peer that sends its request a byte at a time, and is never through.
+// TestStartupTrickles has a peer that sends its request byte by byte, and never finishes.
 func TestStartupTrickles(t *testing.T) {
 	r := newRig(t, false, hastyConfig())
 	check := r.bystander()
@@ -42,7 +42,7 @@ func TestStartupTrickles(t *testing.T) {
 	r.log.want(t, 1, "connection setup failed")
 }
 
-// trickle sends bytes one by one until the other side has enough of it.
+// trickle sends bytes one by one until the other side ends the connection.
 func (p *peer) trickle(b []byte) {
 	p.t.Helper()
 	for i := range b {
@@ -92,7 +92,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestTrickles has a peer that sends a large FPDU a byte at a time.
+// TestTrickles has a peer that sends a large FPDU byte by byte.
 func TestTrickles(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	check := r.bystander()
@@ -108,7 +108,7 @@ func TestTrickles(t *testing.T) {
 	r.log.want(t, 1, "connection ended")
 }
 
-// TestNeverReads has peers that read nothing of what is sent to them.
+// TestNeverReads has peers that read nothing.
 func TestNeverReads(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -171,7 +171,7 @@ func TestNeverReads(t *testing.T) {
 	}
 }
 
-// pattern is n bytes that tell where they are from.
+// pattern returns n bytes in which each position can be recognized.
 func pattern(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -185,8 +185,8 @@ func pattern(n int) []byte {
 	return b
 }
 
-// blocked waits until the network takes no more of what l sends: a goroutine waits for a socket
-// that is full. No peer of these tests writes meanwhile.
+// blocked waits until the network takes no more from l: a goroutine then waits for a full socket.
+// No peer of these tests writes meanwhile.
 func (l *local) blocked() {
 	l.t.Helper()
 	until(l.t, "a full network", func() bool {

@@ -14,24 +14,24 @@ import (
 // maxPending is how many connections of a listener may be in their startup, or wait for Accept.
 const maxPending = 256
 
-// The time limits that are meant to pass. The bystanders have to set up their connections within
-// that for the startup.
+// Time limits that are meant to pass. Bystanders must complete their startup within the one for the
+// startup.
 const (
 	shortStartup = 300 * time.Millisecond
 	shortStall   = 100 * time.Millisecond
 )
 
-// hostileConfig is that of an end whose peers are bad after the startup.
+// hostileConfig is for an end whose peers misbehave after the startup.
 func hostileConfig() iwarp.Config {
 	return iwarp.Config{CRC: iwarp.CRCOff, IRD: 2, ORD: 2, StallTimeout: shortStall}
 }
 
-// hastyConfig is that of an end whose peers are bad in the startup.
+// hastyConfig is for an end whose peers misbehave in the startup.
 func hastyConfig() iwarp.Config {
 	return iwarp.Config{CRC: iwarp.CRCOff, IRD: 2, ORD: 2, HandshakeTimeout: shortStartup}
 }
 
-// bystander makes a connection, and returns what checks that it works.
+// bystander makes a connection, and returns a function that checks that it works.
 func (r *rig) bystander() (check func()) {
 	r.t.Helper()
 	p, l := r.connect()
@@ -44,7 +44,7 @@ func (r *rig) bystander() (check func()) {
 	return check
 }
 
-// wantEnd expects that the connection ends, in whatever way.
+// wantEnd expects the connection to end, in any way.
 func (p *peer) wantEnd() {
 	p.t.Helper()
 	if _, err := io.Copy(io.Discard, struct{ io.Reader }{p.conn}); isTimeout(err) {
@@ -65,7 +65,7 @@ func until(t testing.TB, what string, holds func() bool) {
 // huge is more than TCP buffers for a peer that does not read.
 const huge = 16 << 20
 
-// TestGarbageStartup has peers that speak something else.
+// TestGarbageStartup has peers of other protocols.
 func TestGarbageStartup(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -95,7 +95,7 @@ func TestGarbageStartup(t *testing.T) {
 	}
 }
 
-// stages are what a connection can be in the middle of. Each leaves our end in it.
+// stages are the points at which a connection may be interrupted. Each brings our end there.
 var stages = []struct {
 	name string
 	play func(p *peer, l *local)

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// White-box: limit is tested from inside, with a connection that stops in the middle of
-// SetDeadline. A context that ends in that very moment cannot be had from outside.
+// White-box: limit is tested from inside, with a connection that pauses within SetDeadline. From
+// outside, a context cannot be made to end at that moment.
 
-// deadlines is a connection that tells of the deadlines it is given, and waits for leave with all
-// but the first.
+// deadlines is a connection that reports the deadlines it is given, and waits for permission with
+// all but the first.
 type deadlines struct {
 	net.Conn
 	set   chan time.Time
@@ -25,7 +25,7 @@ func (d *deadlines) SetDeadline(t time.Time) error {
 	return nil
 }
 
-// A context that ends just when the startup is through does not set the deadline of what follows.
+// A context that ends just as the startup completes does not set a deadline for what follows.
 func TestLimitStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := &deadlines{set: make(chan time.Time, 2), leave: make(chan struct{}, 1)}

@@ -17,7 +17,7 @@ const (
 	markerEvery = 512
 )
 
-// walk follows a stream of FPDUs a byte at a time. Markers do not count.
+// walk follows a stream of FPDUs byte by byte. Markers do not count.
 type walk struct {
 	n     int // bytes of the FPDU so far
 	ulpdu int // length of the ULPDU, once n is 2
@@ -25,7 +25,7 @@ type walk struct {
 	plain, marked []byte // what the CRC covers so far, without and with the markers
 }
 
-// step takes the next byte, which the CRC covers unless it is its own.
+// step takes the next byte. The CRC covers it, unless it belongs to the CRC.
 func (w *walk) step(b byte) {
 	switch {
 	case w.n == 0:
@@ -41,19 +41,19 @@ func (w *walk) step(b byte) {
 	}
 }
 
-// covered is how many bytes of the FPDU its CRC covers: length, ULPDU, and padding.
+// covered returns how many bytes of the FPDU the CRC covers: length, ULPDU, and padding.
 func (w *walk) covered() int { return (2 + w.ulpdu + 3) / 4 * 4 }
 
 // inCRC reports whether the next byte is one of the CRC.
 func (w *walk) inCRC() bool { return w.n >= 2 && w.n >= w.covered() }
 
-// sums returns the next byte of the CRC of the FPDU without and with its markers.
+// sums returns the next byte of the FPDU's CRC, computed without and with its markers.
 func (w *walk) sums() (plain, marked byte) {
 	shift, table := 8*(w.n-w.covered()), crc32.MakeTable(crc32.Castagnoli)
 	return byte(crc32.Checksum(w.plain, table) >> shift), byte(crc32.Checksum(w.marked, table) >> shift)
 }
 
-// marking puts markers into a stream of FPDUs, and computes the CRC anew if there is one.
+// marking puts markers into a stream of FPDUs, and computes the CRCs again, if there are any.
 type marking struct {
 	walk
 	crc   bool
@@ -86,8 +86,8 @@ func (m *marking) add(stream []byte) (marked []byte) {
 	return marked
 }
 
-// unmarking takes the markers out of a stream of FPDUs, and puts the CRC there that they have
-// without, if there is one.
+// unmarking removes the markers from a stream of FPDUs, and puts the CRC without markers there, if
+// there is one.
 type unmarking struct {
 	walk
 	crc    bool
@@ -96,7 +96,7 @@ type unmarking struct {
 	marker []byte // that has come in part
 }
 
-// add fails if a marker, or with markers the CRC, is not what it has to be.
+// add fails if a marker is wrong, or the CRC with markers.
 func (u *unmarking) add(stream []byte) (plain []byte, err error) {
 	for _, b := range stream {
 		if at := u.pos % markerEvery; at < markerLen {
@@ -131,8 +131,8 @@ func (u *unmarking) add(stream []byte) (plain []byte, err error) {
 	return plain, nil
 }
 
-// markedConn is a connection with markers in both directions behind the startup frames, for a user
-// who knows of none.
+// markedConn is a connection with markers in both directions after the startup frames, for a user
+// without markers.
 type markedConn struct {
 	*net.TCPConn
 	out     marking
@@ -166,15 +166,14 @@ func (c *markedConn) Read(b []byte) (int, error) {
 	}
 }
 
-// TestMarking looks at the test's own markers: a short stream to the byte, and random ones there
-// and back.
+// TestMarking tests these markers: a short stream byte by byte, and random ones there and back.
 func TestMarking(t *testing.T) {
 	p := &peer{t: t}
 	// 504 bytes, 36 bytes
 	first, second := p.frame(make([]byte, 498)), p.frame([]byte("four and twenty bytes of it"))
 	m := marking{}
 	got := m.add(append(bytes.Clone(first), second...))
-	// The second begins 4 bytes in front of the marker at 512.
+	// The second begins 4 bytes before the marker at 512.
 	want := append([]byte{0, 0, 0, 0}, first...)
 	want = append(want, second[:4]...)
 	want = append(want, 0, 0, 0, 4)
@@ -213,7 +212,7 @@ func TestMarking(t *testing.T) {
 	}
 }
 
-// inPieces has f take a stream in random pieces.
+// inPieces gives f a stream in random pieces.
 func inPieces(rng *rand.Rand, stream []byte, f func([]byte) []byte) (out []byte) {
 	for r := bytes.NewReader(stream); r.Len() > 0; {
 		b := make([]byte, 1+rng.IntN(1000))

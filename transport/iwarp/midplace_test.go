@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// midPlace has a peer stop in the middle of a segment of a Write, when the first part of it has
-// been read. It returns the memory and the part that is yet to come.
+// midPlace makes a peer stop in the middle of a segment of a Write, after the first part has been
+// read. It returns the memory and the part that is missing.
 func midPlace(t *testing.T, dialing bool, crc iwarp.CRC) (*peer, *local, transport.Region, []byte, []byte) {
 	p, l := newRig(t, dialing, violationConfig(crc)).connect()
 	l.start()
@@ -31,7 +31,7 @@ func midPlace(t *testing.T, dialing bool, crc iwarp.CRC) (*peer, *local, transpo
 	return p, l, w, memory, fpdu[20000:]
 }
 
-// wantFilled checks that memory is as fill has left it.
+// wantFilled checks that memory is unchanged since fill.
 func wantFilled(t *testing.T, memory []byte) {
 	t.Helper()
 	want := make([]byte, len(memory))
@@ -41,8 +41,8 @@ func wantFilled(t *testing.T, memory []byte) {
 	}
 }
 
-// TestAbandonPlacing abandons a window while a segment is on its way there. The memory is the
-// caller's at once, and the peer does not notice.
+// TestAbandonPlacing abandons a window while a segment is arriving there. The caller has the memory
+// back at once, and the peer does not notice.
 func TestAbandonPlacing(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		p, l, w, memory, rest := midPlace(t, dialing, crc)
@@ -56,7 +56,7 @@ func TestAbandonPlacing(t *testing.T) {
 	})
 }
 
-// TestRevokePlacing revokes such a window: nothing more gets there, and the peer is told so.
+// TestRevokePlacing revokes such a window. Nothing more is placed, and the peer is told.
 func TestRevokePlacing(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		p, l, w, memory, rest := midPlace(t, dialing, crc)

@@ -15,9 +15,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// readTagged reads the segments of a tagged message that carries memory to start and on, and checks
-// each of them. It returns how many bytes came, and the segment that came in place of the rest of
-// the message: nil if it is complete, or if the stream has ended.
+// readTagged reads and checks the segments of a tagged message that carries memory from start on.
+// It returns how many bytes came, and the segment that came instead of the rest: nil if the message
+// is complete or the stream has ended.
 func (p *peer) readTagged(op rdmap.Opcode, start uint64, memory []byte) (n int, next []byte) {
 	p.t.Helper()
 	for {
@@ -45,7 +45,7 @@ func (p *peer) readTagged(op rdmap.Opcode, start uint64, memory []byte) (n int, 
 	}
 }
 
-// midRead has a peer stop reading in the middle of the response to its Read of memory.
+// midRead makes a peer stop reading in the middle of the response to its Read of memory.
 func midRead(t *testing.T, dialing bool, crc iwarp.CRC,
 	memory []byte) (*rig, *peer, *local, transport.Region, []byte) {
 	r := newRig(t, dialing, violationConfig(crc))
@@ -59,8 +59,8 @@ func midRead(t *testing.T, dialing bool, crc iwarp.CRC,
 	return r, p, l, w, request
 }
 
-// TestAbandonMidway abandons a window that a peer has stopped reading. The memory is the caller's
-// at once, and the peer gets what it was.
+// TestAbandonMidway abandons a window in the middle of such a response. The caller has the memory
+// back at once, and the peer gets its old content.
 func TestAbandonMidway(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		memory := pattern(huge)
@@ -74,7 +74,7 @@ func TestAbandonMidway(t *testing.T) {
 			t.Errorf("read %d bytes and % x, want %d", n, next, huge)
 		}
 		alive(p, l)
-		// The tag lives on, and shows what the memory was.
+		// The tag still works, and shows the old content.
 		p.send(segment(onQueue(rdmap.OpReadRequest, 2), readRequest(w.STag, w.Base+5, 6)))
 		p.want("response", segment(toSTag(rdmap.OpReadResponse, 0x51417a6, 0x1000), string(old[5:11])))
 		l.Revoke(w)
@@ -83,8 +83,8 @@ func TestAbandonMidway(t *testing.T) {
 	})
 }
 
-// TestRevokeMidway revokes such a window. What is under way arrives intact; then the peer is told
-// that there is no more.
+// TestRevokeMidway revokes such a window. What was already sent arrives intact; then the peer is
+// told that the window has ended.
 func TestRevokeMidway(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		memory := pattern(huge)
@@ -107,7 +107,7 @@ func TestRevokeMidway(t *testing.T) {
 	})
 }
 
-// TestInvalidateMidway has the peer itself invalidate such a window.
+// TestInvalidateMidway makes the peer itself invalidate such a window.
 func TestInvalidateMidway(t *testing.T) {
 	memory := pattern(huge)
 	old := bytes.Clone(memory)
@@ -119,8 +119,8 @@ func TestInvalidateMidway(t *testing.T) {
 	p.send(segment(onQueue(rdmap.OpReadRequest, 1), readRequest(w.STag, w.Base, len(memory))))
 	l.blocked()
 	p.send(segment(with(onQueue(rdmap.OpSendInvalidate, 1), func(h *ddp.Header) { h.ULP = uint32(w.STag) }), "done with it"))
-	// The message may come too late to be delivered: the end, which it causes, can be faster.
-	// Either way the window has ended.
+	// The message may not be delivered any more, as the end that it causes can be faster. Either
+	// way the window has ended.
 	select {
 	case got := <-l.messages:
 		if want := "done with it"; got != want {
@@ -138,8 +138,8 @@ func TestInvalidateMidway(t *testing.T) {
 	wantTerminated(t, l.ended(), rdmap.ProtectionSTag, false, transport.ErrSTag)
 }
 
-// TestCloseMidway closes in the middle of a Write, of a Read Response, and of Sends: what is under
-// way on the wire is completed, from a copy, and is followed by the end of the stream.
+// TestCloseMidway closes in the middle of a Write, a Read Response, and Sends. The partly sent
+// segment is completed from a copy, and the end of the stream follows.
 func TestCloseMidway(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -180,7 +180,7 @@ func TestCloseMidway(t *testing.T) {
 	}
 }
 
-// fill uses memory for something else.
+// fill overwrites memory, as for another use.
 func fill(memory []byte) {
 	copy(memory, bytes.Repeat([]byte{0xee}, len(memory)))
 }

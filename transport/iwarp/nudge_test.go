@@ -8,13 +8,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// maxNudges is how often a peer is nudged: NudgeAfter says once, and five times more.
+// maxNudges is how often a peer is nudged: once, and five times more, as NudgeAfter says.
 const maxNudges = 6
 
-// emptyWrite is a Write of no bytes, to a steering tag that is nobody's.
+// emptyWrite is a Write of length zero, to a steering tag that does not exist.
 func emptyWrite() []byte { return segment(toSTag(rdmap.OpWrite, 1, 0), "") }
 
-// A peer that does not answer our first message is nudged, so many times and no more.
+// A peer that does not answer our first message is nudged, a limited number of times.
 func TestNudge(t *testing.T) {
 	// it has sent something
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: time.Millisecond}).connect()
@@ -44,7 +44,7 @@ func TestNudgeNobody(t *testing.T) {
 	p.wantFIN()
 }
 
-// Whatever the peer sends ends it, and what is posted meanwhile is sent as ever.
+// Anything from the peer ends the nudging. What is posted meanwhile is sent as usual.
 func TestNudgeAnswered(t *testing.T) {
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOn, NudgeAfter: time.Millisecond}).connect()
 	l.receives(1)
@@ -70,7 +70,7 @@ func TestNudgeAnswered(t *testing.T) {
 	p.wantFIN()
 }
 
-// The listening end nudges nobody: it may not send before the peer.
+// The listening end does not nudge: it may not send before the peer.
 func TestNudgeListener(t *testing.T) {
 	p, l := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: time.Nanosecond}).connect()
 	l.receives(1)

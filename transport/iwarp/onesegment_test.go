@@ -14,10 +14,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// smallMSS is a maximum segment size in bytes that the sockets of TestOneSegment are given.
+// smallMSS is the maximum segment size in bytes of the sockets of TestOneSegment.
 const smallMSS = 1000
 
-// smallSegments has TCP segments of smallMSS bytes on a socket, and on those that it accepts.
+// smallSegments sets smallMSS on a socket, and so on those that it accepts.
 func smallSegments(_, _ string, c syscall.RawConn) error {
 	var err error
 	if cerr := c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, smallMSS) }); cerr != nil {
@@ -26,8 +26,7 @@ func smallSegments(_, _ string, c syscall.RawConn) error {
 	return err
 }
 
-// maxSegmentSize asks for the maximum segment size of the peer's socket, which is that of the other
-// end, too.
+// maxSegmentSize returns the maximum segment size of the peer's socket, which the other end shares.
 func (p *peer) maxSegmentSize() int {
 	p.t.Helper()
 	raw, err := p.conn.SyscallConn()
@@ -41,9 +40,9 @@ func (p *peer) maxSegmentSize() int {
 	return n
 }
 
-// fpduSizes reads the FPDUs of a message of n bytes, in segments with headers of that length. That
-// many bytes of the stream have been read. It returns how many bytes each FPDU takes there: with
-// the markers in it, and the one in front of it.
+// fpduSizes reads the FPDUs of a message of n bytes, in segments with headers of that length, after
+// that many bytes of the stream. It returns how many bytes of the stream each FPDU takes, including
+// the markers in it and the one before it.
 func (p *peer) fpduSizes(n, header, read int, markers bool) (sizes []int) {
 	p.t.Helper()
 	const every, marker = 512, 4
@@ -78,8 +77,8 @@ func (p *peer) fpduSizes(n, header, read int, markers bool) (sizes []int) {
 	return sizes
 }
 
-// TestOneSegment has FPDUs that fit a TCP segment, be it small, or as large as it is on a loopback
-// interface.
+// TestOneSegment has FPDUs that fit a TCP segment, whether that is small, or as large as on a
+// loopback interface.
 func TestOneSegment(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, tt := range []struct {
@@ -143,7 +142,7 @@ func testOneSegment(t *testing.T, dialing, small, markers bool, crc iwarp.CRC) {
 		}
 		longest = max(longest, size)
 	}
-	// Room for a marker is left even where there happens to be none, and payload comes in fours.
+	// Room for a marker is left even if there is none here, and payload comes in multiples of four.
 	if spare := mss - longest; small && spare >= 16 {
 		t.Errorf("the longest FPDU takes %d bytes of %d", longest, mss)
 	}

@@ -31,8 +31,8 @@ type rig struct {
 	peers    *net.TCPListener // of the peers that we dial
 }
 
-// newRig returns a rig that checks at the end of t that no goroutine is left. It has counters and a
-// log of its own.
+// newRig returns a rig with counters and a log of its own. At the end of t it checks that no
+// goroutine is left.
 func newRig(t testing.TB, dialing bool, cfg iwarp.Config) *rig {
 	t.Helper()
 	leaks := goleak.IgnoreCurrent()
@@ -65,7 +65,7 @@ func newLeakyRig(t testing.TB, dialing bool, cfg iwarp.Config) *rig {
 // rdmac reports whether both sides are RDMAC RNICs.
 func (r *rig) rdmac() bool { return r.cfg.RNIC == mpa.RDMAC }
 
-// prepare has p speak as the two startup frames will say.
+// prepare sets p to what the two startup frames will agree on.
 func (r *rig) prepare(p *peer) *peer {
 	p.crc, p.rdmac = r.cfg.CRC == iwarp.CRCOn || r.rdmac(), r.rdmac()
 	p.mark(r.cfg.Markers == mpa.MarkersOn || r.rdmac(), r.markers || r.rdmac())
@@ -93,7 +93,7 @@ const (
 	peerToPeer   = "\xc0\x02\xc0\x02" // A, B, C, D
 )
 
-// connect makes a connection, which is not started.
+// connect makes a connection, without starting it.
 func (r *rig) connect() (*peer, *local) {
 	r.t.Helper()
 	if r.cfg.PeerToPeer {
@@ -102,7 +102,7 @@ func (r *rig) connect() (*peer, *local) {
 	return r.connectAs(clientServer)
 }
 
-// connectAs is connect with the enhanced data of the peer. A dialing end has sent its first
+// connectAs is connect with this enhanced data of the peer. A dialing end has sent its first
 // message.
 func (r *rig) connectAs(data string) (*peer, *local) {
 	r.t.Helper()
@@ -138,7 +138,7 @@ func (r *rig) dialed(data string) (*peer, *local) {
 	return p, l
 }
 
-// dialResult is what Dial has returned.
+// dialResult is the result of Dial.
 type dialResult struct {
 	ep  transport.Endpoint
 	err error
@@ -186,7 +186,7 @@ func tally(c *iwarp.Counters) map[string]int {
 	return m
 }
 
-// logbook keeps the lines of a log.
+// logbook records the lines of a log.
 type logbook struct {
 	mu   sync.Mutex // guards text
 	text strings.Builder
@@ -216,7 +216,7 @@ func (b *logbook) want(t testing.TB, n int, words ...string) {
 	}
 }
 
-// local is our end of a connection: MessageHandler and Completer.
+// local is our end of a connection, with its MessageHandler and Completer.
 type local struct {
 	t testing.TB
 	transport.Endpoint
@@ -224,7 +224,7 @@ type local struct {
 	completions chan error
 }
 
-// newLocal wraps an endpoint, which it closes at the end of t.
+// newLocal wraps an endpoint, and closes it at the end of t.
 func newLocal(t testing.TB, ep transport.Endpoint) *local {
 	l := &local{t: t, Endpoint: ep, messages: make(chan string, 1000), completions: make(chan error, 1000)}
 	t.Cleanup(func() { ep.Close() })
@@ -248,7 +248,7 @@ func (l *local) Complete(_ *transport.WorkRequest, err error) { l.completions <-
 // Abandon implements transport.Abandoner.
 func (l *local) Abandon(r transport.Region) error { return l.Endpoint.(transport.Abandoner).Abandon(r) }
 
-// Poll is that of transport.Poller.
+// Poll implements transport.Poller.
 func (l *local) Poll() { l.Endpoint.(transport.Poller).Poll() }
 
 // start begins delivery.
@@ -257,7 +257,7 @@ func (l *local) start() *local {
 	return l
 }
 
-// post posts requests, whose completions are l's.
+// post posts requests that complete to l.
 func (l *local) post(wrs ...*transport.WorkRequest) {
 	l.t.Helper()
 	for _, wr := range wrs {
@@ -305,8 +305,8 @@ func (l *local) ended() error {
 	return l.Err()
 }
 
-// alive checks that messages pass in both directions of a connection that is started and has no
-// receives posted.
+// alive checks that messages pass in both directions of a started connection without posted
+// receives.
 func alive(p *peer, l *local) {
 	p.t.Helper()
 	l.receives(1)
@@ -325,9 +325,9 @@ func slices(parts ...[]byte) []transport.Slice {
 	return list
 }
 
-// terminateBytes is the payload of a Terminate message, as RFC 5040 section 4.8 has it: with the
-// length and the DDP header of a segment if copies is set, and its Read Request header, too, if
-// request is.
+// terminateBytes returns the payload of a Terminate message by RFC 5040 section 4.8: with the
+// length and the DDP header of a segment if copies is set, and with its Read Request header if
+// request is set.
 func terminateBytes(code rdmap.Code, seg []byte, copies, request bool) []byte {
 	b := []byte{byte(code >> 8), byte(code), 0, 0}
 	if !copies {

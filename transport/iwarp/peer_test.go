@@ -19,11 +19,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// patience is how long these tests wait for an event before they call it a hang.
+// patience is how long these tests wait for an event before they report a hang.
 const patience = 30 * time.Second
 
-// peer is the other end of a connection, played by hand: it says exactly what a test tells it to,
-// and takes nothing for granted.
+// peer is the other end of a connection, played by hand. It sends exactly what a test tells it to,
+// and checks everything it gets.
 type peer struct {
 	t    testing.TB
 	conn *net.TCPConn
@@ -89,7 +89,8 @@ func startupFrame(key string, bits, revision byte, private string) []byte {
 	return append([]byte(key), append([]byte{bits, revision, byte(len(private) >> 8), byte(len(private))}, private...)...)
 }
 
-// mark has p put markers into what it writes, and expect them in what it reads. Its crc is set.
+// mark makes p put markers into what it writes, and expect them in what it reads. p.crc must be
+// set.
 func (p *peer) mark(out, in bool) {
 	p.out, p.in = nil, nil
 	if out {
@@ -100,8 +101,8 @@ func (p *peer) mark(out, in bool) {
 	}
 }
 
-// dialect returns a segment as it is on the wire, or back again. These tests are written for
-// version 1 of DDP and RDMAP: where version 0 is spoken the two stand for one another.
+// dialect converts a segment from or to its form on the wire. These tests are written for version 1
+// of DDP and RDMAP. On a connection with version 0, the two versions are exchanged.
 func (p *peer) dialect(ulpdu []byte) []byte {
 	if !p.rdmac {
 		return ulpdu
@@ -115,10 +116,10 @@ func (p *peer) dialect(ulpdu []byte) []byte {
 	return ulpdu
 }
 
-// frame makes the next FPDU of the stream, with a segment in the dialect of p.
+// frame returns the next FPDU of the stream, for a segment in the dialect of p.
 func (p *peer) frame(segment []byte) []byte { return p.fpdu(p.dialect(segment)) }
 
-// fpdu makes the next FPDU of the stream of a ULPDU (RFC 5044 section 4.1).
+// fpdu returns the next FPDU of the stream for a ULPDU (RFC 5044 section 4.1).
 func (p *peer) fpdu(ulpdu []byte) []byte {
 	b := append([]byte{byte(len(ulpdu) >> 8), byte(len(ulpdu))}, ulpdu...)
 	for len(b)%4 != 0 {
@@ -174,7 +175,7 @@ func (p *peer) read(n int) []byte {
 }
 
 // plain reads exactly n bytes of FPDUs, and checks the markers among them. It fails with io.EOF if
-// the stream ends in front of them.
+// the stream ends before them.
 func (p *peer) plain(n int) (plain []byte, err error) {
 	p.t.Helper()
 	for len(plain) < n {
@@ -220,7 +221,7 @@ func (p *peer) segment() []byte {
 	return s
 }
 
-// next is segment, unless the stream ends in front of it.
+// next is segment, but accepts that the stream ends before it.
 func (p *peer) next() (ulpdu []byte, ok bool) {
 	p.t.Helper()
 	fpdu, err := p.plain(2)
@@ -257,14 +258,14 @@ func (p *peer) want(what string, want []byte) {
 	}
 }
 
-// wantMessage reads a Send of one segment, which is to be the next of queue 0.
+// wantMessage reads a Send of one segment, which must be the next of queue 0.
 func (p *peer) wantMessage(data string) {
 	p.t.Helper()
 	p.takes++
 	p.want("Send", segment(onQueue(rdmap.OpSend, p.takes), data))
 }
 
-// wantFIN expects the orderly end of the stream, here.
+// wantFIN expects the orderly end of the stream now.
 func (p *peer) wantFIN() {
 	p.t.Helper()
 	var b [64]byte
@@ -292,12 +293,12 @@ func (p *peer) reset() {
 	p.conn.Close()
 }
 
-// onQueue is the header of an untagged message of one segment, on the queue that its opcode has.
+// onQueue returns the header of an untagged message of one segment, on the queue of its opcode.
 func onQueue(op rdmap.Opcode, msn uint32) ddp.Header {
 	return ddp.Header{Last: true, Version: ddp.Version, Control: rdmap.Control(ddp.Version, op), Queue: op.Queue(), MSN: msn}
 }
 
-// toSTag is the header of a tagged message of one segment.
+// toSTag returns the header of a tagged message of one segment.
 func toSTag(op rdmap.Opcode, tag transport.STag, offset uint64) ddp.Header {
 	return ddp.Header{
 		Tagged: true, Last: true, Version: ddp.Version, Control: rdmap.Control(ddp.Version, op), STag: tag, Offset: offset,
@@ -310,7 +311,7 @@ func with(h ddp.Header, change func(*ddp.Header)) ddp.Header {
 	return h
 }
 
-// more says that the message goes on.
+// more clears the L bit: the message goes on.
 func more(h *ddp.Header) { h.Last = false }
 
 // segment is a ULPDU.
@@ -353,7 +354,7 @@ func await[T any](t testing.TB, what string, c <-chan T) (v T) {
 	return v
 }
 
-// describe is a name for a subtest.
+// describe returns the name of a subtest.
 func describe(dialing bool, crc iwarp.CRC) string {
 	role := "listening"
 	if dialing {

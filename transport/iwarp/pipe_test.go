@@ -17,14 +17,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// pipeConfig is for connections over pipes, with peers that send what they please.
+// pipeConfig is for connections over pipes with scripted peers.
 func pipeConfig() iwarp.Config {
 	return iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: -1, Counters: new(iwarp.Counters),
 		Logger: quiet}
 }
 
-// dialPipe has a dialer connect over a pipe, by whose other end the peer says reply to the
-// request.
+// dialPipe makes a dialer connect over a pipe. The peer answers the request with reply.
 func dialPipe(t *testing.T, cfg iwarp.Config, reply []byte) (*local, net.Conn) {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -47,8 +46,9 @@ func dialPipe(t *testing.T, cfg iwarp.Config, reply []byte) (*local, net.Conn) {
 	return newLocal(t, ep), theirs
 }
 
-// TestPipeClientServer has both ends of a pipe write at a time, in the client-server model: each
-// Write waits until the peer has read it all, and neither end stops reading for that.
+// TestPipeClientServer has both ends of a pipe write at the same time, in the client-server model.
+// Each Write waits until the peer has read all of it, and neither end stops reading because of
+// that.
 func TestPipeClientServer(t *testing.T) {
 	const size, count = 1 << 20, 20
 	b := lowerLayer{"pipe", listenPipe}
@@ -106,7 +106,7 @@ func TestPipeClientServer(t *testing.T) {
 }
 
 // TestPipeStall has a peer that takes a KiB each second, as it must, until it takes nothing; and
-// one that takes less all the time, though something.
+// one that always takes less, but not nothing.
 func TestPipeStall(t *testing.T) {
 	const most = 5 * time.Minute / 4 // five quarters of StallTimeout
 	for _, tt := range []struct {
@@ -169,8 +169,8 @@ func TestPipeStops(t *testing.T) {
 	})
 }
 
-// TestPipeTerminate has a peer break the protocol while a Write waits for it: it gets the rest of
-// the FPDU under way, the Terminate message, and the end of the connection.
+// TestPipeTerminate has a peer break the protocol while a Write waits for it. It gets the rest of
+// the current FPDU, the Terminate message, and the end of the connection.
 func TestPipeTerminate(t *testing.T) {
 	l, theirs := dialPipe(t, pipeConfig(), replyFrame(0x10, 2, clientServer))
 	l.start()
@@ -179,7 +179,7 @@ func TestPipeTerminate(t *testing.T) {
 	if _, err := io.ReadFull(theirs, got); err != nil {
 		t.Fatal(err)
 	}
-	// An FPDU of a tagged segment of version 1, to a steering tag that is nobody's.
+	// An FPDU of a tagged segment of version 1, to a steering tag that does not exist.
 	bad := []byte{0, 15, 0xc1, 0x40, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 'x', 0, 0, 0, 0, 0, 0, 0}
 	if _, err := theirs.Write(bad); err != nil {
 		t.Fatal(err)
@@ -198,8 +198,7 @@ func TestPipeTerminate(t *testing.T) {
 	theirs.Close() // for this it waits
 }
 
-// TestPipeClosed has an end close whose connection cannot be closed by half: the peer learns it at
-// once.
+// TestPipeClosed has an end close a connection without CloseWrite. The peer learns it at once.
 func TestPipeClosed(t *testing.T) {
 	l, theirs := dialPipe(t, pipeConfig(), replyFrame(0x10, 2, clientServer))
 	l.start()
@@ -223,8 +222,8 @@ func TestPipeWriteClosed(t *testing.T) {
 	}
 }
 
-// TestDialContext has a dialer use the function that it is given: twice, where the peer turns out
-// not to know enhanced setup.
+// TestDialContext has a dialer use the given function: twice, if the peer turns out not to know
+// enhanced setup.
 func TestDialContext(t *testing.T) {
 	type key struct{}
 	ctx := context.WithValue(t.Context(), key{}, "of the caller")

@@ -10,15 +10,16 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// chelsioReads is what the upper layer of the adapter asks for, and chelsioMost the most that the
-// adapter has.
+// chelsioReads is what the upper layer of the adapter asks for; chelsioMost is the maximum of the
+// adapter.
 const (
 	chelsioReads = 8
 	chelsioMost  = 32
 )
 
-// chelsioReply is what a listening adapter says to an enhanced request, and the kind of RTR that it
-// waits for. Of those offered it takes the Write, but what it names is what it is set to, a Read.
+// chelsioReply returns the reply of a listening adapter to an enhanced request, and the kind of RTR
+// that it waits for. It waits for a Write if one is offered, but names what it is configured for, a
+// Read.
 func chelsioReply(request []byte) (reply []byte, waits mpa.RTR) {
 	theirIRD, theirORD := words(request)
 	ird := max(chelsioReads, min(theirORD&depth, chelsioMost))
@@ -38,7 +39,7 @@ func chelsioReply(request []byte) (reply []byte, waits mpa.RTR) {
 	return replyFrame(0x50, 2, enhanced(ird, ord)), waits
 }
 
-// TestChelsioListens has our dialer connect to an adapter of Chelsio.
+// TestChelsioListens connects our dialer to a Chelsio adapter.
 func TestChelsioListens(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -76,8 +77,8 @@ func TestChelsioListens(t *testing.T) {
 	}
 }
 
-// Without the preset a dialer offers a Write, too. Then the adapter waits for that and names a
-// Read: no connection can come of it.
+// Without the preset, a dialer also offers a Write. The adapter waits for that but names a Read, so
+// no connection is possible.
 func TestChelsioWaitsForWrite(t *testing.T) {
 	cfg := iwarp.ChelsioConfig()
 	cfg.PeerToPeer, cfg.RTR = true, 0
@@ -94,8 +95,8 @@ func TestChelsioWaitsForWrite(t *testing.T) {
 	}
 }
 
-// chelsioRTR is the RTR that a dialing adapter, which has offered one kind, sends upon a reply, or
-// 0 if it terminates. A reply of revision 1 changes nothing.
+// chelsioRTR returns the RTR that a dialing adapter, which has offered one kind, sends after a
+// reply, or 0 if it terminates. A reply of revision 1 changes nothing.
 func chelsioRTR(reply []byte, offered mpa.RTR) mpa.RTR {
 	if reply[17] == 1 {
 		return offered
@@ -115,7 +116,7 @@ func chelsioRTR(reply []byte, offered mpa.RTR) mpa.RTR {
 	return sees
 }
 
-// TestChelsioDials has an adapter of Chelsio connect to our listener.
+// TestChelsioDials connects a Chelsio adapter to our listener.
 func TestChelsioDials(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -139,10 +140,10 @@ func TestChelsioDials(t *testing.T) {
 			requestFrame(0x50, 2, "\x80\x10\x80\x10"), replyFrame(0x50, 2, "\x80\x10\x80\x10"), mpa.RTRWrite},
 		{"set to Write, we are not", nil, mpa.RTRWrite,
 			requestFrame(0x50, 2, "\x80\x10\x80\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), 0},
-		// Without an IRD we take no Read, and say what we would take: a Write and a Send.
+		// Without an IRD we take no Read, and name what we would take: a Write and a Send.
 		{"no IRD here", func(c *iwarp.Config) { c.RTR, c.OneRTR, c.IRD = 0, false, -1 }, mpa.RTRRead,
 			requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\xc0\x00\x80\x10"), 0},
-		// It is not agreed on, and comes all the same.
+		// It was not agreed on, and comes nevertheless.
 		{"revision 1", nil, mpa.RTRRead, requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), mpa.RTRRead},
 		{"revision 1, set to Write", nil, mpa.RTRWrite, requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), mpa.RTRWrite},
 	} {
@@ -175,8 +176,8 @@ func TestChelsioDials(t *testing.T) {
 	}
 }
 
-// A reply of ours that asks for more reads than the adapter has leads to a Terminate, in the words
-// of draft-ietf-storm-mpa-peer-connect-05.
+// If our reply asks for more reads than the adapter has, the adapter sends a Terminate of
+// draft-ietf-storm-mpa-peer-connect-05.
 func TestChelsioTerminates(t *testing.T) {
 	r := newRig(t, false, iwarp.ChelsioConfig())
 	p, l := r.accepted(requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"))
@@ -187,8 +188,8 @@ func TestChelsioTerminates(t *testing.T) {
 	r.wantCounters(map[string]int{"Connections": 1, "TerminatesReceived": 1})
 }
 
-// An adapter that knows revision 1 alone closes on an enhanced request. It would wait for an RTR
-// then, so it is not asked again.
+// An adapter that only knows revision 1 closes on an enhanced request. It is not asked again, as it
+// would wait for an RTR then.
 func TestChelsioIsNotAskedAgain(t *testing.T) {
 	r := newRig(t, true, iwarp.ChelsioConfig())
 	dial := r.dial(t.Context())

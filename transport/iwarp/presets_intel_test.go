@@ -9,14 +9,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// What adapters of the series 800 have at most.
+// The maxima of adapters of the series 800.
 const (
 	intelIRD = 127
 	intelORD = 255
 )
 
-// intelSees is what the adapter makes of a frame of ours: the kind of RTR, of those in it, that is
-// to be sent, and whether it goes on. It looks for the enhanced data in each frame of revision 2.
+// intelSees returns what the adapter makes of a frame of ours: the kind of RTR to send, of those
+// named, and whether it goes on. It expects enhanced data in each frame of revision 2.
 func intelSees(frame []byte) (rtr mpa.RTR, good bool) {
 	if frame[17] == 1 {
 		return mpa.RTRRead, true
@@ -36,8 +36,8 @@ func intelSees(frame []byte) (rtr mpa.RTR, good bool) {
 	return 0, false
 }
 
-// intelReply is what a listening adapter says to a request, and the kind of RTR that it names. It
-// resets the connection if there is none.
+// intelReply returns the reply of a listening adapter, and the kind of RTR that it names. Without a
+// reply, it resets the connection.
 func intelReply(request []byte) (reply []byte, rtr mpa.RTR) {
 	rtr, good := intelSees(request)
 	switch {
@@ -61,7 +61,7 @@ func intelReply(request []byte) (reply []byte, rtr mpa.RTR) {
 	return replyFrame(0x50, 2, enhanced(ird|flagA, ord|flag)), rtr
 }
 
-// TestIntelListens has our dialer connect to an adapter of Intel.
+// TestIntelListens connects our dialer to an Intel adapter.
 func TestIntelListens(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -142,7 +142,7 @@ func TestIntelRefuses(t *testing.T) {
 	}
 }
 
-// In the client-server model, which the adapter refuses in an enhanced setup, the second attempt is
+// The adapter refuses the client-server model in an enhanced setup, so the second attempt is
 // without one.
 func TestIntelFallback(t *testing.T) {
 	cfg := iwarp.IntelConfig()
@@ -168,8 +168,8 @@ func TestIntelFallback(t *testing.T) {
 	transfers(p, l, 0, 0)
 }
 
-// TestIntelDials has an adapter of Intel connect to our listener. It offers a Write and a Read, and
-// sends the Read if the reply has both.
+// TestIntelDials connects an Intel adapter to our listener. It offers a Write and a Read, and sends
+// the Read if the reply has both.
 func TestIntelDials(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -187,8 +187,7 @@ func TestIntelDials(t *testing.T) {
 		{"ORD 1, for the RTR", func(*iwarp.Config) {}, requestFrame(0x50, 2, "\x80\x01\xc0\x01"), replyFrame(0x50, 2, "\x80\x10\xc0\x01"), mpa.RTRRead},
 		{"reads left to the upper layer", func(c *iwarp.Config) { c.ManualReads = true },
 			requestFrame(0x50, 2, "\x80\x7f\xc0\xff"), replyFrame(0x50, 2, "\xbf\xff\xff\xff"), mpa.RTRRead},
-		// After a reset it asks with revision 1. The Read, which is not agreed on, comes all the
-		// same.
+		// After a reset it asks in revision 1. The Read comes although it was not agreed on.
 		{"revision 1", func(*iwarp.Config) {}, requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), mpa.RTRRead},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -214,7 +213,7 @@ func TestIntelDials(t *testing.T) {
 	}
 }
 
-// A refusal of ours has enhanced data that the adapter understands: it looks at that first.
+// Our refusal has enhanced data that the adapter understands: it checks that first.
 func TestIntelRejected(t *testing.T) {
 	r := newRig(t, false, iwarp.IntelConfig())
 	p := dialPeer(t, r.listener.Addr().String())

@@ -11,11 +11,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// siwReads is the most that siw has of either kind.
+// siwReads is siw's maximum IRD and ORD.
 const siwReads = 128
 
-// siwReply is what a listening siw says to a request, whose bits it repeats, and the kind of RTR
-// that it waits for. Its upper layer takes what is offered.
+// siwReply returns the reply of a listening siw, which repeats the bits of the request, and the
+// kind of RTR that it waits for. Its upper layer accepts what is offered.
 func siwReply(request []byte) (reply []byte, rtr mpa.RTR) {
 	bits, revision := request[16], request[17]
 	if bits&0x80 != 0 {
@@ -40,7 +40,7 @@ func siwReply(request []byte) (reply []byte, rtr mpa.RTR) {
 	return replyFrame(bits, revision, enhanced(ird, ord)), rtr
 }
 
-// TestSiwListens has our dialer connect to siw.
+// TestSiwListens connects our dialer to siw.
 func TestSiwListens(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -82,8 +82,8 @@ func TestSiwListens(t *testing.T) {
 	}
 }
 
-// TestSiwRefusesMarkers has a dialer that wants markers, or has to: of both siw wants to know
-// nothing, and says so in the revision of the request.
+// TestSiwRefusesMarkers has a dialer that wants markers, by choice or by necessity. siw refuses, in
+// the revision of the request.
 func TestSiwRefusesMarkers(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -123,7 +123,7 @@ func TestSiwRefusesMarkers(t *testing.T) {
 	}
 }
 
-// siw names a Write to who offers a Send alone. There is no RTR then.
+// siw names a Write if only a Send is offered. So no RTR is possible.
 func TestSiwTakesNoSend(t *testing.T) {
 	cfg := iwarp.SiwConfig()
 	cfg.PeerToPeer, cfg.RTR = true, mpa.RTRSend
@@ -139,7 +139,7 @@ func TestSiwTakesNoSend(t *testing.T) {
 	p.wantTerminate([]byte{0x20, 0x07, 0, 0})
 }
 
-// TestSiwDials has siw connect to our listener, with the private data of Linux's NFS client.
+// TestSiwDials connects siw to our listener, with the private data of Linux's NFS client.
 func TestSiwDials(t *testing.T) {
 	const nfs = "\xf6\xab\x0e\x18\x01\x01\x03\x03"
 	for _, tt := range []struct {

@@ -13,9 +13,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// The peers of these tests are played after the drivers of Linux 6.1, with what our side says for
-// them to go by. The adapters themselves were not at hand, and what their firmware does besides is
-// not known.
+// The peers of these tests are played by hand. They do what the drivers of Linux 6.1 do, in answer
+// to what our side sends. The adapters were not at hand, and what else their firmware does is not
+// known.
 
 var presets = []struct {
 	name   string
@@ -26,8 +26,8 @@ var presets = []struct {
 	{"Intel", iwarp.IntelConfig},
 }
 
-// words returns the two words of the enhanced data in a startup frame: IRD with the flags A and B,
-// ORD with C and D.
+// words returns the two words of the enhanced data in a startup frame: the IRD with flags A and B,
+// the ORD with flags C and D.
 func words(frame []byte) (ird, ord uint16) {
 	return binary.BigEndian.Uint16(frame[20:]), binary.BigEndian.Uint16(frame[22:])
 }
@@ -44,7 +44,7 @@ const (
 	depth        = 0x3fff
 )
 
-// takesRTR has the peer take our RTR, of the kind that it waits for.
+// takesRTR makes the peer take our RTR, of the kind that it waits for.
 func (p *peer) takesRTR(kind mpa.RTR) {
 	p.t.Helper()
 	switch kind {
@@ -59,15 +59,15 @@ func (p *peer) takesRTR(kind mpa.RTR) {
 	}
 }
 
-// readsRTR has the peer send an RTR by Read, and take the response.
+// readsRTR makes the peer send an RTR by Read, and take the response.
 func (p *peer) readsRTR(r rdmap.ReadRequest) {
 	p.t.Helper()
 	p.send(segment(onQueue(rdmap.OpReadRequest, 1), string(r.Append(nil))))
 	p.want("response to the RTR", segment(toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset), ""))
 }
 
-// transfers moves data in each way there is, between a peer and our end that have sent that many
-// RDMA Reads so far.
+// transfers moves data in every way between a peer and our end, which have sent that many RDMA
+// Reads so far.
 func transfers(p *peer, l *local, theirs, ours uint32) {
 	p.t.Helper()
 	alive(p, l)
@@ -92,8 +92,8 @@ func transfers(p *peer, l *local, theirs, ours uint32) {
 	}
 }
 
-// TestPresetsPrivateData has as much private data as the preset allows, and one byte more: nothing
-// of that is sent.
+// TestPresetsPrivateData sends as much private data as the preset allows. With one byte more,
+// nothing is sent.
 func TestPresetsPrivateData(t *testing.T) {
 	for _, tt := range presets {
 		for _, setup := range []struct {

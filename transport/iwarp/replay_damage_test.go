@@ -12,12 +12,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// replayShare is the part of the damaged sessions that are played: one of so many. It is 1, but
-// where all takes too long.
+// replayShare selects one of so many damaged sessions. It is 1, unless all would take too long.
 var replayShare = 1
 
-// TestReplayTruncated ends each stream early: at every place of its beginning, and at random ones
-// behind. What came before has had its effect, and our side finds that the peer has closed.
+// TestReplayTruncated ends each stream early: at every position of its beginning, and at random
+// later ones. What came before has had its effect, and our side finds that the peer has closed.
 func TestReplayTruncated(t *testing.T) {
 	const beginning, random = 2 << 10, 200
 	eachReplay(t, func(t *testing.T, s *replaySession) {
@@ -68,8 +67,8 @@ func checkTruncated(t *testing.T, s *replaySession, r *replayResult, at int) {
 	r.upper.verify(at)
 }
 
-// TestReplayFlipped changes single bits. With CRC32C our side finds it, and nothing that follows
-// has any effect. Without, anything may come of it but a panic or a hang.
+// TestReplayFlipped changes single bits. With CRC32C our side notices, and nothing that follows has
+// any effect. Without, anything may happen except a panic or a hang.
 func TestReplayFlipped(t *testing.T) {
 	const flips = 200
 	eachReplay(t, func(t *testing.T, s *replaySession) {
@@ -78,7 +77,7 @@ func TestReplayFlipped(t *testing.T) {
 		for range flips / replayShare {
 			places = append(places, rng.IntN(8*s.peer.len))
 		}
-		// Startup frames and lengths are too rare to be hit often enough.
+		// Startup frames and lengths are too rare for random positions.
 		for range flips / 4 / replayShare {
 			places = append(places, rng.IntN(8*len(s.peer.startup)))
 			f := s.peer.fpdus[rng.IntN(len(s.peer.fpdus))]
@@ -126,8 +125,7 @@ func checkFlipped(t *testing.T, s *replaySession, r *replayResult, at int) {
 	}
 }
 
-// checkCRCTerminate checks that the last of FPDUs of ours says that the CRC of one of the peer's is
-// wrong.
+// checkCRCTerminate checks that the last of our FPDUs reports a wrong CRC in one of the peer's.
 func checkCRCTerminate(t *testing.T, s *replaySession, fpdus []byte) {
 	t.Helper()
 	got := parseCapturedStream(t, append(s.ours.startup[:len(s.ours.startup):len(s.ours.startup)], fpdus...))
@@ -142,7 +140,7 @@ func checkCRCTerminate(t *testing.T, s *replaySession, fpdus []byte) {
 	}
 }
 
-// eachPlace runs test for each place, on two stages.
+// eachPlace runs test for each position, on two stages.
 func eachPlace(t *testing.T, s *replaySession, places []int, test func(t *testing.T, st *replayStage, place int)) {
 	var taken atomic.Int64
 	t.Run("each", func(t *testing.T) { // does not return before the parallel ones have

@@ -16,7 +16,7 @@ func (f *capturedFPDU) withULPDU(h ddp.Header, payload []byte, crc bool) []byte 
 	return seal(raw, crc)
 }
 
-// canonical returns f as we would send it. The pad is zero (RFC 5044 section 4.1); siw's may be
+// canonical returns f as we would send it. The padding is zero (RFC 5044 section 4.1); siw's may be
 // anything.
 func (f *capturedFPDU) canonical(crc bool) []byte {
 	raw := append([]byte(nil), f.Raw...)
@@ -33,7 +33,7 @@ func seal(raw []byte, crc bool) []byte {
 	return raw
 }
 
-// sealed reports whether the CRC of an FPDU is what it has to be.
+// sealed reports whether the CRC of an FPDU is right.
 func sealed(raw []byte, crc bool) bool {
 	n := len(raw) - 4
 	want := uint32(0)

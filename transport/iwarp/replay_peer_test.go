@@ -11,9 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// replayPeer plays the captured other side on a plain TCP connection. Steering tags and offsets of
-// ours, which differ from the captured ones, it puts in place of these in what it sends, and the
-// other way round in what it receives.
+// replayPeer plays the captured other side on a plain TCP connection. Our steering tags and offsets
+// differ from the captured ones, so it translates these in both directions.
 type replayPeer struct {
 	s    *replaySession
 	conn replayConn
@@ -32,25 +31,25 @@ type replayPeer struct {
 	startup  bool   // the startup frame has been compared
 }
 
-// replayConn is a TCP connection, be it one with markers that the peer does not see.
+// replayConn is a TCP connection, possibly with markers that the peer does not see.
 type replayConn interface {
 	io.ReadWriter
 	CloseWrite() error
 }
 
-// replayPair is a window as captured, and the one of ours in its place.
+// replayPair is a captured window, and our window that stands for it.
 type replayPair struct {
 	captured, ours transport.Remote
 }
 
-// replayFlip changes a bit of what the peer sends: where mask is not 0.
+// replayFlip changes a bit of what the peer sends, if mask is not 0.
 type replayFlip struct {
 	at   int
 	mask byte
 }
 
-// play takes turns as in the capture: all of them, or, unless whole is set, until that many bytes
-// have been sent.
+// play takes turns as in the capture: all of them if whole is set, or until that many bytes have
+// been sent.
 func (p *replayPeer) play(turns []replayTurn, until int, whole bool) error {
 	for _, turn := range turns {
 		if turn.ours {
@@ -70,8 +69,8 @@ func (p *replayPeer) play(turns []replayTurn, until int, whole bool) error {
 	return nil
 }
 
-// rest sends n more bytes without waiting for anything, says that nothing more will come, and
-// returns the FPDUs of ours that are not among those compared.
+// rest sends n more bytes without waiting, ends the stream, and returns those of our FPDUs that
+// have not been compared.
 func (p *replayPeer) rest(n int) ([]byte, error) {
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -103,7 +102,7 @@ func (p *replayPeer) bytes(n int) []byte {
 	return b
 }
 
-// translate returns an FPDU of the peer's as it has to be for our endpoint.
+// translate returns an FPDU of the peer translated for our endpoint.
 func (p *replayPeer) translate(f *capturedFPDU) []byte {
 	h, payload := f.header, f.payload
 	switch {
@@ -127,8 +126,7 @@ func (p *replayPeer) translate(f *capturedFPDU) []byte {
 	return f.withULPDU(h, payload, p.s.crc)
 }
 
-// moved is h with a steering tag and an offset of ours, if there is one in place of the captured
-// one.
+// moved returns h with our steering tag and offset in place of the captured ones, if there are any.
 func moved(h ddp.Header, pairs []replayPair) ddp.Header {
 	for _, pair := range pairs {
 		if pair.captured.STag == h.STag {
@@ -140,7 +138,8 @@ func moved(h ddp.Header, pairs []replayPair) ddp.Header {
 	return h
 }
 
-// receive reads n bytes of ours and compares what is complete by then with what was captured.
+// receive reads n bytes of ours, and compares the FPDUs that are then complete with the captured
+// ones.
 func (p *replayPeer) receive(n int) error {
 	start := len(p.in)
 	p.in = append(p.in, make([]byte, n)...)
@@ -172,8 +171,8 @@ func (p *replayPeer) receive(n int) error {
 	return nil
 }
 
-// compare compares an FPDU of ours with the one captured in its place. The sink of an RDMA Read,
-// which is ours, is noted, and translated.
+// compare compares one of our FPDUs with the captured one. It records and translates the sink of an
+// RDMA Read, which is ours.
 func (p *replayPeer) compare(f *capturedFPDU, raw []byte) error {
 	if !sealed(raw, p.s.crc) {
 		return fmt.Errorf("wrong CRC in % x", raw)

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// replaySession is a captured connection in which we take the part of one side.
+// replaySession is a captured connection in which we play one side.
 type replaySession struct {
 	crc        bool
 	markers    bool
@@ -28,7 +28,7 @@ type replayTurn struct {
 	n    int
 }
 
-// replayStep is what our upper layer posts, and what it has seen by then.
+// replayStep is what our upper layer posts, and what it must have seen before.
 type replayStep struct {
 	message  *capturedMessage
 	sends    int              // Sends of the peer's, received
@@ -59,7 +59,7 @@ func loadReplay(tb testing.TB, name string, initiator bool) *replaySession {
 	return s
 }
 
-// configure returns the Config with which we say what the side whose part we take said.
+// configure returns the Config with which we send the startup frame of the side that we play.
 func (s *replaySession) configure() iwarp.Config {
 	d := s.ours.enhanced
 	depth := func(n uint16) int {
@@ -78,7 +78,7 @@ func (s *replaySession) configure() iwarp.Config {
 	return cfg
 }
 
-// withMarkers is the session as it would have been had both sides wanted markers.
+// withMarkers returns the session as if both sides had wanted markers.
 func (s *replaySession) withMarkers() *replaySession {
 	marked := *s
 	marked.markers, marked.config.Markers = true, mpa.MarkersOn
@@ -86,8 +86,8 @@ func (s *replaySession) withMarkers() *replaySession {
 	return &marked
 }
 
-// script finds what our upper layer has to post, and when: as soon as it has seen what was on the
-// wire before. The RTR and the responses to RDMA Reads are the provider's.
+// script finds what our upper layer must post, and when: as soon as it has seen all that was on the
+// wire before. The RTR and the responses to RDMA Reads come from the provider.
 func (s *replaySession) script(tb testing.TB) (steps []replayStep) {
 	tb.Helper()
 	seen := func(m *capturedMessage) (sends, reads int) {
@@ -124,7 +124,7 @@ func (s *replaySession) script(tb testing.TB) (steps []replayStep) {
 	return steps
 }
 
-// peerBefore is how many bytes of the peer's were on the wire before the byte at of ours.
+// peerBefore returns how many bytes of the peer were on the wire before byte at of ours.
 func (s *replaySession) peerBefore(at int) (n int) {
 	for _, turn := range s.turns {
 		switch {

@@ -46,8 +46,8 @@ func (st *replayStage) close() {
 	}
 }
 
-// replayScript is what the peer does: turns as in the capture up to a place in its stream, then
-// some more without waiting for anything.
+// replayScript is what the peer does: turns as in the capture up to a position in its stream, then
+// some more bytes without waiting.
 type replayScript struct {
 	turns   []replayTurn
 	until   int
@@ -69,8 +69,8 @@ type replayResult struct {
 	drain error  // of reading that
 }
 
-// replay plays a session to its end. If it is a whole one, it ends when our upper layer has done
-// everything; then the initiator closes.
+// replay plays a session to its end. A whole one ends when our upper layer has done everything;
+// then the initiator closes.
 func (st *replayStage) replay(t *testing.T, script replayScript) (r replayResult) {
 	t.Helper()
 	r.peer = &replayPeer{s: st.s, flip: script.flip, exposed: make(chan struct{})}
@@ -158,10 +158,10 @@ func (st *replayStage) peerConn() (*net.TCPConn, error) {
 	return conn.(*net.TCPConn), nil
 }
 
-// errNoRequest says that the peer is gone, and no request of it has come.
+// errNoRequest: the peer has gone without sending a request.
 var errNoRequest = errors.New("no request")
 
-// connect makes our end of the connection. gone ends with the peer.
+// connect makes our end of the connection. gone is closed when the peer has gone.
 func (st *replayStage) connect(gone context.Context) (transport.Endpoint, error) {
 	if st.s.initiator {
 		return iwarp.Dialer{Config: st.s.config}.Dial(context.Background(), st.peers.Addr().String(), st.s.ours.private)

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// capturedStream is what one side of a captured connection sent. Positions are bytes from its
-// beginning, the startup frame included.
+// capturedStream is what one side of a captured connection sent. Positions are in bytes from its
+// beginning, startup frame included.
 type capturedStream struct {
 	startup  []byte
 	frame    mpa.Frame
@@ -30,7 +30,7 @@ type capturedFPDU struct {
 	payload    []byte
 }
 
-// capturedMessage is a message of DDP, put together.
+// capturedMessage is an assembled DDP message.
 type capturedMessage struct {
 	op         rdmap.Opcode
 	header     ddp.Header // of the first segment
@@ -76,8 +76,8 @@ func parseCapturedStream(tb testing.TB, stream []byte) *capturedStream {
 	return s
 }
 
-// withMarkers is the stream with a startup frame that asks for markers. Those of the stream itself
-// count nowhere.
+// withMarkers returns the stream with a startup frame that asks for markers. Positions do not count
+// the markers.
 func (s *capturedStream) withMarkers() *capturedStream {
 	marked := *s
 	marked.startup = bytes.Clone(s.startup)
@@ -85,7 +85,7 @@ func (s *capturedStream) withMarkers() *capturedStream {
 	return &marked
 }
 
-// continues reports whether a segment is where the message so far ends.
+// continues reports whether a segment continues the message.
 func continues(m *capturedMessage, h *ddp.Header, op rdmap.Opcode) bool {
 	if h.Tagged {
 		return op == m.op && h.STag == m.header.STag && h.Offset == m.header.Offset+uint64(len(m.payload))
@@ -93,7 +93,7 @@ func continues(m *capturedMessage, h *ddp.Header, op rdmap.Opcode) bool {
 	return op == m.op && h.Queue == m.header.Queue && h.MSN == m.header.MSN && h.MO == uint32(len(m.payload))
 }
 
-// mulpdu is the length of all segments but the last of a message.
+// mulpdu returns the length of all segments of a message but the last.
 func (s *capturedStream) mulpdu(tb testing.TB) int {
 	tb.Helper()
 	n := 0
@@ -111,7 +111,7 @@ func (s *capturedStream) mulpdu(tb testing.TB) int {
 	return n
 }
 
-// sends returns the messages for the receives of the other side.
+// sends returns the messages that use receives of the other side.
 func (s *capturedStream) sends() (sends []*capturedMessage) {
 	for i := range s.messages {
 		if m := &s.messages[i]; isSend(m.op) {
@@ -133,7 +133,7 @@ func (s *capturedStream) ofKind(op rdmap.Opcode) (of []*capturedMessage) {
 	return of
 }
 
-// fpduAt returns the FPDU that the byte at is in, or nil.
+// fpduAt returns the FPDU that contains the byte at, or nil.
 func (s *capturedStream) fpduAt(at int) *capturedFPDU {
 	for i := range s.fpdus {
 		if f := &s.fpdus[i]; at >= f.start && at < f.end {

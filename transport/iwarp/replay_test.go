@@ -14,9 +14,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/internal/capture"
 )
 
-// TestReplay plays each side of each capture against an endpoint that takes the part of the other.
-// All that this sends must be what was captured, and all that it receives must arrive as it was
-// meant. With markers on top it is the same.
+// TestReplay plays each side of each capture against an endpoint that plays the other. The endpoint
+// must send exactly what was captured, and receive everything as intended. With markers added, the
+// result is the same.
 func TestReplay(t *testing.T) {
 	eachReplay(t, func(t *testing.T, s *replaySession) {
 		for _, tt := range []struct {
@@ -64,7 +64,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// eachReplay runs test for both parts of each capture, and then looks for goroutines that are left.
+// eachReplay runs test for both sides of each capture, and then checks for leaked goroutines.
 func eachReplay(t *testing.T, test func(t *testing.T, s *replaySession)) {
 	for _, name := range capture.Names() {
 		for _, side := range []string{"initiator", "responder"} {
@@ -78,7 +78,7 @@ func eachReplay(t *testing.T, test func(t *testing.T, s *replaySession)) {
 
 var replaySeed = flag.Uint64("replay.seed", 0, "seed of the tests that replay captures; 0 for a random one")
 
-// newRand returns random numbers, and logs what is needed to have them again.
+// newRand returns a random generator, and logs its seed.
 func newRand(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := *replaySeed
@@ -89,7 +89,7 @@ func newRand(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// randomTurns keeps the order, but cuts what the peer sends at a stretch at random places.
+// randomTurns keeps the order of the turns, but cuts the peer's at random positions.
 func randomTurns(turns []replayTurn, rng *rand.Rand) (random []replayTurn) {
 	for i := 0; i < len(turns); {
 		n, ours := 0, turns[i].ours

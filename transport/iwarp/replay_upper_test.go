@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// replayUpper is the upper layer of our endpoint. It posts what the captured one did, and checks
+// replayUpper is the upper layer of our endpoint. It posts what the captured one posted, and checks
 // what arrives.
 type replayUpper struct {
 	t       *testing.T
@@ -66,7 +66,7 @@ func newReplayUpper(t *testing.T, s *replaySession, ep transport.Endpoint, limit
 	return u
 }
 
-// pairs returns the windows as captured and as they are.
+// pairs returns the captured windows and ours.
 func (u *replayUpper) pairs() (pairs []replayPair) {
 	for i, r := range u.regions {
 		w := &u.s.windows[i]
@@ -78,7 +78,7 @@ func (u *replayUpper) pairs() (pairs []replayPair) {
 	return pairs
 }
 
-// start posts what comes first, and takes what arrives.
+// start posts the first steps, and takes what arrives.
 func (u *replayUpper) start() {
 	u.mu.Lock()
 	u.advance()
@@ -86,7 +86,7 @@ func (u *replayUpper) start() {
 	u.ep.Start(u)
 }
 
-// Received checks messages, and the Writes ahead of them, and posts what they lead to.
+// Received checks messages, and the Writes before them, and posts what follows from them.
 func (u *replayUpper) Received(batch []transport.Message) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -138,7 +138,7 @@ func (u *replayUpper) check(m transport.Message) {
 	}
 }
 
-// ourTag is the steering tag of ours in place of a captured one.
+// ourTag returns our steering tag for a captured one.
 func (u *replayUpper) ourTag(captured transport.STag) transport.STag {
 	for i := range u.regions {
 		if u.s.windows[i].tag == captured {
@@ -148,7 +148,7 @@ func (u *replayUpper) ourTag(captured transport.STag) transport.STag {
 	return 0
 }
 
-// Complete takes a completion, all requests being signaled.
+// Complete takes a completion. All requests are signaled.
 func (u *replayUpper) Complete(wr *transport.WorkRequest, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -170,7 +170,7 @@ func (u *replayUpper) Complete(wr *transport.WorkRequest, err error) {
 	u.advance()
 }
 
-// advance posts the steps whose turn it is; u.mu is held.
+// advance posts the steps that are due; u.mu is held.
 func (u *replayUpper) advance() {
 	for !u.ended && u.posted < len(u.s.steps) {
 		step := &u.s.steps[u.posted]
@@ -195,7 +195,7 @@ func (u *replayUpper) advance() {
 	}
 }
 
-// request is the work request behind a captured message.
+// request returns the work request for a captured message.
 func (u *replayUpper) request(step *replayStep) *transport.WorkRequest {
 	m := step.message
 	wr := &transport.WorkRequest{

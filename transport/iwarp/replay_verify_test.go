@@ -7,7 +7,7 @@ import (
 )
 
 // verify checks, after the end, that the first good bytes of the peer's stream have had their
-// effect, and those behind them none.
+// effect, and the later ones none.
 func (u *replayUpper) verify(good int) {
 	u.t.Helper()
 	u.mu.Lock()

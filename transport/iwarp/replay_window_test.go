@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// replayWindow is memory of an initiator that the responder used: what it has to expose.
+// replayWindow is a window of the initiator that the responder used.
 type replayWindow struct {
 	tag     transport.STag // as captured
 	base    uint64
@@ -17,7 +17,7 @@ type replayWindow struct {
 	initial []byte // what is to be read, and something else than what will be written
 }
 
-// findWindows finds out what windows there were from what the peer does with them.
+// findWindows infers the windows from how the peer used them.
 func (s *replaySession) findWindows(tb testing.TB) (windows []replayWindow) {
 	tb.Helper()
 	ends := map[transport.STag]uint64{}
@@ -89,7 +89,7 @@ func mustReadRequest(tb testing.TB, payload []byte) rdmap.ReadRequest {
 	return r
 }
 
-// complement returns bytes of which each differs from that in p.
+// complement returns bytes that all differ from those in p.
 func complement(p []byte) []byte {
 	c := make([]byte, len(p))
 	for i, b := range p {

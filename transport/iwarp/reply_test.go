@@ -96,7 +96,7 @@ func TestFallbackOnce(t *testing.T) {
 	r.wantNoDial()
 }
 
-// wantNoDial checks that no connection waits to be accepted. Dial has returned.
+// wantNoDial checks that no connection waits to be accepted, after Dial has returned.
 func (r *rig) wantNoDial() {
 	r.t.Helper()
 	r.peers.SetDeadline(time.Now().Add(time.Millisecond))
@@ -148,8 +148,8 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestTerminatedReplies has replies that accept, but that our dialer cannot live with: it says so
-// (RFC 6581 sections 8 and 9).
+// TestTerminatedReplies has replies that accept, but that our dialer refuses with a Terminate (RFC
+// 6581 sections 8 and 9).
 func TestTerminatedReplies(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -188,7 +188,7 @@ func TestTerminatedReplies(t *testing.T) {
 }
 
 // TestFallbackAfterReply has a peer that accepts an enhanced request with an unenhanced reply. It
-// is told, and asked again.
+// gets a Terminate, and is asked again.
 func TestFallbackAfterReply(t *testing.T) {
 	r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
 	dial := r.dial(t.Context())

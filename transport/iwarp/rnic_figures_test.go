@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// rnicSide is the heading of a row or a column of Figures 2 to 4 of
+// rnicSide is the heading of a row or column of Figures 2 to 4 of
 // draft-carrier-rddp-rnic-interop-00.
 type rnicSide struct {
 	rnic    mpa.RNIC
@@ -23,8 +23,8 @@ type rnicSide struct {
 
 func (s rnicSide) String() string { return fmt.Sprintf("%v M=%d", s.rnic, s.markers) }
 
-// config is that of an end of ours. CRC is not in the figures: an RDMAC RNIC has it whatever is
-// asked for.
+// config returns the Config of one of our ends. CRC is not in the figures: an RDMAC RNIC always has
+// it.
 func (s rnicSide) config(crc iwarp.CRC, enhanced mpa.Enhanced) iwarp.Config {
 	cfg := iwarp.Config{RNIC: s.rnic, CRC: crc, Enhanced: enhanced, NudgeAfter: -1}
 	if s.markers == 1 && s.rnic != mpa.RDMAC {
@@ -33,8 +33,8 @@ func (s rnicSide) config(crc iwarp.CRC, enhanced mpa.Enhanced) iwarp.Config {
 	return cfg
 }
 
-// rnicFigures are Figures 2 to 4. A cell is the version, and the markers in what the initiator, and
-// the responder, receives.
+// rnicFigures are Figures 2 to 4. A cell has the version, and the markers in what the initiator and
+// the responder receive.
 var rnicFigures = []struct {
 	name       string
 	responders []rnicSide // the columns
@@ -87,8 +87,8 @@ var rnicFigures = []struct {
 	},
 }
 
-// TestRNICFigures has a Dialer and a Listener of ours in each cell, with every preference for CRC,
-// and with requests of RFC 5044, which the figures are about, and of RFC 6581.
+// TestRNICFigures connects a Dialer and a Listener of ours for each cell, with every preference for
+// CRC, and with requests of RFC 5044, to which the figures refer, and of RFC 6581.
 func TestRNICFigures(t *testing.T) {
 	for _, f := range rnicFigures {
 		for i, initiator := range f.initiators {
@@ -104,7 +104,7 @@ func TestRNICFigures(t *testing.T) {
 // testCell tests a cell in all its variants.
 func testCell(t *testing.T, initiator, responder rnicSide, want string) {
 	if want == "N/A" {
-		// The responder never has M=0 in its reply, so this is the cell beside it (section 5.3).
+		// The responder never replies with M=0, so this is the cell beside it (section 5.3).
 		want = "V=0 M=1/1"
 	}
 	for _, enhanced := range []mpa.Enhanced{mpa.EnhancedNever, mpa.EnhancedAuto} {
@@ -149,7 +149,7 @@ type pairing struct {
 func newPairing(t *testing.T, initiator, responder iwarp.Config) *pairing {
 	t.Helper()
 	c := &pairing{t: t, listening: newRig(t, false, responder)}
-	// The dialing side has no peers of its own.
+	// The dialing side has no listener for peers.
 	c.dialing = &rig{t: t, dialing: true, cfg: initiator, log: new(logbook)}
 	c.dialing.cfg.Counters = new(iwarp.Counters)
 	c.dialing.cfg.Logger = slog.New(slog.NewTextHandler(c.dialing.log, nil))
@@ -169,7 +169,7 @@ func newPairing(t *testing.T, initiator, responder iwarp.Config) *pairing {
 	return c
 }
 
-// wantConnection checks what either side says of a connection, and that it works.
+// wantConnection checks what each side reports about a connection, and that it works.
 func (c *pairing) wantConnection(want string, crc bool, revision int) {
 	c.t.Helper()
 	if c.dialed.err != nil || c.acceptErr != nil {
@@ -201,7 +201,7 @@ func (c *pairing) wantConnection(want string, crc bool, revision int) {
 }
 
 // wantClose checks that there is no connection between an RDMAC side and one that is not
-// permissive, and that each is told why.
+// permissive, and that both know why.
 func (c *pairing) wantClose() {
 	c.t.Helper()
 	if c.dialed.ep != nil || !errors.Is(c.dialed.err, mpa.ErrRevision) {

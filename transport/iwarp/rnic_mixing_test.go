@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestVersionsDoNotMix has segments of the other version on connections of either: of DDP, of
-// RDMAP, and of both. The answer is of the version of the connection
+// TestVersionsDoNotMix sends segments with the other version of DDP, of RDMAP, and of both, on
+// connections of either version. The answer has the version of the connection
 // (draft-carrier-rddp-rnic-interop-00 section 5.1).
 func TestVersionsDoNotMix(t *testing.T) {
 	for _, dialing := range []bool{false, true} {
@@ -38,7 +38,7 @@ func TestVersionsDoNotMix(t *testing.T) {
 					}
 					r := newRig(t, dialing, cfg)
 					s := newViolationRig(t, r)
-					// The segment as it is on the wire.
+					// The segment on the wire.
 					wrong := segment(onQueue(rdmap.OpSend, 2), "mixed")
 					if tt.tagged {
 						wrong = segment(toSTag(rdmap.OpWrite, s.writable.STag, s.writable.Base),

@@ -10,10 +10,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// TestRNICFigure1 has the parameters of the kinds of RNIC in Figure 1 of
-// draft-carrier-rddp-rnic-interop-00: as they are told beforehand, and as they are in the requests
-// of our dialer and in the replies of our listener. The MPA revision 1 of the figure is 2 where RFC
-// 6581 is wanted.
+// TestRNICFigure1 checks the parameters of each kind of RNIC in Figure 1 of
+// draft-carrier-rddp-rnic-interop-00: in Capabilities, in our dialer's requests, and in our
+// listener's replies. MPA revision 1 of the figure is 2 with RFC 6581.
 func TestRNICFigure1(t *testing.T) {
 	for _, row := range []struct {
 		name         string

@@ -6,11 +6,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// bulk is how much is written and read: several FPDUs, with many markers in them, where there are
-// any.
+// bulk is how many bytes are written and read: several FPDUs, with many markers, if there are any.
 const bulk = 150_001
 
-// data is n bytes that are like none of another seed.
+// data returns n bytes that differ for each seed.
 func data(n int, seed byte) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -19,8 +18,8 @@ func data(n int, seed byte) []byte {
 	return b
 }
 
-// transfer moves data over a connection between two ends of ours, both of which it starts, with
-// every operation in both directions. The dialing end begins, as it has to.
+// transfer moves data over a connection between two of our ends, with every operation in both
+// directions. It starts both ends. The dialing end begins, as it must.
 func transfer(t *testing.T, dialing, listening *local) {
 	t.Helper()
 	sizes := []int{0, 1, 480, 488, 500, 508, 1000, 5003, bulk}

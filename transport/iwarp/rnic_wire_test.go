@@ -17,17 +17,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// rdmacBits are M and C, as every startup frame of revision 0 has them.
+// rdmacBits are the M and C bits, which every startup frame of revision 0 has.
 const rdmacBits = 0xc0
 
-// asRDMAC has p go on as an RDMAC RNIC behind the startup.
+// asRDMAC makes p an RDMAC RNIC after the startup.
 func asRDMAC(p *peer) *peer {
 	p.crc, p.rdmac = true, true
 	p.mark(true, true)
 	return p
 }
 
-// unenhancedSetup is what our end of a connection with an RDMAC peer says.
+// unenhancedSetup is the Setup of our end of a connection with an RDMAC peer.
 func unenhancedSetup(initiator bool) mpa.Setup {
 	return mpa.Setup{
 		Setup:    ddp.Setup{Initiator: initiator, Version: 0, IRD: iwarp.DefaultReads, ORD: mpa.UnenhancedORD, PrivateData: []byte("peer")},
@@ -35,8 +35,8 @@ func unenhancedSetup(initiator bool) mpa.Setup {
 	}
 }
 
-// rdmacSend is the FPDU of a Send of "hello", of version 0, with CRC, that begins a stream with
-// markers.
+// rdmacSend is the FPDU of a Send of "hello" in version 0, with CRC, at the beginning of a stream
+// with markers.
 func rdmacSend() []byte {
 	b := []byte("\x00\x00\x00\x00" + // marker
 		"\x00\x17" + // length
@@ -46,7 +46,7 @@ func rdmacSend() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// converse checks that our end, which has posted nothing, speaks version 0, first to the byte, and
+// converse checks that our end, which has posted nothing, speaks version 0: first byte by byte,
 // then in bulk.
 func converse(t *testing.T, p *peer, l *local, dialing bool) {
 	t.Helper()
@@ -204,8 +204,8 @@ func TestRDMACResponder(t *testing.T) {
 	}
 }
 
-// TestRDMACAsked has an RDMAC listener that is asked for what it does not have. Its reply is of
-// revision 0 whatever the request is, and a peer that is permissive goes on from there.
+// TestRDMACAsked asks an RDMAC listener for what it does not have. It replies in revision 0 to any
+// request, and a permissive peer goes on with that.
 func TestRDMACAsked(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -234,7 +234,7 @@ func TestRDMACAsked(t *testing.T) {
 	}
 }
 
-// TestRDMACAnswered has an RDMAC dialer whose peer does not answer as an RDMAC RNIC, or refuses.
+// TestRDMACAnswered has an RDMAC dialer whose peer answers as another kind of RNIC, or refuses.
 func TestRDMACAnswered(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -275,8 +275,8 @@ func TestRDMACAnswered(t *testing.T) {
 	}
 }
 
-// TestRevision0WithoutMarkers has requests that are of revision 0, but not an RDMAC RNIC's: the
-// refusal says what one would have had to be.
+// TestRevision0WithoutMarkers has requests of revision 0 that no RDMAC RNIC sends. The refusal says
+// what is missing.
 func TestRevision0WithoutMarkers(t *testing.T) {
 	for _, rnic := range []mpa.RNIC{mpa.Permissive, mpa.RDMAC} {
 		for _, bits := range []byte{0x00, 0x40} {
@@ -295,8 +295,8 @@ func TestRevision0WithoutMarkers(t *testing.T) {
 	}
 }
 
-// An RDMAC RNIC asks for CRC always. Without the C bit it has it all the same: there is no revision
-// 0 without.
+// An RDMAC RNIC always asks for CRC. CRC is used even without the C bit: there is no revision 0
+// without it.
 func TestRevision0WithoutCRC(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{RNIC: mpa.Permissive, CRC: iwarp.CRCOff})
 	p := dialPeer(t, r.listener.Addr().String())
@@ -309,7 +309,7 @@ func TestRevision0WithoutCRC(t *testing.T) {
 	converse(t, p, newLocal(t, ep), false)
 }
 
-// Reject answers an RDMAC peer in its revision, where this side has that.
+// Reject answers an RDMAC peer in its revision, if this side has that.
 func TestRDMACRejected(t *testing.T) {
 	for _, tt := range []struct {
 		rnic  mpa.RNIC

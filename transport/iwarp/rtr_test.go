@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestRTRSent has our dialer send each kind of RTR (RFC 6581 section 9.2): it is the first FPDU,
+// TestRTRSent makes our dialer send each kind of RTR (RFC 6581 section 9.2). It is the first FPDU,
 // whatever was posted, and a Send takes a message number.
 func TestRTRSent(t *testing.T) {
 	for _, tt := range []struct {
@@ -38,7 +38,7 @@ func TestRTRSent(t *testing.T) {
 				p.want("Send", segment(onQueue(rdmap.OpSend, tt.next), "first"))
 				p.takes = tt.next
 				alive(p, l)
-				// Reads are numbered behind that of the RTR.
+				// Reads are numbered after that of the RTR.
 				msn := uint32(1)
 				if tt.rtr == mpa.RTRRead {
 					msn = 2
@@ -58,8 +58,8 @@ func TestRTRSent(t *testing.T) {
 	}
 }
 
-// Reads of the upper layer wait for the response to an RTR by Read if the ORD is 1, and come about
-// if it is 0 there, too.
+// With an ORD of 1, Reads of the upper layer wait for the response to an RTR by Read. With an ORD
+// of 0, the RTR by Read works, too.
 func TestRTRReadCounts(t *testing.T) {
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: true, RTR: mpa.RTRRead, ORD: 1}).connectAs(peerToPeer)
 	rtr := p.wantReadRequest(1)
@@ -70,8 +70,8 @@ func TestRTRReadCounts(t *testing.T) {
 	p.wantReadRequest(2)
 }
 
-// TestRTRTaken has our listener take each kind of RTR: no receive is used up, nothing completes,
-// nothing is delivered.
+// TestRTRTaken makes our listener take each kind of RTR: it uses no receive, completes nothing, and
+// delivers nothing.
 func TestRTRTaken(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -93,7 +93,7 @@ func TestRTRTaken(t *testing.T) {
 				l.send("posted before")
 				p.send(tt.rtr)
 				p.sends = tt.sends
-				// What comes first, the response or the Send, is our end's to choose.
+				// Our end may send the response or the Send first.
 				if tt.answer != nil {
 					tt.answer(p)
 				}
@@ -109,7 +109,7 @@ func TestRTRTaken(t *testing.T) {
 	}
 }
 
-// An RTR by Send is taken without a receive, and the next Send is one like any other: it needs one.
+// An RTR by Send needs no receive. The next Send is an ordinary one, and needs one.
 func TestRTRSendTwice(t *testing.T) {
 	p, l := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: true}).connectAs(peerToPeer)
 	l.start()
@@ -119,8 +119,8 @@ func TestRTRSendTwice(t *testing.T) {
 	wantTerminated(t, l.ended(), rdmap.UntaggedNoBuffer, false, transport.ErrNoReceive)
 }
 
-// TestRTRMissing has an initiator of a peer-to-peer connection that begins with something else than
-// the RTR agreed on.
+// TestRTRMissing has an initiator of a peer-to-peer connection that does not begin with the agreed
+// RTR.
 func TestRTRMissing(t *testing.T) {
 	all := mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead
 	for _, tt := range []struct {

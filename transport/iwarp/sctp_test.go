@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// TestConformanceSCTP runs the suite over SCTP, with streams of one association; under the race
-// detector by RFC 5043 and by the draft, in one model each.
+// TestConformanceSCTP runs the suite over SCTP, with streams of one association. Under the race
+// detector it does so by RFC 5043 and by the draft, in one model each.
 func TestConformanceSCTP(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -36,7 +36,7 @@ func TestConformanceSCTP(t *testing.T) {
 					cfg := tt.cfg
 					cfg.IRD, cfg.ORD, cfg.SendDepth, cfg.RecvDepth = o.IRD, o.ORD, o.SendDepth, o.RecvDepth
 					if cfg.Enhanced == mpa.EnhancedNever {
-						// Without negotiation the two have to be told.
+						// Without negotiation both sides must be configured.
 						cfg.ORD = min(reads(o.ORD), reads(o.IRD))
 						if cfg.ORD == 0 {
 							cfg.ORD = -1
@@ -56,8 +56,7 @@ func TestConformanceSCTP(t *testing.T) {
 	}
 }
 
-// TestDraftOnce: where nothing is negotiated, a Dialer that would have an enhanced setup if the
-// peer has one makes one attempt.
+// TestDraftOnce: without negotiation, a Dialer that prefers enhanced setup makes one attempt only.
 func TestDraftOnce(t *testing.T) {
 	low := sctp.Config{Draft: true, Counters: new(sctp.Counters), Logger: quiet}
 	l, d := sctprig.Listen(t, iwarp.Config{Logger: quiet}, low)
@@ -72,8 +71,8 @@ func TestDraftOnce(t *testing.T) {
 	}
 }
 
-// TestPrivateDataSCTP: private data has 512 bytes at most, and what is enhanced has four of them
-// (RFC 5043 section 5.2.3, RFC 6581 section 7). More is an error, and nothing is sent.
+// TestPrivateDataSCTP: private data has at most 512 bytes, four of them for enhanced data (RFC 5043
+// section 5.2.3, RFC 6581 section 7). More is an error, and nothing is sent.
 func TestPrivateDataSCTP(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -19,7 +19,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestSetupOf has both sides tell what was agreed on, with the peer's own words.
+// TestSetupOf checks what both sides report about the setup, and what the peer said.
 func TestSetupOf(t *testing.T) {
 	cfg := iwarp.Config{CRC: iwarp.CRCOff, IRD: 5, ORD: 7}
 	t.Run("dialing", func(t *testing.T) {
@@ -80,12 +80,12 @@ func wantSetup(t *testing.T, ep transport.Endpoint, want mpa.Setup) {
 	}
 }
 
-// wrappedRequest is a request that has another one below it.
+// wrappedRequest is a request that wraps another.
 type wrappedRequest struct{ transport.Request }
 
 func (w wrappedRequest) Unwrap() transport.Request { return w.Request }
 
-// TestOthersSetup hands SetupOf and RequestOf what is another provider's.
+// TestOthersSetup calls SetupOf and RequestOf with objects of another provider.
 func TestOthersSetup(t *testing.T) {
 	if got, ok := iwarp.SetupOf(nil); ok {
 		t.Errorf("SetupOf: got %+v", got)
@@ -97,7 +97,7 @@ func TestOthersSetup(t *testing.T) {
 	}
 }
 
-// TestAnsweredTwice answers a request again. The connection does not mind.
+// TestAnsweredTwice answers a request again. This does not affect the connection.
 func TestAnsweredTwice(t *testing.T) {
 	again := func(t *testing.T, req transport.Request) {
 		t.Helper()
@@ -113,7 +113,7 @@ func TestAnsweredTwice(t *testing.T) {
 		}
 	}
 	t.Run("accepted", func(t *testing.T) {
-		// The deadline of an answer, had it any effect, would pass in the middle of an FPDU.
+		// If the second answer set a deadline, that would pass in the middle of an FPDU.
 		r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, HandshakeTimeout: 300 * time.Millisecond})
 		p := dialPeer(t, r.listener.Addr().String())
 		p.write(requestFrame(0x10, 2, clientServer))
@@ -152,7 +152,8 @@ func TestAnsweredTwice(t *testing.T) {
 	})
 }
 
-// TestPrivateDataLimits has more private data than fits. The request can still be answered then.
+// TestPrivateDataLimits answers with more private data than fits. The request can still be answered
+// then.
 func TestPrivateDataLimits(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -229,7 +230,7 @@ func TestAutomaticRejects(t *testing.T) {
 	}
 }
 
-// TestListenerCloses ends a listener with connections in every state: those that are made stay.
+// TestListenerCloses closes a listener with connections in every state. Established ones stay.
 func TestListenerCloses(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff})
 	made, l := r.connect()
@@ -247,7 +248,7 @@ func TestListenerCloses(t *testing.T) {
 		}
 	}
 	for _, p := range []*peer{silent, half, waiting} {
-		// That nobody has read what was sent is no reason to see to an orderly end here.
+		// Unread bytes may cause a reset here, and that is fine.
 		if _, err := p.conn.Read(make([]byte, 1)); err == nil || isTimeout(err) {
 			t.Errorf("connection not closed: %v", err)
 		}
@@ -259,8 +260,8 @@ func TestListenerCloses(t *testing.T) {
 	r.log.want(t, 0)
 }
 
-// TestUnenhancedRevision2 has requests of revision 2 without enhanced data, which no Dialer of ours
-// sends, with the rest either way.
+// TestUnenhancedRevision2 has requests of revision 2 without enhanced data, which our Dialer never
+// sends, in all variants.
 func TestUnenhancedRevision2(t *testing.T) {
 	for bits := range byte(16) {
 		request, reply := bits>>2<<6, bits<<6 // M and C

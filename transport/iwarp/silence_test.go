@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestNoByteBeforeItsTime has a listening end with much to say that says nothing before the first
-// FPDU has come (RFC 5044 section 7.1.2), and then all of it, in order.
+// TestNoByteBeforeItsTime has a listening end with much to send. It sends nothing before the first
+// FPDU has come (RFC 5044 section 7.1.2), and then everything, in order.
 func TestNoByteBeforeItsTime(t *testing.T) {
 	for _, first := range []struct {
 		name    string
@@ -38,13 +38,12 @@ func TestNoByteBeforeItsTime(t *testing.T) {
 			l.post(&transport.WorkRequest{Op: transport.OpRead, Remote: transport.Remote{STag: 3, Offset: 4}, Local: slices(make([]byte, 8))})
 			l.Poll()
 
-			// Half an FPDU is none.
+			// Half an FPDU does not count.
 			fpdu := p.frame(first.segment)
 			p.write(fpdu[:len(fpdu)-1])
 			l.Poll()
-			// Whether something has come cannot be told from the fact that nothing is there yet.
-			// What is sent early is in front of what the following makes our end say, though: an
-			// answer to the last byte that the first FPDU needs.
+			// An empty socket does not prove that nothing was sent. But an early byte would come
+			// before the answer to the last byte of the first FPDU, which follows.
 			p.wantSilence()
 			p.write(fpdu[len(fpdu)-1:])
 			p.want("first", segment(toSTag(rdmap.OpWrite, 3, 4), "before Start"))
@@ -61,8 +60,8 @@ func TestNoByteBeforeItsTime(t *testing.T) {
 	}
 }
 
-// wantSilence expects that nothing is there to read. It gives our end a little time to do something
-// wrong; no test fails for want of it.
+// wantSilence expects that there is nothing to read. It gives our end a little time to send
+// something wrong. A slow machine cannot make it fail.
 func (p *peer) wantSilence() {
 	p.t.Helper()
 	p.conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
@@ -78,7 +77,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// An endpoint that has heard nothing says nothing when it ends, either.
+// An endpoint that has received nothing also sends nothing when it ends.
 func TestCloseBeforeFirst(t *testing.T) {
 	p, l := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	l.start()

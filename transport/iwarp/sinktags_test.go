@@ -2,10 +2,10 @@ package iwarp
 
 import "testing"
 
-// White-box: the tags of RDMA Reads are drawn at random, so that the few that are not taken come up
-// in one of 16 million draws. That all which leave are in order TestSinkTags sees outside.
+// White-box: the tags of RDMA Reads are random, and an unusable one comes up once in 16 million
+// draws. TestSinkTags checks from outside that all tags used are valid.
 
-// Of what is drawn an index of 0 is not taken, nor that of the tag before.
+// A drawn tag is refused if its index is 0, or that of the tag before.
 func TestSinkTagsTaken(t *testing.T) {
 	var tags sinkTags
 	for _, tt := range []struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// TestSlowLink has a Send, an RDMA Write and an RDMA Read cross a link of 10 kbit/s, in segments as
-// large as they can be: each takes longer than a peer may stop, and none is taken for one that has.
+// TestSlowLink sends a Send, an RDMA Write and an RDMA Read over a link of 10 kbit/s, in segments
+// of the maximum size. Each takes longer than StallTimeout, and none counts as stalled.
 func TestSlowLink(t *testing.T) {
 	for _, size := range []int{5_000, 300_000} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {

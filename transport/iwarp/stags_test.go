@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// Adapters refuse a steering tag of 0. Those of windows are package stag's; here are those of what
-// RDMA Reads go to, be they of no bytes.
+// Adapters refuse steering tag 0. Package stag makes those of windows; this test is about the sinks
+// of RDMA Reads, even those of length zero.
 func TestSinkTags(t *testing.T) {
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	l.start()

@@ -15,9 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestLongMessages has messages of each kind be cut into segments, whose bytes are those of RFC
-// 5041 sections 4 and 5.2: fields and numbers are the same in each, offsets go on, only the last
-// has L.
+// TestLongMessages checks the segments of messages of each kind against RFC 5041 sections 4 and
+// 5.2: fields and numbers are the same in each, offsets continue, and only the last has L.
 func TestLongMessages(t *testing.T) {
 	const most, size, at = 64, 150, 0x7000
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, MaxSegment: most}).connect()
@@ -55,7 +54,8 @@ func TestLongMessages(t *testing.T) {
 	p.want("empty Send", segment(onQueue(rdmap.OpSend, 3), ""))
 }
 
-// TestMSNWraps has the message numbers of each queue go from 0xFFFFFFFF to 0: rfc5041-4.3-6.
+// TestMSNWraps checks that the message numbers of each queue wrap from 0xFFFFFFFF to 0:
+// rfc5041-4.3-6.
 func TestMSNWraps(t *testing.T) {
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	w := l.expose(transport.RemoteRead, []byte("data"))
@@ -83,7 +83,7 @@ func TestMSNWraps(t *testing.T) {
 	}
 }
 
-// elsewhereConn is a connection from, or to, another address.
+// elsewhereConn is a connection with another remote address.
 type elsewhereConn struct {
 	net.Conn
 	remote net.Addr
@@ -91,7 +91,7 @@ type elsewhereConn struct {
 
 func (c elsewhereConn) RemoteAddr() net.Addr { return c.remote }
 
-// oneConn is a listener with one connection.
+// oneConn is a listener that returns one connection.
 type oneConn struct {
 	net.Listener
 	conn chan net.Conn
@@ -107,8 +107,8 @@ func (l oneConn) Accept() (net.Conn, error) {
 func (l oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 func (l oneConn) Close() error   { close(l.conn); return nil }
 
-// TestCRCDefault looks at the C bit of who is told nothing about CRCs: it is set, but for peers
-// with a loopback address (rfc5044-1.2-2, rfc5044-4.4-2).
+// TestCRCDefault checks the C bit without configuration: it is set, except for peers with a
+// loopback address (rfc5044-1.2-2, rfc5044-4.4-2).
 func TestCRCDefault(t *testing.T) {
 	for _, tt := range []struct {
 		addr string
@@ -182,8 +182,8 @@ func TestCRCDefault(t *testing.T) {
 	}
 }
 
-// TestBadReplyCloses has a dialer get a malformed reply: it closes the connection, and says why
-// (rfc5044-7.1.1-4, rfc5044-7.1.2-6, rfc5044-8-2).
+// TestBadReplyCloses has a dialer that gets a malformed reply. It closes the connection, and
+// returns the reason (rfc5044-7.1.1-4, rfc5044-7.1.2-6, rfc5044-8-2).
 func TestBadReplyCloses(t *testing.T) {
 	for _, tt := range []struct{ name, reply string }{
 		{"another key", "MPA ID Rep frame\x10\x02\x00\x04" + clientServer},

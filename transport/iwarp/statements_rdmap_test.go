@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestReadsWithinORD posts more RDMA Reads than the ORD: the peer never has more Read Requests to
-// answer, in whatever order it answers and others are posted (rpcrdma-3.3-14, rfc5040-6.1-4).
+// TestReadsWithinORD posts more RDMA Reads than the ORD. The peer never has more Read Requests than
+// that, whatever the order of answers and posts (rpcrdma-3.3-14, rfc5040-6.1-4).
 func TestReadsWithinORD(t *testing.T) {
 	const ord, all = 2, 10
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, ORD: ord}).connect()
@@ -63,8 +63,8 @@ func (n named) Complete(_ *transport.WorkRequest, err error) {
 	n.to <- n.name
 }
 
-// TestCompletionOrder posts a Write, an RDMA Read, a Send and a Write: those behind the Read do not
-// complete before it has its response, though they have been sent (rfc5040-5.5-6, rfc5040-5.5-9).
+// TestCompletionOrder posts a Write, an RDMA Read, a Send and a Write. Those after the Read are
+// sent at once, but complete only after its response (rfc5040-5.5-6, rfc5040-5.5-9).
 func TestCompletionOrder(t *testing.T) {
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	l.start()
@@ -103,8 +103,8 @@ func TestCompletionOrder(t *testing.T) {
 	}
 }
 
-// TestInvalidateFieldIgnored has the fields that mean nothing be set in Sends, Writes and Read
-// Requests: they are taken, and no window ends (rfc5040-4.1-6, rfc5040-4.1-7).
+// TestInvalidateFieldIgnored sets the unused fields of Sends, Writes and Read Requests. They are
+// ignored, and no window ends (rfc5040-4.1-6, rfc5040-4.1-7).
 func TestInvalidateFieldIgnored(t *testing.T) {
 	s := newViolationRig(t, newRig(t, false, violationConfig(iwarp.CRCOff)))
 	odd := func(h ddp.Header) []byte {
@@ -127,15 +127,15 @@ func TestInvalidateFieldIgnored(t *testing.T) {
 	shown := string(piece(s.memory, atReadable)[:4])
 	s.peer.want("Read Response", segment(toSTag(rdmap.OpReadResponse, 0x51417a6, 0x1000), shown))
 	s.wantMemory()
-	// The window can still be ended, by who may.
+	// The window still exists, and can be invalidated properly.
 	s.PostRecv(&transport.RecvRequest{Local: slices(make([]byte, 8))})
 	tag := func(h *ddp.Header) { h.ULP = uint32(s.invalidatable.STag) }
 	s.peer.send(segment(with(onQueue(rdmap.OpSendInvalidate, 4), tag), "end"))
 	s.wantMessage("end")
 }
 
-// TestFirstErrorReported has a peer make two errors at once: the Terminate is about the first, and
-// the second places nothing, nor does what is right behind it (rfc5040-7.1-5, rfc5041-7.1-4).
+// TestFirstErrorReported has a peer make two errors at once. The Terminate is about the first; the
+// second places nothing, nor does what follows it (rfc5040-7.1-5, rfc5041-7.1-4).
 func TestFirstErrorReported(t *testing.T) {
 	s := newViolationRig(t, newRig(t, false, violationConfig(iwarp.CRCOff)))
 	first := segment(toSTag(rdmap.OpWrite, s.readable.STag, s.readable.Base), "x")
@@ -152,7 +152,8 @@ func TestFirstErrorReported(t *testing.T) {
 	}
 }
 
-// TestPostBehindClose checks that requests behind the end of a connection fail: rfc5041-6.2.1-1.
+// TestPostBehindClose checks that requests posted after the end of a connection fail:
+// rfc5041-6.2.1-1.
 func TestPostBehindClose(t *testing.T) {
 	_, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	l.start()
@@ -167,7 +168,7 @@ func TestPostBehindClose(t *testing.T) {
 	}
 }
 
-// TestMalformedRequestSendsNothing posts what cannot be: Post says so, nothing is sent, and the
+// TestMalformedRequestSendsNothing posts invalid requests. Post fails, nothing is sent, and the
 // connection goes on (rfc5040-7.1-2).
 func TestMalformedRequestSendsNothing(t *testing.T) {
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff}).connect()
@@ -182,10 +183,10 @@ func TestMalformedRequestSendsNothing(t *testing.T) {
 	}
 }
 
-// TestReadsAnswered has a peer send as many Read Requests as the IRD allows, among them one of no
-// bytes from nobody's window: the responses come in that order, each to its own sink, and not
-// before the request is here as a whole (rfc5040-5.2.1-7 to rfc5040-5.2.1-12, rfc5040-5.2.2-2 to
-// rfc5040-5.2.2-5, rfc5040-5.5-8, rfc5040-5.5-10).
+// TestReadsAnswered has a peer send as many Read Requests as the IRD allows, one of them with
+// length zero and a tag that does not exist. The responses come in that order, each to its own
+// sink, and not before the whole request has arrived (rfc5040-5.2.1-7 to rfc5040-5.2.1-12,
+// rfc5040-5.2.2-2 to rfc5040-5.2.2-5, rfc5040-5.5-8, rfc5040-5.5-10).
 func TestReadsAnswered(t *testing.T) {
 	const ird = 4
 	p, l := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, IRD: ird}).connect()

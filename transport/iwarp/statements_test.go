@@ -10,10 +10,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// These tests show statements that docs/conformance.md lists, by their numbers there, where no
-// table of another test has them.
+// These tests prove statements that docs/conformance.md lists by number, unless another test covers
+// them.
 
-// A dialer whose peer replies in a revision that it cannot have closes in order, without a word,
+// If the peer replies in an unusable revision, a dialer closes in order without sending anything,
 // reports why, and does not try again: carrier-4-3, carrier-4-5, carrier-5.1-6.
 func TestRevisionCloses(t *testing.T) {
 	for _, tt := range []struct {
@@ -51,8 +51,8 @@ func TestRevisionCloses(t *testing.T) {
 	}
 }
 
-// An RTR by Read is sent where the upper layer may have no RDMA Reads at all, and the response to
-// it is taken: 6581-9.1-6.
+// An RTR by Read is sent, and its response taken, even if the upper layer may have no RDMA Reads at
+// all: 6581-9.1-6.
 func TestRTRReadWithoutORD(t *testing.T) {
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: true, RTR: mpa.RTRRead, ORD: -1}).connectAs("\x80\x01\x40\x00")
 	rtr := p.wantReadRequest(1)

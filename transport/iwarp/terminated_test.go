@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// terminates are all codes that a peer can terminate with (RFC 5040 section 4.8, RFC 5041 section
-// 7, RFC 5044 section 8, RFC 6581 section 8), and what they mean to the upper layer.
+// terminates are all codes with which a peer can terminate (RFC 5040 section 4.8, RFC 5041 section
+// 7, RFC 5044 section 8, RFC 6581 section 8), and the error that the upper layer gets.
 var terminates = []struct {
 	code rdmap.Code
 	bare bool // without copies of headers
@@ -52,16 +52,16 @@ var terminates = []struct {
 	{0x2007, true, nil},
 }
 
-// swapped is the payload of a Terminate as siw sends it: the nibbles of the first byte have changed
-// places, and the header control bits are the lowest of their byte, in the opposite order.
+// swapped returns the payload of a Terminate in siw's form: the nibbles of the first byte are
+// swapped, and the header control bits are the lowest of their byte, in the opposite order.
 func swapped(payload []byte) []byte {
 	payload[0] = payload[0]<<4 | payload[0]>>4
 	payload[2] = payload[2]>>7&1 | payload[2]>>5&2 | payload[2]>>3&4
 	return payload
 }
 
-// TestTerminates has the peer end the connection, for every reason there is, in the form of RFC
-// 5040 and in siw's.
+// TestTerminates has the peer end the connection for every reason, in the form of RFC 5040 and in
+// siw's.
 func TestTerminates(t *testing.T) {
 	ours := segment(toSTag(rdmap.OpWrite, 0x1234567, 0x89), "") // the segment complained about
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
@@ -90,8 +90,8 @@ func TestTerminates(t *testing.T) {
 	})
 }
 
-// TestOddTerminates has Terminates that are not as they should be. There is no answer to a
-// Terminate: they end the connection, too.
+// TestOddTerminates has malformed Terminates. There is no answer to a Terminate: they end the
+// connection, too.
 func TestOddTerminates(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -118,7 +118,7 @@ func TestOddTerminates(t *testing.T) {
 	}
 }
 
-// A Terminate may be the first thing that the peer says, in place of an RTR, too.
+// A Terminate may be the first message of the peer, also in place of an RTR.
 func TestTerminateFirst(t *testing.T) {
 	for _, p2p := range []bool{false, true} {
 		r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: p2p})
@@ -130,7 +130,7 @@ func TestTerminateFirst(t *testing.T) {
 	}
 }
 
-// What was posted is flushed, with the peer's reason.
+// Posted requests are flushed with the peer's reason.
 func TestTerminateFlushes(t *testing.T) {
 	s := newViolationRig(t, newRig(t, false, violationConfig(iwarp.CRCOff)))
 	s.read(0, 8)

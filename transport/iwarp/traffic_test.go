@@ -9,18 +9,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// arrivals tells of messages.
+// arrivals signals messages.
 type arrivals chan int
 
 func (a arrivals) Received(batch []transport.Message) { a <- len(batch) }
 
-// ignored is told of work requests.
+// ignored ignores completions.
 type ignored struct{}
 
 func (ignored) Complete(*transport.WorkRequest, error) {}
 
 // TestTrafficOf: a Send of 100 bytes is one FPDU, which both ends count: 2 bytes of length, 18 of
-// header (RFC 5041 section 4.3), 4 of CRC, and a marker of 4 bytes in front, where there are any.
+// header (RFC 5041 section 4.3), 4 of CRC, and with markers one of 4 bytes before it.
 func TestTrafficOf(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

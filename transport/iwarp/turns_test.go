@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// TestTurns has small messages be sent on a slow link while responses to RDMA Reads are owed. All
-// of them leave behind the response that is under way, and not each behind one more.
+// TestTurns sends small messages on a slow link while responses to RDMA Reads wait. All messages
+// follow the current response, rather than each following another response.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const reads, size, messages = 10, 256 << 10, 8

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestUnfinished has peers that begin a message and do not end it, whatever else they send. They
-// are told so, and the connection ends.
+// TestUnfinished has peers that begin a message and never end it, whatever else they send. They get
+// a Terminate, and the connection ends.
 func TestUnfinished(t *testing.T) {
 	begin := func(p *peer, _ *local) {
 		p.send(segment(with(onQueue(rdmap.OpSend, 1), more), "the beginning"))
@@ -89,8 +89,8 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestWriteUnfinished has a peer begin an RDMA Write, and be silent for longer than it may be in
-// the middle of a Send. Nothing waits for it, so it may.
+// TestWriteUnfinished has a peer begin an RDMA Write, and then stay silent for longer than it may
+// within a Send. It may do so, as nothing waits for the Write.
 func TestWriteUnfinished(t *testing.T) {
 	cfg := hostileConfig()
 	r := newRig(t, false, cfg)
@@ -106,7 +106,7 @@ func TestWriteUnfinished(t *testing.T) {
 	alive(p, l)
 }
 
-// without is a source that has no memory, and says when it is asked for some.
+// without is a source without memory. It signals when it is asked for some.
 type without struct{ asked chan struct{} }
 
 func (s *without) Receive() *transport.RecvRequest {
@@ -119,8 +119,8 @@ func (s *without) Receive() *transport.RecvRequest {
 
 func (s *without) Ready() bool { return false }
 
-// TestHeldPeerLeaves has peers leave while a message of theirs waits for memory: the connection
-// ends, and does not wait until there is some.
+// TestHeldPeerLeaves has peers leave while a message of theirs waits for memory. The connection
+// ends without waiting for memory.
 func TestHeldPeerLeaves(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

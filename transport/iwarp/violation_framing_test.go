@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// TestCRCErrors flips bits in an FPDU: none of them goes unnoticed, and none of the FPDU is placed.
+// TestCRCErrors flips bits in an FPDU. Each is noticed, and nothing of the FPDU is placed.
 func TestCRCErrors(t *testing.T) {
 	for _, dialing := range []bool{false, true} {
 		for _, tt := range []struct {
@@ -51,8 +51,8 @@ func TestCRCErrors(t *testing.T) {
 	}
 }
 
-// A responder sends nothing before it has received and validated an FPDU (RFC 5044 section 7.1.2):
-// not even a Terminate.
+// A responder sends nothing, not even a Terminate, before it has received and validated an FPDU
+// (RFC 5044 section 7.1.2).
 func TestCRCErrorFirst(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOn})
 	p, l := r.connect()
@@ -66,7 +66,7 @@ func TestCRCErrorFirst(t *testing.T) {
 	}
 }
 
-// Without CRC nobody looks at the field.
+// Without CRC, the field is ignored.
 func TestCRCNotUsed(t *testing.T) {
 	p, l := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff}).connect()
 	l.receives(1)
@@ -77,8 +77,8 @@ func TestCRCNotUsed(t *testing.T) {
 	l.wantMessage("message")
 }
 
-// TestImpossibleLengths sends FPDUs that are too short for a header. There is no code for that: the
-// connection just ends.
+// TestImpossibleLengths sends FPDUs that are too short for a header. No code stands for that, so
+// the connection ends without a Terminate.
 func TestImpossibleLengths(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for n := range 18 {
@@ -105,7 +105,7 @@ func TestImpossibleLengths(t *testing.T) {
 	})
 }
 
-// TestShortestSegments has the shortest FPDUs that there can be.
+// TestShortestSegments sends the shortest possible FPDUs.
 func TestShortestSegments(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		s := newViolationRig(t, newRig(t, dialing, violationConfig(crc)))

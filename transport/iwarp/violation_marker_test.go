@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// markedPlaces are where in an FPDU of a Write there is a marker, the one at 512.
+// markedPlaces are positions in an FPDU of a Write for the marker at 512.
 var markedPlaces = []struct {
 	name  string
 	start int // position of the FPDU
@@ -28,8 +28,7 @@ var markedPlaces = []struct {
 	{"in front of the CRC", 488, 5}, // 2 + 14 + 5 + 3
 }
 
-// markerRig is a rig whose peers put markers into what they send, and want them in what they
-// receive, too, if back is set.
+// markerRig is a rig whose peers send markers, and with back also want them in what they receive.
 func markerRig(t *testing.T, dialing bool, crc iwarp.CRC, back bool) *rig {
 	r := newRig(t, dialing, iwarp.Config{CRC: crc, Markers: mpa.MarkersOn})
 	r.markers = back
@@ -46,8 +45,8 @@ func eachMarked(t *testing.T, f func(t *testing.T, r *rig)) {
 	})
 }
 
-// markedWrite has the peer write to a window of ours such that the FPDU of the next Write, of n
-// bytes to the offset 600 and not sent yet, begins at position start.
+// markedWrite makes the peer write to a window of ours, so that the FPDU of its next Write begins
+// at position start. That Write has n bytes for offset 600, and is not sent yet.
 func markedWrite(p *peer, l *local, start, n int) (window, fpdu []byte) {
 	window = make([]byte, 1000)
 	w := l.expose(transport.RemoteWrite, window)
@@ -55,18 +54,18 @@ func markedWrite(p *peer, l *local, start, n int) (window, fpdu []byte) {
 	return window, p.frame(segment(toSTag(rdmap.OpWrite, w.STag, w.Base+600), string(data(n, 2))))
 }
 
-// firstData is what the first Write has: with a marker, length and header, 20 bytes, in front, and
-// the CRC behind.
+// firstData returns the payload of the first Write. Marker, length and header, 20 bytes, precede
+// it, and the CRC of 4 bytes follows.
 func firstData(start int) []byte { return data(start-24, 1) }
 
-// reseal computes the CRC of an FPDU anew.
+// reseal computes the CRC of an FPDU again.
 func reseal(fpdu []byte) {
 	n := len(fpdu) - 4
 	binary.LittleEndian.PutUint32(fpdu[n:], crc32.Checksum(fpdu[:n], crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// TestMarkerErrors has markers that tell another beginning of the FPDU than its predecessor's
-// length does.
+// TestMarkerErrors sends markers that point to another beginning of the FPDU than the length of its
+// predecessor.
 func TestMarkerErrors(t *testing.T) {
 	for _, place := range markedPlaces {
 		t.Run(place.name, func(t *testing.T) {
@@ -96,7 +95,7 @@ func TestMarkerErrors(t *testing.T) {
 	}
 }
 
-// The CRC covers the markers: damage to one is first of all a wrong CRC.
+// The CRC covers the markers, so damage to one is a wrong CRC first.
 func TestMarkerCRC(t *testing.T) {
 	for _, dialing := range []bool{false, true} {
 		for _, at := range []int{0, 1, 2, 3} { // of the marker
@@ -117,7 +116,7 @@ func TestMarkerCRC(t *testing.T) {
 	}
 }
 
-// The first half of a marker is reserved, and the two lowest bits of what it tells are none (RFC
+// The first half of a marker is reserved, and the two lowest bits of its number mean nothing (RFC
 // 5044 section 4.3).
 func TestMarkerReserved(t *testing.T) {
 	eachMarked(t, func(t *testing.T, r *rig) {
@@ -164,7 +163,7 @@ func TestMarkerErrorFirst(t *testing.T) {
 	})
 }
 
-// A peer that says it will send markers, and does not, is found out.
+// A peer that announces markers and sends none is detected.
 func TestMarkersMissing(t *testing.T) {
 	p, l := markerRig(t, true, iwarp.CRCOff, false).connect()
 	l.start()

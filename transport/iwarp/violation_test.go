@@ -16,7 +16,7 @@ import (
 )
 
 // violationRig is an endpoint and a peer played by hand that violates the protocol. All windows and
-// receives of the endpoint are in one stretch of memory with guards between them, which wantMemory
+// receives of the endpoint are in one block of memory with guards between them, which wantMemory
 // compares.
 type violationRig struct {
 	*peer
@@ -30,7 +30,7 @@ type violationRig struct {
 	readable, writable, invalidatable, dead transport.Region
 }
 
-// The layout of the memory of a scene: pieces of 32 bytes with guards of 32 bytes between them.
+// The memory layout of a scene: pieces of 32 bytes, with guards of 32 bytes between them.
 const (
 	atWritable      = 1 // two pieces
 	atReadable      = 3 // two pieces
@@ -44,10 +44,10 @@ const (
 	guard             = 0xa5
 )
 
-// violationConfig is that of the connections of a scene.
+// violationConfig is for the connections of a scene.
 func violationConfig(crc iwarp.CRC) iwarp.Config { return iwarp.Config{CRC: crc, IRD: 2, ORD: 2} }
 
-// rdmacConfig is sceneConfig for version 0, with which there are CRC and markers.
+// rdmacConfig is violationConfig for version 0, which has CRC and markers.
 func rdmacConfig() iwarp.Config {
 	cfg := violationConfig(iwarp.CRCAuto)
 	cfg.RNIC = mpa.RDMAC
@@ -57,7 +57,7 @@ func rdmacConfig() iwarp.Config {
 // piece is a piece of the memory m.
 func piece(m []byte, n int) []byte { return m[n*2*pieceLen:][:pieceLen] }
 
-// newViolationRig makes a connection on which a Send and a Write of the peer's have arrived.
+// newViolationRig makes a connection on which a Send and a Write of the peer have arrived.
 func newViolationRig(t testing.TB, r *rig) *violationRig {
 	t.Helper()
 	s := &violationRig{t: t, memory: bytes.Repeat([]byte{guard}, (pieces+1)*2*pieceLen)}
@@ -83,26 +83,26 @@ func newViolationRig(t testing.TB, r *rig) *violationRig {
 	return s
 }
 
-// send is the peer's.
+// send makes the peer send segments.
 func (s *violationRig) send(segments ...[]byte) { s.peer.send(segments...) }
 
-// wantMessage is our end's.
+// wantMessage expects a message at our end.
 func (s *violationRig) wantMessage(want string) { s.local.wantMessage(want) }
 
-// place notes what memory ought to be, from a piece on.
+// place records what memory should contain, from a piece on.
 func (s *violationRig) place(n int, data string) {
 	for ; len(data) > 0; n++ {
 		data = data[copy(piece(s.want, n), data):]
 	}
 }
 
-// write is a Write that is right.
+// write returns the segment of a correct Write, and records its effect.
 func (s *violationRig) write(offset uint64, data string) []byte {
 	s.place(atWritable, data)
 	return segment(toSTag(rdmap.OpWrite, s.writable.STag, s.writable.Base+offset), data)
 }
 
-// read has our end read n bytes, up to 64, into the sink number i.
+// read makes our end read n bytes, up to 64, into sink number i.
 func (s *violationRig) read(i, n int) rdmap.ReadRequest {
 	if s.Endpoint == nil {
 		return rdmap.ReadRequest{SinkSTag: placeholder(i)}
@@ -133,13 +133,13 @@ func (s *violationRig) wantMemory() {
 	}
 }
 
-// offence is something that a peer must not do, and what comes of it.
+// offence is a violation by a peer, and what follows from it.
 type offence struct {
 	name string
 
-	// segments returns what the peer sends. The last segment is the one that is wrong. The next
-	// message of queue 0 is message 3, for which there is a receive of 64 bytes; it is the last.
-	// The next of queue 1 is message 1.
+	// segments returns what the peer sends. The last segment is the wrong one. The next message of
+	// queue 0 is message 3, for which there is a receive of 64 bytes, the last one. The next of
+	// queue 1 is message 1.
 	segments func(s *violationRig) [][]byte
 
 	code    rdmap.Code
@@ -151,17 +151,17 @@ type offence struct {
 	receives int      // to post in addition
 }
 
-// one is the segments of an offence of one segment.
+// one returns the segments of an offence of one segment.
 func one(seg func(s *violationRig) []byte) func(*violationRig) [][]byte {
 	return func(s *violationRig) [][]byte { return [][]byte{seg(s)} }
 }
 
-// plain is one where the segment does not depend on the scene.
+// plain is one for a segment that does not depend on the scene.
 func plain(h ddp.Header, payload string) func(*violationRig) [][]byte {
 	return func(*violationRig) [][]byte { return [][]byte{segment(h, payload)} }
 }
 
-// writeTo is a Write to a window at an offset from its base.
+// writeTo returns a Write to a window at an offset from its base.
 func writeTo(region func(s *violationRig) transport.Region, offset uint64,
 	data string) func(*violationRig) [][]byte {
 	return one(func(s *violationRig) []byte {
@@ -170,7 +170,7 @@ func writeTo(region func(s *violationRig) transport.Region, offset uint64,
 	})
 }
 
-// readFrom is a Read Request for n bytes of a window.
+// readFrom returns a Read Request for n bytes of a window.
 func readFrom(region func(s *violationRig) transport.Region, offset uint64,
 	n int) func(*violationRig) [][]byte {
 	return one(func(s *violationRig) []byte {
@@ -179,7 +179,7 @@ func readFrom(region func(s *violationRig) transport.Region, offset uint64,
 	})
 }
 
-// respond is the segments of a response to a Read of ours of n bytes.
+// respond returns the segments of a response to a Read of n bytes.
 func respond(n int, segments func(s *violationRig, r rdmap.ReadRequest) [][]byte) func(*violationRig) [][]byte {
 	return func(s *violationRig) [][]byte { return segments(s, s.read(0, n)) }
 }
@@ -196,7 +196,7 @@ func dead(s *violationRig) transport.Region           { return s.dead }
 func elsewhere(s *violationRig) transport.Region      { return s.other.writable }
 func elsewhereToEnd(s *violationRig) transport.Region { return s.other.invalidatable }
 
-// nobodys is a tag of index 0, which no window has.
+// nobodys returns a window with a tag of index 0, which no window has.
 func nobodys(*violationRig) transport.Region { return transport.Region{STag: 1} }
 
 func nextKey(s *violationRig) transport.Region {
@@ -205,8 +205,8 @@ func nextKey(s *violationRig) transport.Region {
 	return r
 }
 
-// taggedViolations are those of DDP's tagged model (RFC 5041 section 7.1), and those of RDMA Writes
-// that RFC 5040 section 4.8 adds.
+// taggedViolations are violations of DDP's tagged model (RFC 5041 section 7.1), and those of RDMA
+// Writes that RFC 5040 section 4.8 adds.
 var taggedViolations = []offence{
 	{name: "Write to nobody's STag", segments: writeTo(nobodys, 0, "x"), code: 0x1100, want: transport.ErrSTag},
 	{name: "Write to STag 0", segments: plain(toSTag(rdmap.OpWrite, 0, 0), "x"), code: 0x1100, want: transport.ErrSTag},
@@ -245,7 +245,7 @@ var taggedViolations = []offence{
 	{name: "tagged reserved opcode 15", segments: plain(toSTag(15, 1, 0), "x"), code: 0x0206},
 }
 
-// responseViolations are those of responses to our RDMA Reads.
+// responseViolations are violations in responses to our RDMA Reads.
 var responseViolations = []offence{
 	{name: "Read Response without a Read", segments: plain(toSTag(rdmap.OpReadResponse, 0x1234567, 0), "x"), code: 0x0206},
 	{name: "empty Read Response without a Read", segments: plain(toSTag(rdmap.OpReadResponse, 0x1234567, 0), ""), code: 0x0206},
@@ -299,8 +299,8 @@ var responseViolations = []offence{
 	}), code: 0x0206},
 }
 
-// untaggedViolations are those of DDP's untagged model (RFC 5041 section 7.2) and of the opcodes in
-// it (RFC 5040 section 4.8).
+// untaggedViolations are violations of DDP's untagged model (RFC 5041 section 7.2), and of the
+// opcodes in it (RFC 5040 section 4.8).
 var untaggedViolations = []offence{
 	{name: "queue 3", segments: plain(with(onQueue(rdmap.OpSend, 1), queue(3)), "x"), code: 0x1201},
 	{name: "the highest queue", segments: plain(with(onQueue(rdmap.OpSend, 1), queue(1<<32-1)), "x"), code: 0x1201},
@@ -377,8 +377,8 @@ var untaggedViolations = []offence{
 	}, code: 0x0206},
 }
 
-// protectionViolations are those of Read Requests and of Sends with Invalidate (RFC 5040 section
-// 4.8).
+// protectionViolations are violations in Read Requests and in Sends with Invalidate (RFC 5040
+// section 4.8).
 var protectionViolations = []offence{
 	{name: "Read of nobody's STag", segments: readFrom(nobodys, 0, 1), code: 0x0100, request: true, want: transport.ErrSTag},
 	{name: "Read of a revoked STag", segments: readFrom(dead, 0, 1), code: 0x0100, request: true, want: transport.ErrSTag},
@@ -422,8 +422,8 @@ var protectionViolations = []offence{
 	}, code: 0x0100, want: transport.ErrSTag, messages: []string{"bye"}, receives: 1},
 }
 
-// invalidating is a Send that invalidates a window. Its data may be placed before that fails: the
-// tag counts at the end.
+// invalidating returns a Send that invalidates a window. Its data may be placed before that fails:
+// the tag is checked at the end.
 func invalidating(op rdmap.Opcode, region func(*violationRig) transport.Region) func(*violationRig) [][]byte {
 	return one(func(s *violationRig) []byte {
 		s.place(atReceives+4, "bye")
@@ -453,8 +453,8 @@ func eachSide(t *testing.T, f func(t *testing.T, dialing bool, crc iwarp.CRC)) {
 	}
 }
 
-// TestViolations has a peer break each rule: the answer is one Terminate message, and then an
-// orderly end. With version 0 the segments of version 0 among them are of version 1.
+// TestViolations has a peer break each rule. The answer is one Terminate message, and then an
+// orderly end. With version 0, the segments with a wrong version have version 1.
 func TestViolations(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, v := range violations() {
@@ -475,7 +475,7 @@ func (v *offence) test(t *testing.T, r *rig) {
 	s.other = newViolationRig(t, r)
 	s.receives(v.receives)
 
-	// In one write: what is right still, what is wrong, and what comes too late, which is much.
+	// One write has correct segments, the wrong one, and many that come too late.
 	together := segment(onQueue(rdmap.OpSend, 2), "together")
 	s.place(atReceives+2, "together")
 	segments := append([][]byte{together}, v.segments(s)...)

@@ -24,9 +24,9 @@ import (
 // The addresses of the two processes.
 var benchServer, benchClient = netip.MustParseAddr("127.253.71.102"), netip.MustParseAddr("127.253.71.103")
 
-// udpStream is a Throughput scenario: the client sends 1 MiB at a time in UDP datagrams as large as
-// RoCE's packets, fifteen with each system call, and has 512 KiB in flight; the server reads them
-// all and looks at none, and says how much it has got.
+// udpStream is a Throughput scenario. The client sends 1 MiB at a time in UDP datagrams as large as
+// RoCE's packets, fifteen in each system call, with 512 KiB in flight. The server reads them
+// without looking, and reports how many bytes have come.
 const udpStream = "udp/stream"
 
 const (
@@ -114,7 +114,7 @@ func (s *udpServer) Close() error {
 	return s.err
 }
 
-// serve tells the client how many bytes have come, after each system call.
+// serve tells the client after each system call how many bytes have come.
 func (s *udpServer) serve() error {
 	buf, oob := make([]byte, 1<<16), make([]byte, 64)
 	var got uint64
@@ -173,7 +173,7 @@ func (c *udpClient) Run(n int, _ []time.Duration) error {
 	return c.await(0)
 }
 
-// await waits until no more than so many bytes are in flight.
+// await waits until at most that many bytes are in flight.
 func (c *udpClient) await(most uint64) error {
 	var answer [1 << 10]byte
 	for c.sent-c.got > most {
@@ -188,8 +188,8 @@ func (c *udpClient) await(most uint64) error {
 
 func (c *udpClient) Close() error { return c.conn.Close() }
 
-// comparisons are what RoCE is compared with: raw UDP of the same packets, which it has at least
-// 0.6 of, and iWARP with CRC, as there is no RoCE without.
+// comparisons compare RoCE with raw UDP in equal packets, of whose throughput it must have 0.6 at
+// least, and with iWARP with CRC, as RoCE always has one.
 var comparisons = []paired.Comparison{
 	{Yardstick: udpStream, Candidate: "roce/writes", Bound: 0.6, MaxAllocs: 0.05},
 	{Yardstick: udpStream, Candidate: "roce/reads", MaxAllocs: 0.05},
@@ -204,5 +204,5 @@ var comparisons = []paired.Comparison{
 //	go test -run '^$' -bench Paired -benchtime 1x ./transport/roce
 func BenchmarkPaired(b *testing.B) { paired.Bench(b, comparisons...) }
 
-// TestPaired demands the bounds, if BENCH_GATE is set.
+// TestPaired fails below the bounds, if BENCH_GATE is set.
 func TestPaired(t *testing.T) { paired.Gate(t, comparisons...) }

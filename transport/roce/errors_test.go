@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// TestConfigErrors has values that are just out of range refused, and those just within taken.
+// TestConfigErrors: values just out of range are refused, and those just within accepted.
 func TestConfigErrors(t *testing.T) {
 	hub := roce.NewHub(t)
 	for _, tt := range []struct {
@@ -58,7 +58,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestPortTaken has another socket own the port at an address.
+// TestPortTaken has another socket bound to the port.
 func TestPortTaken(t *testing.T) {
 	const taken = "127.253.71.103"
 	ip := netip.MustParseAddr(taken)
@@ -77,7 +77,7 @@ func TestPortTaken(t *testing.T) {
 	}
 }
 
-// TestInUse has two Listeners want one port of a service.
+// TestInUse has two Listeners for one service port.
 func TestInUse(t *testing.T) {
 	cfg := roce.Config{Logger: quiet}
 	l, err := roce.Listen(t.Context(), another+":0", cfg)
@@ -95,7 +95,7 @@ func TestInUse(t *testing.T) {
 	portIsFree(t, netip.MustParseAddr(another))
 }
 
-// TestSystemPortClosed has the system tell of a port that nobody has.
+// TestSystemPortClosed has the system report a closed port.
 func TestSystemPortClosed(t *testing.T) {
 	cfg := roce.Config{Local: netip.MustParseAddr(another), Logger: quiet}
 	if _, err := (roce.Dialer{Config: cfg}).Dial(t.Context(), "127.253.71.109:1", nil); !errors.Is(err,
@@ -105,12 +105,12 @@ func TestSystemPortClosed(t *testing.T) {
 	portIsFree(t, netip.MustParseAddr(another))
 }
 
-// TestLoopbackTaken has the address be taken that the system would send from: another one will do.
+// TestLoopbackTaken: if the address that the system would send from is taken, another one is used.
 func TestLoopbackTaken(t *testing.T) {
 	usual := netip.MustParseAddr("127.0.0.1")
 	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(usual, roce.UDPPort)))
 	if err == nil {
-		defer c.Close() // else another process has it, which does as well
+		defer c.Close() // if this fails, another process has it, which is as good
 	}
 	l, err := roce.Listen(t.Context(), another+":0", roce.Config{Logger: quiet})
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// Host is a host in a network of two, for tests. Packets pass as they would by UDP, without its
+// Host is a host in a network of two, for tests. The network passes packets like UDP without its
 // checksum.
 type Host struct {
 	IP      netip.Addr
 	network *network
 }
 
-// TwoHosts returns two hosts, and the network with faults between them. It ends with the test.
+// TwoHosts returns two hosts, and the faulty network between them. It ends with the test.
 func TwoHosts(tb testing.TB, cfg faultnet.Config) (a, b Host, between *faultnet.Frames) {
 	wires := [2]*wire{newWire(), newWire()}
 	between = faultnet.NewFrames(wires[0], wires[1], cfg)
@@ -35,7 +35,7 @@ func (c Config) On(h Host) Config {
 	return c
 }
 
-// Send sends a packet from a host that has nothing else there.
+// Send sends a packet from a host without a device.
 func (h Host) Send(p []byte) {
 	s, _, err := h.network.open(h.IP)
 	if err == nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// raceDetector says that this is slow.
+// raceDetector says that the tests run under the race detector, which is slow.
 var raceDetector bool
 
 // TestConformanceFaults runs the suite over networks that lose, reorder, duplicate and damage
-// packets; under the race detector over one that does all of it.
+// packets. Under the race detector one network does all of it.
 func TestConformanceFaults(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -9,10 +9,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
 
-// FuzzDevice feeds datagrams to a device with a live connection: the first byte of the input is how
-// many words of four bytes the first has, and so on. The queue pair of each that is not for the
-// connection manager, and its ICRC, are made right. Whatever comes, another connection is unharmed,
-// and nothing is left.
+// FuzzDevice feeds datagrams to a device with a live connection. The first byte of the input is the
+// length of the first datagram in words of four bytes, and so on. Each datagram that is not for the
+// connection manager gets the right queue pair, and each the right ICRC. In any case another
+// connection is unharmed, and nothing is left.
 func FuzzDevice(f *testing.F) {
 	add := func(packets ...bth.Packet) {
 		var in []byte
@@ -54,7 +54,7 @@ func FuzzDevice(f *testing.F) {
 				} else {
 					b[5], b[6] = 0, 0
 				}
-				// Sequence numbers count from where the connection is.
+				// Sequence numbers are relative to those of the connection.
 				psn := p.psn + uint32(b[11])
 				if bth.Opcode(b[0]).IsResponse() {
 					psn = uint32(b[11])

@@ -17,7 +17,7 @@ func strays(s roce.Stats) uint64   { return s.Strays }
 func bad(s roce.Stats) uint64      { return s.BadPackets }
 func received(s roce.Stats) uint64 { return s.PacketsReceived }
 
-// TestHarmless has a peer do what a connection survives, and something counts.
+// TestHarmless has a peer do things that a connection survives and that are counted.
 func TestHarmless(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -119,10 +119,11 @@ func TestHarmless(t *testing.T) {
 			for _, qp := range []uint32{2, x.theirQP ^ 1, x.theirQP ^ 1<<23, bth.Mask24} {
 				x.packet(bth.Packet{Opcode: bth.SendOnly, QP: qp, PSN: x.psn})
 			}
-			// Queue pair 0 is for the management of subnets, which RoCE does not have.
+			// Queue pair 0 is for subnet management, which RoCE does not have.
 			x.bytes(x.path.AppendSum(encode(bth.Packet{Opcode: bth.SendOnly, PSN: x.psn}), 0, 0))
 		}, strays, 5},
-		// Limited and full members hear each other; the others are of other partitions.
+		// Limited and full members of the default partition hear each other. Other keys belong to
+		// other partitions.
 		{"partitions", func(x *target) {
 			for _, key := range []uint16{1, 0x8001, 0xFFFE, 0x7FFE} {
 				x.packet(bth.Packet{Opcode: bth.SendOnly, PKey: key, PSN: x.psn})
@@ -179,7 +180,7 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// TestGhosts has a peer send, on its second connection, what is about the first.
+// TestGhosts has a peer send packets of its first connection on its second.
 func TestGhosts(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	for _, connect := range r.roles() {
@@ -214,7 +215,7 @@ func TestGhosts(t *testing.T) {
 	}
 }
 
-// TestNeverReady has a peer say for ever that it is not ready, and one that says nothing.
+// TestNeverReady has a peer that always says it is not ready, and one that says nothing.
 func TestNeverReady(t *testing.T) {
 	r := newRig(t, roce.Config{PeerTimeout: 50 * time.Millisecond})
 	for name, answers := range map[string]bool{"not ready": true, "silent": false} {
@@ -245,7 +246,7 @@ func TestNeverReady(t *testing.T) {
 	}
 }
 
-// TestNotSentAgain has a peer lose a Send, and not send it again.
+// TestNotSentAgain has a peer that loses a Send, and does not send it again.
 func TestNotSentAgain(t *testing.T) {
 	r := newRig(t, roce.Config{PeerTimeout: 50 * time.Millisecond})
 	p, ep := r.asked()
@@ -274,8 +275,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// TestTruncated has a device take each packet of each kind cut off anywhere, with an ICRC that is
-// right and with none, and packets of random bytes.
+// TestTruncated sends a device each kind of packet, truncated anywhere, with a correct ICRC and
+// with none, and packets of random bytes.
 func TestTruncated(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	p, ep := r.asked()

@@ -12,7 +12,7 @@ import (
 // mtu is the path MTU of played peers.
 const mtu = 256
 
-// target is the endpoint that a played peer does something to.
+// target is the endpoint that a played peer attacks.
 type target struct {
 	*played
 	ep      transport.Endpoint
@@ -23,7 +23,7 @@ type target struct {
 	ended   completions
 }
 
-// aim makes a target of an endpoint, with four receives of 600 bytes.
+// aim makes a target of an endpoint, and posts four receives of 600 bytes.
 func aim(t testing.TB, p *played, ep transport.Endpoint) *target {
 	t.Helper()
 	x := &target{played: p, ep: ep, arrived: make(messages, 16), ended: make(completions, 64)}
@@ -50,12 +50,12 @@ func aim(t testing.TB, p *played, ep transport.Endpoint) *target {
 	return x
 }
 
-// reth names memory of a window.
+// reth returns the header that names memory of a window.
 func reth(r transport.Region, length uint32) bth.RETH {
 	return bth.RETH{Addr: r.Base, RKey: uint32(r.STag), Len: length}
 }
 
-// post posts a request of the endpoint's.
+// post posts a request of the endpoint.
 func (x *target) post(op transport.Op, n int) {
 	x.t.Helper()
 	err := x.ep.Post(&transport.WorkRequest{
@@ -67,7 +67,7 @@ func (x *target) post(op transport.Op, n int) {
 	}
 }
 
-// asks sends a request that is to be refused with a NAK.
+// asks sends a request that must be refused with a NAK.
 func asks(s bth.Syndrome, packets ...func(x *target) bth.Packet) func(*target) {
 	return func(x *target) {
 		x.t.Helper()
@@ -96,21 +96,21 @@ func of(o bth.Opcode, n int) func(*target) bth.Packet {
 	return func(*target) bth.Packet { return bth.Packet{Opcode: o, Payload: make([]byte, n)} }
 }
 
-// writes is a packet of an RDMA Write.
+// writes returns a packet of an RDMA Write.
 func writes(o bth.Opcode, n int, length uint32) func(*target) bth.Packet {
 	return func(x *target) bth.Packet {
 		return bth.Packet{Opcode: o, RETH: reth(x.written, length), Payload: make([]byte, n)}
 	}
 }
 
-// reads is an RDMA Read.
+// reads returns an RDMA Read.
 func reads(length uint32) func(*target) bth.Packet {
 	return func(x *target) bth.Packet {
 		return bth.Packet{Opcode: bth.ReadRequest, RETH: reth(x.read, length)}
 	}
 }
 
-// sends has the endpoint send a message of two packets, and the peer answer with a syndrome.
+// sends makes the endpoint send a message of two packets, and the peer answer with a syndrome.
 func sends(s bth.Syndrome) func(*target) {
 	return func(x *target) {
 		x.post(transport.OpSend, mtu+1)
@@ -118,7 +118,7 @@ func sends(s bth.Syndrome) func(*target) {
 	}
 }
 
-// isRead has the endpoint read 300 bytes, and the peer answer with a packet.
+// isRead makes the endpoint read 300 bytes, and the peer answer with a packet.
 func isRead(h bth.Packet) func(*target) {
 	return func(x *target) {
 		x.post(transport.OpRead, 300)
@@ -128,7 +128,7 @@ func isRead(h bth.Packet) func(*target) {
 	}
 }
 
-// TestFatal has a peer do what ends its connection: each with the NAK for it, if it is a request.
+// TestFatal has a peer do what ends its connection. A bad request gets its NAK.
 func TestFatal(t *testing.T) {
 	access, invalid := transport.ErrRemoteAccess, roce.ErrProtocol
 	for _, tt := range []struct {
@@ -180,7 +180,7 @@ func TestFatal(t *testing.T) {
 		{"a Write goes on", asks(bth.NAKInvalid, writes(bth.WriteFirst, mtu, mtu+1),
 			of(bth.WriteMiddle, mtu)), invalid},
 		{"First of a Write of nothing", asks(bth.NAKInvalid, writes(bth.WriteFirst, mtu, 0)), invalid},
-		// There are no receives for it: rxe sends none to NFS.
+		// There are no receives for it; rxe sends none with NFS.
 		{"Write with immediate data", asks(bth.NAKInvalid, writes(bth.WriteOnlyImmediate, 4, 4)),
 			invalid},
 

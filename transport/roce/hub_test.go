@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Hub is a network of as many hosts as a test likes, where nothing is lost. Hosts are of this
-// package, or peers that the test plays packet by packet.
+// Hub is a network of any number of hosts that loses nothing. Hosts are devices of this package, or
+// peers that a test plays packet by packet.
 type Hub struct {
 	t     testing.TB
 	mu    sync.Mutex // guards what follows
@@ -24,10 +24,10 @@ type datagram struct {
 	p    []byte
 }
 
-// boxLen is how many datagrams wait for a host. Further ones are lost.
+// boxLen is how many datagrams may wait for a host. Further ones are lost.
 const boxLen = 1 << 14
 
-// NewHub returns a network. At the end of the test nothing may be left on it.
+// NewHub returns a network. At the end of the test it must be empty.
 func NewHub(t testing.TB) *Hub {
 	h := &Hub{t: t, hosts: make(map[netip.Addr]*network), boxes: make(map[netip.Addr]chan datagram)}
 	t.Cleanup(h.empty)
@@ -95,7 +95,7 @@ func (h *Hub) host(ip netip.Addr) *network {
 	}
 }
 
-// Box is where what is sent to a host arrives: a test that plays it takes it from there.
+// Box receives the datagrams for a host that a test plays.
 func (h *Hub) Box(ip netip.Addr) chan datagram {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,12 +115,12 @@ func (h *Hub) Send(from, to netip.AddrPort, p []byte) {
 	}
 }
 
-// Left says what a host has kept: connections, numbers of queue pairs, and requests.
+// Left counts what a host has kept: connections, queue pair numbers, and requests.
 func (h *Hub) Left(ip netip.Addr) (conns, pairs, asked, ports int) {
 	return h.hosts[ip].left(ip)
 }
 
-// Left is that of a local address of this host.
+// Left is Hub.Left for a local address of this host.
 func Left(ip netip.Addr) (conns, pairs, asked, ports int) { return system.left(ip) }
 
 func (n *network) left(ip netip.Addr) (conns, pairs, asked, ports int) {
@@ -180,7 +180,7 @@ func (s *hubSocket) close() {
 	s.h.mu.Unlock()
 }
 
-// Take takes the next datagram from a box, or fails the test if there is none for long.
+// Take takes the next datagram from a box. It fails the test if none comes for long.
 func (h *Hub) Take(t testing.TB, ip netip.Addr) []byte {
 	t.Helper()
 	select {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestPlausible has identifications believed, or not, one after the other.
+// TestPlausible checks which identifications in a row are plausible.
 func TestPlausible(t *testing.T) {
 	type step struct {
 		id    uint16
@@ -47,7 +47,7 @@ func TestPlausible(t *testing.T) {
 	}
 }
 
-// TestPast: the latest requests are remembered, and no more.
+// TestPast: only the latest requests are remembered.
 func TestPast(t *testing.T) {
 	var p past
 	for id := range uint32(1000) {

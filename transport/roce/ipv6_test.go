@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// TestConformanceIPv6 runs the suite over IPv6, where nobody else has the port at its only address
-// of the loopback interface.
+// TestConformanceIPv6 runs the suite over IPv6, if no other process has the port at the only IPv6
+// loopback address.
 func TestConformanceIPv6(t *testing.T) {
 	l, err := roce.Listen(t.Context(), "[::1]:0", roce.Config{Logger: quiet})
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
 
-// sentDatagram is one that arrives.
+// sentDatagram is a datagram on its way.
 type sentDatagram struct {
 	from   netip.AddrPort
 	p      []byte
 	marked bool
 }
 
-// played is a host with a device, in virtual time, and all of its peers, played by hand.
+// played is a host with a device, in virtual time. The test plays all of its peers by hand.
 type played struct {
 	t       *testing.T
 	network *network
@@ -74,13 +74,13 @@ func (p *played) send(all []message, _ bool) int {
 func (p *played) segments() bool { return false }
 func (p *played) close()         { close(p.done) }
 
-// config is c on this host.
+// config returns c for connections of this host.
 func (p *played) config(c Config) Config {
 	c.network, c.Local, c.Logger = p.network, ourIP, slog.New(slog.DiscardHandler)
 	return c
 }
 
-// packet has a packet of the default partition arrive.
+// packet receives a packet of the default partition.
 func (p *played) packet(from netip.Addr, h *bth.Packet, marked bool) {
 	p.t.Helper()
 	p.id++
@@ -93,7 +93,7 @@ func (p *played) packet(from netip.Addr, h *bth.Packet, marked bool) {
 	synctest.Wait()
 }
 
-// says has a message to the connection manager arrive.
+// says receives a message to the connection manager.
 func (p *played) says(from netip.Addr, m cm.Message, transaction uint64) {
 	p.t.Helper()
 	p.packet(from, &bth.Packet{
@@ -102,7 +102,7 @@ func (p *played) says(from netip.Addr, m cm.Message, transaction uint64) {
 	}, false)
 }
 
-// heard returns the packets that were sent since, and checks what holds of all.
+// heard returns the packets sent since the last call, after general checks.
 func (p *played) heard() (all []bth.Packet) {
 	p.t.Helper()
 	for {
@@ -123,7 +123,7 @@ func (p *played) heard() (all []bth.Packet) {
 	}
 }
 
-// answer returns the message to a connection manager that was sent since, or nil.
+// answer returns the message sent to a connection manager since the last call, or nil.
 func (p *played) answer() (cm.Message, uint64) {
 	p.t.Helper()
 	all := p.heard()
@@ -141,7 +141,7 @@ func (p *played) answer() (cm.Message, uint64) {
 
 const testPort = 20049
 
-// ask is a REQ as it may be.
+// ask returns a valid REQ.
 func ask() *cm.REQ {
 	ip := cm.IP{Port: 700, Src: theirIP, Dst: ourIP}
 	return &cm.REQ{
@@ -170,7 +170,7 @@ func (p *played) same(what string, got, want cm.Message) {
 	}
 }
 
-// TestREQRefused: each reason to refuse a connection is told, with the ids of the request.
+// TestREQRefused: each reason to refuse a connection is sent, with the ids of the request.
 func TestREQRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -206,8 +206,8 @@ func TestREQRefused(t *testing.T) {
 	}
 }
 
-// TestREQShares: hosts that are not admitted, and more connections than a host may have, are
-// refused.
+// TestREQShares: hosts that are not admitted are refused, and so is a host with more connections
+// than its share.
 func TestREQShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayed(t)
@@ -237,7 +237,7 @@ func TestREQShares(t *testing.T) {
 	})
 }
 
-// TestPending: of the requests that wait for Accept a host may have half, and the next is refused.
+// TestPending: a host may have half of the requests that wait for Accept. The next one is refused.
 func TestPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayed(t)
@@ -256,8 +256,8 @@ func TestPending(t *testing.T) {
 
 func first(m cm.Message, _ uint64) cm.Message { return m }
 
-// TestPassive: a connection that a peer asks for, from the REQ to the DREP, where each message
-// comes twice, or has to be sent again.
+// TestPassive: a connection that a peer asks for, from the REQ to the DREP. Each message comes
+// twice, or must be sent again.
 func TestPassive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayed(t)
@@ -343,7 +343,7 @@ func TestPassive(t *testing.T) {
 	})
 }
 
-// up has a connection made that the peer asks for.
+// up makes a connection that the peer asks for.
 func (p *played) up(l *Listener) (transport.Endpoint, *cm.REQ, *cm.REP) {
 	p.t.Helper()
 	m := ask()
@@ -369,8 +369,8 @@ func (p *played) up(l *Listener) (transport.Endpoint, *cm.REQ, *cm.REP) {
 	return <-accepted, m, rep
 }
 
-// TestNoRTU: a packet of the connection stands for a RTU that was lost; without either the
-// connection is given up, and the peer told.
+// TestNoRTU: a packet of the connection replaces a lost RTU. Without either, the connection is
+// given up, and the peer is told.
 func TestNoRTU(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -416,7 +416,8 @@ func TestNoRTU(t *testing.T) {
 	}
 }
 
-// TestDREQAgain: who closes asks the peer a few times at most, and stops when it is told.
+// TestDREQAgain: after Close the peer is asked a few times at most, and no more once it has
+// answered.
 func TestDREQAgain(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -516,7 +517,7 @@ func TestActive(t *testing.T) {
 	})
 }
 
-// TestDialRefused: what a REJ means, and what is said when a dial is given up.
+// TestDialRefused: the meaning of a REJ, and the REJ sent when a dial is given up.
 func TestDialRefused(t *testing.T) {
 	for reason, want := range map[cm.Reason]error{
 		cm.InvalidService: ErrRefused, cm.ConsumerDefined: new(transport.RejectError),
@@ -556,8 +557,8 @@ func TestDialRefused(t *testing.T) {
 	}
 }
 
-// TestUnanswered: what is no message to the connection manager, or none that it knows, is not
-// answered, and what belongs to no connection neither.
+// TestUnanswered: packets to queue pair 1 that are not messages of the connection manager, or
+// unknown ones, are not answered; nor are packets of no connection.
 func TestUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayed(t)
@@ -608,7 +609,8 @@ func TestUnanswered(t *testing.T) {
 	})
 }
 
-// TestCongestion: a mark is answered by a notice, once for many, and a notice is heeded.
+// TestCongestion: congestion marks are answered by a CNP, one for many, and a received CNP slows
+// this end down.
 func TestCongestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayed(t)
@@ -646,8 +648,8 @@ func TestCongestion(t *testing.T) {
 	})
 }
 
-// TestKeepAlive: a silent peer is sent an RDMA Write of no bytes, and the connection ends if there
-// is no answer.
+// TestKeepAlive: a silent peer is sent an RDMA Write of length zero, and the connection ends if
+// there is no answer.
 func TestKeepAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayed(t)
@@ -671,7 +673,7 @@ func TestKeepAlive(t *testing.T) {
 	})
 }
 
-// TestIdentifications: which identifications are believed, one after the other.
+// TestIdentifications: which identifications in a row are accepted.
 func TestIdentifications(t *testing.T) {
 	var s identifications
 	now := time.Unix(1e9, 0)
@@ -683,7 +685,7 @@ func TestIdentifications(t *testing.T) {
 		want  bool
 	}{
 		{0, 5002, true}, {0, 5002 + 1024, true}, {0, 5002 + 3*1024, false}, {0, 5002 + 1025, true},
-		// as with each system call of segments
+		// as with each system call that sends segments
 		{0, 7, true},
 		{0, 9000, false}, {0, 30000, false}, {0, 30001, true}, // the sender counts elsewhere
 		{0, 32000, false}, {2 * time.Millisecond, 32100, true}, {0, 60000, false},

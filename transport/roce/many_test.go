@@ -13,14 +13,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// manyShare is the part of TestManyConnections that is done.
+// manyShare is the part of TestManyConnections that is run.
 var manyShare = 1
 
-// another is a loopback address of these tests' own, which nothing else of the package has.
+// another is a loopback address that only these tests use.
 const another = "127.253.71.102"
 
-// TestManyConnections makes and ends a thousand connections, by either end or by both at once,
-// which leave nothing.
+// TestManyConnections makes and ends a thousand connections, ended by either end or by both at
+// once. They leave nothing.
 func TestManyConnections(t *testing.T) {
 	const (
 		dialerEnds   = 1
@@ -84,7 +84,7 @@ func TestManyConnections(t *testing.T) {
 	portIsFree(t, ip)
 }
 
-// portIsFree checks that the port can be had by another socket.
+// portIsFree checks that another socket can bind the port.
 func portIsFree(t *testing.T, ip netip.Addr) {
 	t.Helper()
 	roce.Poll(t, "the device is left", func() bool { return !roce.SystemDevice(ip) })
@@ -95,7 +95,7 @@ func portIsFree(t *testing.T, ip netip.Addr) {
 	c.Close()
 }
 
-// TestCloseBoth has both ends close at once.
+// TestCloseBoth closes both ends at once.
 func TestCloseBoth(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	accepted := r.accept(nil)
@@ -119,7 +119,7 @@ func TestCloseBoth(t *testing.T) {
 	}
 }
 
-// TestUnansweredEnd has the peer be gone: the end is told a few times, and then forgotten.
+// TestUnansweredEnd has a peer that is gone. It is told of the end a few times, and then forgotten.
 func TestUnansweredEnd(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	p, ep := r.asked()
@@ -132,8 +132,7 @@ func TestUnansweredEnd(t *testing.T) {
 	p.silentBut(4)
 }
 
-// silentBut checks that so many packets have been sent here, which is where a fifth would have
-// come.
+// silentBut checks that that many packets have been sent here, when a fifth would have come.
 func (p *played) silentBut(n int) {
 	p.t.Helper()
 	for range n {
@@ -142,7 +141,7 @@ func (p *played) silentBut(n int) {
 	p.silent()
 }
 
-// TestAcceptUnanswered has a peer that asks, and never answers the grant.
+// TestAcceptUnanswered has a peer that asks, and never answers the REP.
 func TestAcceptUnanswered(t *testing.T) {
 	r := newRig(t, roce.Config{SetupTimeout: 50 * time.Millisecond})
 	p := r.host()

@@ -18,10 +18,10 @@ var (
 	client = netip.MustParseAddr("192.0.2.9")
 )
 
-// service is the port that rigs listen at.
+// service is the port of the rigs' listeners.
 const service = 20049
 
-// serial makes the numbers of played peers.
+// serial numbers the played peers.
 var serial atomic.Uint32
 
 // played is a peer that a test plays by hand.
@@ -54,7 +54,7 @@ func (p *played) bytes(b []byte) {
 	p.hub.Send(netip.AddrPortFrom(p.ip, roce.UDPPort), netip.AddrPortFrom(p.to, roce.UDPPort), b)
 }
 
-// encode is a packet without ICRC.
+// encode returns a packet without ICRC.
 func encode(h bth.Packet) []byte {
 	h.Migrated = true
 	if h.PKey == 0 {
@@ -64,7 +64,7 @@ func encode(h bth.Packet) []byte {
 	return append(b, make([]byte, bth.Pad(len(h.Payload)))...)
 }
 
-// packet sends a packet to a queue pair: 0 is that of the connection.
+// packet sends a packet to a queue pair; 0 means that of the connection.
 func (p *played) packet(h bth.Packet) {
 	if h.QP == 0 {
 		h.QP = p.theirQP
@@ -93,7 +93,7 @@ func (p *played) madBytes(b []byte) {
 	})
 }
 
-// next takes the next packet, which must be a good one.
+// next takes the next packet, which must be valid.
 func (p *played) next() bth.Packet {
 	p.t.Helper()
 	b := p.hub.Take(p.t, p.ip)
@@ -107,7 +107,7 @@ func (p *played) next() bth.Packet {
 	return h
 }
 
-// nextMAD takes the next message of the connection manager, and passes over other packets.
+// nextMAD takes the next message of the connection manager, skipping other packets.
 func nextMAD[M cm.Message](p *played) M {
 	p.t.Helper()
 	for {
@@ -127,7 +127,7 @@ func nextMAD[M cm.Message](p *played) M {
 	}
 }
 
-// nextRC takes the next packet of the connection with an opcode, and passes over others.
+// nextRC takes the next packet of the connection with an opcode, skipping others.
 func (p *played) nextRC(o bth.Opcode) bth.Packet {
 	p.t.Helper()
 	for {
@@ -140,8 +140,8 @@ func (p *played) nextRC(o bth.Opcode) bth.Packet {
 	}
 }
 
-// silent checks that nothing has been sent here: what is sent for a DREQ of nobody's connection
-// comes first.
+// silent checks that nothing was sent here: the answer to a DREQ for an unknown connection must
+// come first.
 func (p *played) silent() {
 	p.t.Helper()
 	p.mad(&cm.DREQ{Local: 1, Remote: 2, QP: 3})
@@ -150,7 +150,7 @@ func (p *played) silent() {
 	}
 }
 
-// req is a request for a connection.
+// req returns a request for a connection.
 func (p *played) req() *cm.REQ {
 	return &cm.REQ{
 		CommID: p.id, ServiceID: cm.ServiceID(service), QP: p.qp, ResponderResources: 2,
@@ -160,15 +160,15 @@ func (p *played) req() *cm.REQ {
 	}
 }
 
-// granted takes note of a REP. What the peer sends begins where the REQ says, which is 5.
+// granted records a REP. The peer's PSNs begin where its REQ says, at 5.
 func (p *played) granted(m *cm.REP) {
 	p.theirID, p.theirQP, p.psn, p.want = m.Local, m.QP, m.PSN, 5
 }
 
-// rtu says that the REP has come.
+// rtu confirms the REP.
 func (p *played) rtu() { p.mad(&cm.RTU{Local: p.id, Remote: p.theirID}) }
 
-// rep grants what a REQ has asked for.
+// rep grants the connection that a REQ asks for.
 func (p *played) rep(m *cm.REQ) *cm.REP {
 	p.theirID, p.theirQP, p.psn, p.want = m.CommID, m.QP, m.PSN, 9
 	return &cm.REP{
@@ -180,7 +180,7 @@ func (p *played) rep(m *cm.REQ) *cm.REP {
 // dreq asks to end the connection.
 func (p *played) dreq() *cm.DREQ { return &cm.DREQ{Local: p.id, Remote: p.theirID, QP: p.theirQP} }
 
-// end ends the connection, and passes over what else comes.
+// end ends the connection, skipping other packets.
 func (p *played) end() {
 	p.t.Helper()
 	p.mad(p.dreq())
@@ -197,7 +197,7 @@ func (p *played) end() {
 	}
 }
 
-// alive checks that the connection is.
+// alive checks that the connection works.
 func (p *played) alive() {
 	p.t.Helper()
 	psn := p.psn
@@ -210,7 +210,7 @@ func (p *played) alive() {
 	}
 }
 
-// rig is a host with a Listener, and a connection of its that nobody harms.
+// rig is a host with a Listener, and one connection that must remain unharmed.
 type rig struct {
 	t        testing.TB
 	hub      *roce.Hub
@@ -271,7 +271,7 @@ func (r *rig) accept(private []byte) <-chan transport.Endpoint {
 	return c
 }
 
-// unharmed checks that the other connection is.
+// unharmed checks that this connection still works.
 func (r *rig) unharmed() {
 	r.t.Helper()
 	if err := r.b.PostRecv(&transport.RecvRequest{Local: memory(16)}); err != nil {
@@ -292,13 +292,13 @@ func (r *rig) unharmed() {
 	}
 }
 
-// host is a played peer at an address of its own.
+// host returns a played peer with an address of its own.
 func (r *rig) host() *played {
 	r.addr++
 	return play(r.t, r.hub, netip.AddrFrom4([4]byte{192, 0, 2, r.addr}), server)
 }
 
-// asked connects a played peer that has asked for the connection.
+// asked connects a played peer that asks for the connection.
 func (r *rig) asked() (*played, transport.Endpoint) {
 	r.t.Helper()
 	p := r.host()
@@ -309,7 +309,7 @@ func (r *rig) asked() (*played, transport.Endpoint) {
 	return p, wait(r.t, accepted)
 }
 
-// dialed is what comes of a Dial.
+// dialed is the result of a Dial.
 type dialed struct {
 	ep  transport.Endpoint
 	err error
@@ -325,7 +325,7 @@ func (r *rig) dial(p *played, cfg roce.Config) <-chan dialed {
 	return c
 }
 
-// granted connects a played peer that was asked for the connection.
+// granted connects a played peer that is asked for the connection.
 func (r *rig) granted() (*played, transport.Endpoint) {
 	r.t.Helper()
 	p := r.host()
@@ -352,7 +352,7 @@ func (r *rig) gained(what string, of func(roce.Stats) uint64, before roce.Stats,
 	})
 }
 
-// messages are what arrives.
+// messages are the delivered messages.
 type messages chan []byte
 
 func (m messages) Received(batch []transport.Message) {
@@ -361,14 +361,14 @@ func (m messages) Received(batch []transport.Message) {
 	}
 }
 
-// completions are how requests end.
+// completions are the results of requests.
 type completions chan error
 
 func (c completions) Complete(_ *transport.WorkRequest, err error) { c <- err }
 
 func memory(n int) []transport.Slice { return []transport.Slice{{Bytes: make([]byte, n)}} }
 
-// patience ends a test that hangs.
+// patience is how long a test waits before it reports a hang.
 const patience = 10 * time.Second
 
 func wait[T any](t testing.TB, c <-chan T) (v T) {

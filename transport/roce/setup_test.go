@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
 
-// TestRefusedREQ has requests refused, each for its reason.
+// TestRefusedREQ has requests that are refused, each with its reason.
 func TestRefusedREQ(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	for _, tt := range []struct {
@@ -52,8 +52,8 @@ func TestRefusedREQ(t *testing.T) {
 	}
 }
 
-// TestRepeatedREQ has a request come again: before Accept, after it, with another queue pair, and
-// when the connection is over.
+// TestRepeatedREQ repeats a request: before Accept, after it, with another queue pair, and when the
+// connection is over.
 func TestRepeatedREQ(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	p := r.host()
@@ -101,7 +101,7 @@ func TestRepeatedREQ(t *testing.T) {
 	}
 }
 
-// TestRejectedREQComesAgain: a copy of a request that was rejected is no other request.
+// TestRejectedREQComesAgain: a copy of a rejected request is not a new request.
 func TestRejectedREQComesAgain(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	p := r.host()
@@ -129,7 +129,7 @@ func TestRejectedREQComesAgain(t *testing.T) {
 	}
 }
 
-// TestLostRTU has data of the peer's take its place.
+// TestLostRTU: data from the peer replaces a lost RTU.
 func TestLostRTU(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	p := r.host()
@@ -142,7 +142,7 @@ func TestLostRTU(t *testing.T) {
 	wait(t, ep.Done())
 }
 
-// TestDREQInPlaceOfRTU has a peer end a connection as soon as it is made.
+// TestDREQInPlaceOfRTU has a peer that ends a connection as soon as it is made.
 func TestDREQInPlaceOfRTU(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	p := r.host()
@@ -157,8 +157,7 @@ func TestDREQInPlaceOfRTU(t *testing.T) {
 	}
 }
 
-// TestRepeatedREP has a REP come again, when the RTU was lost, and others that are not of the
-// connection.
+// TestRepeatedREP repeats a REP after its RTU was lost, and sends REPs of no connection.
 func TestRepeatedREP(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	p := r.host()
@@ -195,7 +194,7 @@ func TestRepeatedREP(t *testing.T) {
 	}
 }
 
-// TestREPToQueuePair has a peer grant a connection to queue pairs that have none.
+// TestREPToQueuePair has a peer grant a connection with reserved queue pair numbers.
 func TestREPToQueuePair(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	for qp := range uint32(2) {
@@ -242,7 +241,7 @@ func TestPeerGivesUp(t *testing.T) {
 	}
 }
 
-// TestDREQ has requests to end a connection come that are wrong, of nobody's, and twice.
+// TestDREQ sends DREQs that are wrong, for unknown connections, and repeated.
 func TestDREQ(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	for _, connect := range r.roles() {
@@ -267,7 +266,7 @@ func TestDREQ(t *testing.T) {
 	}
 }
 
-// TestLostDREQ has a peer not answer, and answer late: it is asked again.
+// TestLostDREQ has a peer that does not answer a DREQ, or answers late: it is asked again.
 func TestLostDREQ(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	for n := range 2 {
@@ -284,7 +283,7 @@ func TestLostDREQ(t *testing.T) {
 	}
 }
 
-// TestOtherMADs has datagrams to the management come that are none of the connection manager's.
+// TestOtherMADs sends datagrams to queue pair 1 that are not for the connection manager.
 func TestOtherMADs(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	p := r.host()
@@ -316,7 +315,7 @@ func TestOtherMADs(t *testing.T) {
 	p.silent()
 }
 
-// TestFloodOfOneHost has a host ask for more than its share, accepted or not. Others get in.
+// TestFloodOfOneHost has a host ask for more than its share, accepted or not. Others still get in.
 func TestFloodOfOneHost(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	p := r.host()
@@ -366,7 +365,7 @@ func TestFloodOfOneHost(t *testing.T) {
 	}
 }
 
-// TestFloodOfHosts has many hosts ask for one connection each: there is a bound.
+// TestFloodOfHosts has many hosts ask for one connection each. There is a limit.
 func TestFloodOfHosts(t *testing.T) {
 	r := newRig(t, roce.Config{MaxConns: 8})
 	for i := range 100 {
@@ -385,8 +384,8 @@ func TestFloodOfHosts(t *testing.T) {
 	}
 }
 
-// TestListenerClosedMeanwhile has the Listener close, which is the last user of the device, while a
-// request comes.
+// TestListenerClosedMeanwhile closes the Listener, the last user of the device, while a request
+// comes.
 func TestListenerClosedMeanwhile(t *testing.T) {
 	hub := roce.NewHub(t)
 	var l *roce.Listener
@@ -405,7 +404,7 @@ func TestListenerClosedMeanwhile(t *testing.T) {
 	wait(t, closed)
 }
 
-// TestPortClosed: a dial to a host where nobody has the port does not wait for its time to pass.
+// TestPortClosed: a dial to a host without the UDP port fails at once.
 func TestPortClosed(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	_, err := roce.Dialer{Config: r.cfg}.Dial(t.Context(), "192.0.2.200:1", nil)

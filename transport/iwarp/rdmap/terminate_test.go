@@ -105,7 +105,7 @@ var terminates = []struct {
 	},
 }
 
-// asSent converts the control field of a message to the RFC's form.
+// asSent returns a message as we would send it: its control field in the RFC's form, not siw's.
 func asSent(t testing.TB, wire string) []byte {
 	b := unhex(t, wire)
 	if b[2]&0x07 != 0 || b[0] == 0x02 {

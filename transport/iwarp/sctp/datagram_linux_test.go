@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// TestAnyAddress: a Listener that has all addresses of the host answers from the one that was
+// TestAnyAddress: a Listener with all addresses of the host answers from the address that was
 // asked.
 func TestAnyAddress(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestDialerClose: when Close has returned, the association has ended.
+// TestDialerClose: when Close returns, the association has ended.
 func TestDialerClose(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	l, err := Listen(t.Context(), "127.0.0.1:0", Config{UDPPort: -1, Logger: quiet})
@@ -46,8 +46,8 @@ func TestDialerClose(t *testing.T) {
 	}
 }
 
-// TestDialerStreams: sessions are on one association as long as it has streams, and then on others.
-// What has ended makes room.
+// TestDialerStreams: sessions share one association while it has streams, and then use others.
+// Ended sessions make room.
 func TestDialerStreams(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	counters := new(Counters)

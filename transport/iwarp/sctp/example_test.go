@@ -10,11 +10,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// Endpoints of package iwarp over SCTP. Both connections of the dialer are streams of one
-// association.
+// This runs package iwarp over SCTP. Both connections of the dialer are streams of one association.
 func Example() {
 	ctx := context.Background()
-	// any UDP port is good
+	// any UDP port will do
 	below, err := sctp.Listen(ctx, "127.0.0.1:20049", sctp.Config{UDPPort: -1})
 	if err != nil {
 		log.Fatal(err)

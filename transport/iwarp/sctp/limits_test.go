@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// newTestListener returns a Listener that ends with the test.
+// newTestListener returns a Listener that is closed when the test ends.
 func newTestListener(t *testing.T, cfg Config) *Listener {
 	t.Helper()
 	cfg.UDPPort, cfg.Logger = -1, slog.New(slog.DiscardHandler)
@@ -22,7 +22,7 @@ func newTestListener(t *testing.T, cfg Config) *Listener {
 	return l
 }
 
-// TestInits: an INIT is answered, and nothing is kept for it, however many come.
+// TestInits: an INIT is answered, and leaves no state, however many come.
 func TestInits(t *testing.T) {
 	l := newTestListener(t, Config{})
 	conn, err := net.DialUDP("udp", nil, &net.UDPAddr{IP: l.addr.IP.AsSlice(), Port: int(l.addr.UDPPort)})
@@ -59,14 +59,14 @@ func TestInits(t *testing.T) {
 	}
 }
 
-// TestMaxAssociations: a host that is alone may have a half of all associations, and is told so
-// beyond. Where one has ended, there is room for another.
+// TestMaxAssociations: a host may have half of all associations if it is alone, and is told so
+// beyond that. An ended one makes room for another.
 func TestMaxAssociations(t *testing.T) {
 	counters := new(Counters)
 	l := newTestListener(t, Config{MaxAssociations: 4, Counters: counters})
 	var conns []net.Conn
 	dial := func() error {
-		// A Dialer has its sessions on one association.
+		// A Dialer puts its sessions on one association.
 		d, err := NewDialer(Config{UDPPort: int(l.addr.UDPPort), Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 )
 
-// recorder is a packetConn that keeps what is sent.
+// recorder is a packetConn that records what is sent.
 type recorder struct {
 	nowhere
 
@@ -38,7 +38,7 @@ func (r *recorder) send(p []byte, _ path) error {
 	return nil
 }
 
-// newTestLink returns a link with two streams, and what it sends.
+// newTestLink returns a link with two streams, and a recorder of what it sends.
 func newTestLink(t *testing.T) (*link, *recorder) {
 	t.Helper()
 	cfg, err := Config{MTU: 1000}.withDefaults()
@@ -53,8 +53,8 @@ func newTestLink(t *testing.T) (*link, *recorder) {
 
 var linkPeer = path{peer: netip.MustParseAddrPort("192.0.2.1:9899")}
 
-// TestPeerAborts: what the peer says in an ABORT is why the association has ended. There is no
-// answer to it.
+// TestPeerAborts: the reason in an ABORT becomes the error of the association. ABORT is not
+// answered.
 func TestPeerAborts(t *testing.T) {
 	l, sent := newTestLink(t)
 	l.take(unhex(t, "0600 000c 000c 0006 6f6f 0000"), linkPeer)
@@ -72,7 +72,7 @@ func TestPeerAborts(t *testing.T) {
 	}
 }
 
-// TestPeerShutsDown: pion/sctp closes the link, and then fails with what Read says.
+// TestPeerShutsDown: pion/sctp closes the link, and then fails with the error of Read.
 func TestPeerShutsDown(t *testing.T) {
 	l, _ := newTestLink(t)
 	l.Close()
@@ -83,8 +83,8 @@ func TestPeerShutsDown(t *testing.T) {
 	}
 }
 
-// TestInvalidStream has a DATA chunk on a stream that there is not: it is acknowledged, by
-// pion/sctp, and an ERROR says what is wrong (RFC 9260 section 6.5).
+// TestInvalidStream has a DATA chunk for a stream that does not exist. pion/sctp acknowledges it,
+// and an ERROR reports it (RFC 9260 section 6.5).
 func TestInvalidStream(t *testing.T) {
 	l, sent := newTestLink(t)
 	const data = "00 07 0014 00000009 %04x 0000 00000010 00010203" // U, B and E
@@ -115,8 +115,8 @@ func TestInvalidStream(t *testing.T) {
 	}
 }
 
-// TestPathMTU: when the path has come to take less, messages are smaller, and packets that
-// pion/sctp has made before go as several (RFC 5043 section 9).
+// TestPathMTU: after the path MTU has become smaller, messages are smaller, and packets that
+// pion/sctp had already made are split (RFC 5043 section 9).
 func TestPathMTU(t *testing.T) {
 	l, sent := newTestLink(t)
 	if got, want := l.maxMessage(), 1000-headerLen-dataHeaderLen; got != want {
@@ -151,7 +151,7 @@ func TestPathMTU(t *testing.T) {
 	}
 }
 
-// TestHasten: session control messages ask for acknowledgements without delay, and others do not.
+// TestHasten: session control messages, and no others, ask for immediate acknowledgement.
 func TestHasten(t *testing.T) {
 	l, sent := newTestLink(t)
 	packet := make([]byte, headerLen)
@@ -174,8 +174,7 @@ func TestHasten(t *testing.T) {
 	}
 }
 
-// TestTinyChunks: a peer with more DATA chunks that wait than there may be is aborted, however few
-// bytes they have.
+// TestTinyChunks: a peer with too many waiting DATA chunks is aborted, however few bytes they have.
 func TestTinyChunks(t *testing.T) {
 	l, sent := newTestLink(t)
 	ours := initiation{tag: 4, window: DefaultWindow, out: 2, in: 2, tsn: 1}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// unhex reads bytes that are written as hexadecimal digits, with anything between them.
+// unhex decodes hexadecimal digits with anything between them.
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
 	p, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
@@ -61,7 +61,8 @@ func TestInitGolden(t *testing.T) {
 	}
 }
 
-// TestChecksum is the CRC32c of RFC 3720 section B.4, as RFC 9260 appendix A has it in a packet.
+// TestChecksum checks the CRC32c of RFC 3720 section B.4, placed in a packet as in RFC 9260
+// appendix A.
 func TestChecksum(t *testing.T) {
 	p := make([]byte, 32)
 	seal(p)
@@ -70,7 +71,7 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
-// TestInitRefused has INITs that cannot be taken.
+// TestInitRefused has invalid INITs.
 func TestInitRefused(t *testing.T) {
 	const good = "11223344 00100000 0100 0100 55667788"
 	for _, tt := range []struct {
@@ -97,7 +98,8 @@ func TestInitRefused(t *testing.T) {
 	}
 }
 
-// TestUnknownParameters: the upper two bits of a type say what to do (RFC 9260 section 3.2.1).
+// TestUnknownParameters: the upper two bits of an unknown type say what to do (RFC 9260 section
+// 3.2.1).
 func TestUnknownParameters(t *testing.T) {
 	const good = "11223344 00100000 0100 0100 55667788"
 	for _, tt := range []struct {
@@ -123,7 +125,7 @@ func TestUnknownParameters(t *testing.T) {
 	}
 }
 
-// TestCookie takes a cookie back from who got it, for a minute, and from nobody else.
+// TestCookie: a cookie is accepted for a minute, and only from the peer that got it.
 func TestCookie(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	b := newBakery()
@@ -221,8 +223,8 @@ func TestControlGolden(t *testing.T) {
 	}
 }
 
-// FuzzPacket has anything come as a packet, with a checksum that is right: nothing panics, and what
-// is handed to pion/sctp are whole chunks.
+// FuzzPacket receives any packet with a correct checksum. Nothing panics, and pion/sctp is only
+// given whole chunks.
 func FuzzPacket(f *testing.F) {
 	f.Add(unhex(f, "03 00 0010 00000001 00100000 0000 0000"))
 	f.Add(unhex(f, "00 07 0014 00000001 0001 0000 00000010 0000 4142"))

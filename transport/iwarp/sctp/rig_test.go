@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
 )
 
-// nowhere is a packetConn whose packets are lost.
+// nowhere is a packetConn that drops all packets.
 type nowhere struct{}
 
 func (nowhere) receive([]byte) (int, path, error) { return 0, path{}, net.ErrClosed }
@@ -20,7 +20,7 @@ func (nowhere) send([]byte, path) error           { return nil }
 func (nowhere) LocalAddr() net.Addr               { return &net.UDPAddr{} }
 func (nowhere) Close() error                      { return nil }
 
-// peer is the other side of an association, whose messages a test writes by hand.
+// peer is the other side of an association. Tests write its messages by hand.
 type peer struct {
 	t       testing.TB
 	cfg     *Config
@@ -39,8 +39,8 @@ type peer struct {
 	low  func()
 }
 
-// newPeer returns the peer of an association that it has made, or, with active, of one that this
-// side has.
+// newPeer returns the peer of an association that it has made; with active, that this side has
+// made.
 func newPeer(t testing.TB, cfg Config, active bool) *peer {
 	t.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
@@ -71,7 +71,7 @@ func newPeer(t testing.TB, cfg Config, active bool) *peer {
 	return p
 }
 
-// says has a message come, in hexadecimal digits.
+// says receives a message from the peer, given in hexadecimal digits.
 func (p *peer) says(stream uint16, ppid uint32, message string) {
 	p.t.Helper()
 	p.tsn++
@@ -91,7 +91,7 @@ func (p *peer) saysMessage(m lower.Message) {
 	}
 }
 
-// heard returns what has been sent so far, and forgets it.
+// heard returns and forgets what has been sent so far.
 func (p *peer) heard() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +100,7 @@ func (p *peer) heard() []string {
 	return sent
 }
 
-// fakeAssociation is a peer as the sessions see it.
+// fakeAssociation presents a peer to the sessions as an association.
 type fakeAssociation peer
 
 var _ lower.Association = (*fakeAssociation)(nil)

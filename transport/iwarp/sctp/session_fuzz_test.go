@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
 )
 
-// FuzzSession has anything come as messages, on several streams: nothing panics, and nothing is
-// kept in the end.
+// FuzzSession receives any messages, on several streams. Nothing panics, and in the end nothing is
+// kept.
 func FuzzSession(f *testing.F) {
 	say := func(messages ...string) (script []byte) {
 		for _, m := range messages {
@@ -91,7 +91,7 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// consume takes what comes in a session until it ends.
+// consume consumes a session until it ends.
 func consume(c *Conn) {
 	defer c.Close()
 	if c.active {
@@ -118,7 +118,7 @@ func consume(c *Conn) {
 	l.Close(false)
 }
 
-// wantMemoryBack checks that nothing of what the peer has sent is kept.
+// wantMemoryBack checks that nothing sent by the peer is kept.
 func (p *peer) wantMemoryBack() {
 	p.t.Helper()
 	all := int64(p.cfg.Memory)

@@ -21,7 +21,7 @@ import (
 // bubble runs a test in virtual time.
 func bubble(t *testing.T, f func(t *testing.T)) { t.Helper(); synctest.Test(t, f) }
 
-// wantHeard waits until all is still, and compares what has been sent.
+// wantHeard waits until all goroutines are idle, and compares what has been sent.
 func (p *peer) wantHeard(want ...string) {
 	p.t.Helper()
 	synctest.Wait()
@@ -40,7 +40,7 @@ func readFrame(t testing.TB, c *Conn, reply bool) mpa.Frame {
 	return f
 }
 
-// sink notes segments, and lends memory for tagged ones.
+// sink records segments, and lends memory for tagged ones.
 type sink struct {
 	got    []string
 	memory []byte // for tagged segments, by their offset
@@ -84,8 +84,8 @@ func (s *sink) Placed(header []byte, n int) error {
 	return nil
 }
 
-// Segments by hand: of a Send of two bytes with an MSN, and of an RDMA Write of two bytes at an
-// offset (RFC 5041 sections 4.2 and 4.3, RFC 5040 section 4.3).
+// Segments written by hand: of a Send of two bytes with an MSN, and of an RDMA Write of two bytes
+// to an offset (RFC 5041 sections 4.2 and 4.3, RFC 5040 section 4.3).
 func sendSegment(msn int, payload string) string {
 	return fmt.Sprintf("41 43 00000000 00000000 %08x 00000000 %x", msn, payload)
 }
@@ -153,8 +153,8 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// TestSucceeded: a peer that has our Terminate may ask for another session on the stream at once.
-// Its request may come before the acknowledgement does.
+// TestSucceeded: a peer that has received our Terminate may at once ask for another session on the
+// stream. Its request may arrive before its acknowledgement.
 func TestSucceeded(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t, Config{}, false)
@@ -182,7 +182,8 @@ func TestSucceeded(t *testing.T) {
 	})
 }
 
-// TestRejected: a Reject ends a session on both sides, and nothing follows (RFC 5043 section 6.3).
+// TestRejected: a Reject ends a session on both sides, and nothing follows it (RFC 5043 section
+// 6.3).
 func TestRejected(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t, Config{}, false)
@@ -265,8 +266,8 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// TestViolations has the peer send what is outside the legal sequences: the session is terminated
-// (RFC 5043 section 6.1), and the others go on.
+// TestViolations has the peer violate the legal sequences. The session is terminated (RFC 5043
+// section 6.1), and the others go on.
 func TestViolations(t *testing.T) {
 	control := func(s string) lower.Message {
 		return lower.Message{PPID: ppidControl, Unordered: true, Data: unhex(t, s)}
@@ -324,8 +325,8 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// TestOrder has segments come in any order: they are delivered in that of their DDP-SSNs, and the
-// payload of RDMA Writes is placed as it comes.
+// TestOrder receives segments in any order. They are delivered in the order of their DDP-SSNs, but
+// the payload of RDMA Writes is placed at once.
 func TestOrder(t *testing.T) {
 	for _, draft := range []bool{false, true} {
 		t.Run(fmt.Sprintf("draft %t", draft), func(t *testing.T) {
@@ -384,8 +385,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestIndependence: what is missing on one stream delays no other. In the draft's mode it does:
-// there the order is that of the association's TSNs.
+// TestIndependence: a missing message delays its own stream only. In draft mode it delays all
+// streams: they share the order of the association's TSNs.
 func TestIndependence(t *testing.T) {
 	for _, draft := range []bool{false, true} {
 		t.Run(fmt.Sprintf("draft %t", draft), func(t *testing.T) {
@@ -466,7 +467,7 @@ func accepted(t *testing.T, cfg Config) (*peer, ddp.LLP) {
 	return p, l
 }
 
-// TestOverrun has a consumer stop: its session ends, and the other streams go on.
+// TestOverrun has a consumer that stops. Its session ends, and the other streams go on.
 func TestOverrun(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, l := accepted(t, Config{})
@@ -493,8 +494,8 @@ func TestOverrun(t *testing.T) {
 	})
 }
 
-// TestMemory: messages that wait for their consumers take no more memory than a host may have, on
-// all its streams together. In the end all is given back.
+// TestMemory: messages that wait for consumers take no more memory than their host may have, on all
+// its streams together. In the end all of it is given back.
 func TestMemory(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, first := accepted(t, Config{Window: 64 << 10, StreamMemory: 64 << 10, Memory: 128 << 10})
@@ -530,7 +531,7 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// TestGap has something missing in front of what has come, for too long.
+// TestGap has a message missing for too long.
 func TestGap(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, l := accepted(t, Config{})
@@ -579,8 +580,8 @@ func TestHeld(t *testing.T) {
 	})
 }
 
-// TestDraftReset: the draft has DDP Stream Reset in place of sessions (section 7.2). It is sent
-// when all is acknowledged, and either PPID is taken.
+// TestDraftReset: the draft uses DDP Stream Reset instead of sessions (section 7.2). Reset is sent
+// when all is acknowledged, and is accepted with either PPID.
 func TestDraftReset(t *testing.T) {
 	for _, ppid := range []uint32{ppidDraftSegment, ppidDraftControl} {
 		bubble(t, func(t *testing.T) {
@@ -607,7 +608,7 @@ func TestDraftReset(t *testing.T) {
 	}
 }
 
-// TestPending: where no session can be offered, it is terminated (RFC 5043 section 6.4).
+// TestPending: a session that cannot be offered is terminated (RFC 5043 section 6.4).
 func TestPending(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t, Config{}, false)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// newTestSocket returns a socket whose SCTP port is 2, with a link to linkPeer, and what it sends.
+// newTestSocket returns a socket with SCTP port 2 and a link to linkPeer, and a recorder of what it
+// sends.
 func newTestSocket(t *testing.T) (*socket, *link, *recorder) {
 	t.Helper()
 	cfg, err := Config{MTU: 1000, Logger: slog.New(slog.DiscardHandler)}.withDefaults()
@@ -27,8 +28,8 @@ func newTestSocket(t *testing.T) (*socket, *link, *recorder) {
 	return s, l, sent
 }
 
-// TestForged: packets that are not of the association's peer change nothing about it. They are
-// answered as RFC 9260 section 8.4 says.
+// TestForged: packets that are not from the association's peer do not change it. They are answered
+// as RFC 9260 section 8.4 says.
 func TestForged(t *testing.T) {
 	const (
 		right, wrong = 0x44444444, 0x55555555
@@ -97,7 +98,7 @@ func TestForged(t *testing.T) {
 	})
 }
 
-// TestStaleCookie: a cookie that comes back late is answered by ERROR (RFC 9260 section 5.2.6).
+// TestStaleCookie: a cookie returned too late is answered with ERROR (RFC 9260 section 5.2.6).
 func TestStaleCookie(t *testing.T) {
 	s, _, sent := newTestSocket(t)
 	now := time.Now()
@@ -113,8 +114,8 @@ func TestStaleCookie(t *testing.T) {
 	}
 }
 
-// TestCrowdedSocket: packets that come faster than they are dealt with have a bound for each
-// association, and one for all, which leaves each something.
+// TestCrowdedSocket: the number of waiting packets is bounded for each association and for the
+// socket, and each association gets some.
 func TestCrowdedSocket(t *testing.T) {
 	s, l, _ := newTestSocket(t)
 	links := []*link{l}

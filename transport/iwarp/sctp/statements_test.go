@@ -19,9 +19,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
 )
 
-// What RFC 5043, draft-stewart-rddp-sctp-01 and RFC 6581 section 7 say, and no other test is about.
+// These tests prove statements of RFC 5043, draft-stewart-rddp-sctp-01 and RFC 6581 section 7 that
+// no other test covers.
 
-// owe has what is sent from now on wait for pay to be acknowledged.
+// owe delays acknowledgements until pay.
 func (p *peer) owe() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,7 +40,7 @@ func (p *peer) pay() {
 	}
 }
 
-// appendTo has a segment of so many bytes sent.
+// appendTo sends a segment of that many bytes.
 func appendTo(t *testing.T, l ddp.LLP, n int) bool {
 	t.Helper()
 	header := unhex(t, sendSegment(1, ""))
@@ -47,8 +48,8 @@ func appendTo(t *testing.T, l ddp.LLP, n int) bool {
 	return l.Append(header, &payload, n-len(header), 0)
 }
 
-// TestLeastSegment: the least path that there may be has room for segments of 516 bytes, and for a
-// control message with 512 bytes of private data (RFC 5043 section 9).
+// TestLeastSegment: the smallest path takes segments of 516 bytes, and control messages with 512
+// bytes of private data (RFC 5043 section 9).
 func TestLeastSegment(t *testing.T) {
 	for _, draft := range []bool{false, true} {
 		cfg, err := Config{MTU: minMTU, Draft: draft}.withDefaults()
@@ -70,7 +71,7 @@ func TestLeastSegment(t *testing.T) {
 	}
 }
 
-// TestLongSegment: a segment with more bytes than the most is refused (RFC 5043 section 9).
+// TestLongSegment: a segment longer than the maximum is refused (RFC 5043 section 9).
 func TestLongSegment(t *testing.T) {
 	for _, draft := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
@@ -92,8 +93,8 @@ func TestLongSegment(t *testing.T) {
 	}
 }
 
-// TestMostUnacknowledged: no more than 32,767 messages of a stream wait to be acknowledged, however
-// short they are (RFC 5043 section 10).
+// TestMostUnacknowledged: at most 32,767 messages of a stream are unacknowledged, however short
+// they are (RFC 5043 section 10).
 func TestMostUnacknowledged(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, l := accepted(t, Config{})
@@ -122,7 +123,7 @@ func TestMostUnacknowledged(t *testing.T) {
 	})
 }
 
-// TestSSNWraps: behind DDP-SSN 65,535 comes 0, on both sides (RFC 5043 section 5.2.1).
+// TestSSNWraps: DDP-SSN 0 follows 65,535, on both sides (RFC 5043 section 5.2.1).
 func TestSSNWraps(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, l := accepted(t, Config{})
@@ -153,8 +154,8 @@ func TestSSNWraps(t *testing.T) {
 	})
 }
 
-// TestNoOvertaking: Terminate is not sent until the control message in front of it has been
-// acknowledged. Nor does it wait for segments (RFC 5043 section 6.6).
+// TestNoOvertaking: Terminate waits until the control message before it has been acknowledged, but
+// does not wait for segments (RFC 5043 section 6.6).
 func TestNoOvertaking(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPeer(t, Config{}, false)
@@ -182,8 +183,8 @@ func TestNoOvertaking(t *testing.T) {
 	})
 }
 
-// TestTwice: a DDP-SSN that has come already, and waits for others, ends the session (RFC 5043
-// section 10).
+// TestTwice: a duplicate DDP-SSN, while the first waits for earlier ones, ends the session (RFC
+// 5043 section 10).
 func TestTwice(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, l := accepted(t, Config{})
@@ -199,8 +200,8 @@ func TestTwice(t *testing.T) {
 	})
 }
 
-// TestBehindTerminate: a message behind the peer's Terminate ends the session at once, and what
-// this side has to say is not waited for (RFC 5043 sections 6.1 and 6.2).
+// TestBehindTerminate: a message after the peer's Terminate ends the session at once, without
+// waiting for what this side has to send (RFC 5043 sections 6.1 and 6.2).
 func TestBehindTerminate(t *testing.T) {
 	for name, message := range map[string]string{
 		"a segment": "0002" + sendSegment(1, ""), "Initiate": "0000 0001", "Terminate": "0002 0004",
@@ -228,9 +229,9 @@ func TestBehindTerminate(t *testing.T) {
 	}
 }
 
-// TestReuse: the side that asks uses a stream again when both sides have ended the session on it
-// and all has been acknowledged, and not before (RFC 5043 section 6.6). It prefers streams that
-// were never used (draft-stewart-rddp-sctp-01 section 7.2).
+// TestReuse: the side that asks reuses a stream only after both sides have ended its session and
+// all has been acknowledged (RFC 5043 section 6.6). It prefers streams that were never used
+// (draft-stewart-rddp-sctp-01 section 7.2).
 func TestReuse(t *testing.T) {
 	for _, draft := range []bool{false, true} {
 		t.Run(fmt.Sprintf("draft %t", draft), func(t *testing.T) {
@@ -294,8 +295,8 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// TestDraftAborted: of an aborted stream nothing is placed or delivered, until Reset. Then it is as
-// good as new (draft-stewart-rddp-sctp-01 section 7.2).
+// TestDraftAborted: nothing from an aborted stream is placed or delivered until Reset. Then the
+// stream works again (draft-stewart-rddp-sctp-01 section 7.2).
 func TestDraftAborted(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -318,7 +319,7 @@ func TestDraftAborted(t *testing.T) {
 					})
 				}
 				first := p.tsn + 1
-				// waits for what is wrong
+				// waits for the wrong message
 				says(first+1, ppidDraftSegment, true, sendSegment(1, "hi"))
 				says(first, tt.ppid, !tt.ordered, tt.bytes)
 				// would be placed at once
@@ -396,7 +397,7 @@ func TestAssociationEnds(t *testing.T) {
 	})
 }
 
-// TestSameNumber: an INIT, and an INIT ACK, has as many outbound streams as inbound ones, on every
+// TestSameNumber: INIT and INIT ACK have equal numbers of outbound and inbound streams, on every
 // association (RFC 5043 section 8).
 func TestSameNumber(t *testing.T) {
 	for _, streams := range []int{0, 1, 7, 1<<16 - 1} {
@@ -411,7 +412,7 @@ func TestSameNumber(t *testing.T) {
 		if i := cfg.initiation(); int(i.out) != want || i.out != i.in {
 			t.Errorf("%d out, %d in, want %d each", i.out, i.in, want)
 		}
-		// What both may use is in both directions.
+		// What both sides may use is equal in both directions.
 		for _, theirs := range []initiation{{out: 3, in: 5}, {out: 5, in: 3}} {
 			if n := cfg.usable(cfg.initiation(), theirs); int(n) != min(want, 3) {
 				t.Errorf("%d streams are used with %d out and %d in, want %d", n, theirs.out, theirs.in,
@@ -421,8 +422,8 @@ func TestSameNumber(t *testing.T) {
 	}
 }
 
-// TestSent: a message goes out in a packet of its own without any time passing, unordered, and
-// whole (RFC 5043 sections 10 and 11.2).
+// TestSent: a message is sent at once, in a packet of its own, unordered, and whole (RFC 5043
+// sections 10 and 11.2).
 func TestSent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, sent := newTestLink(t)
@@ -465,8 +466,8 @@ func TestSent(t *testing.T) {
 	})
 }
 
-// TestWatchPath: that the path takes something else than before is noticed, and the next segment is
-// as long as it takes (RFC 5043 section 9, draft-stewart-rddp-sctp-01 section 5.1).
+// TestWatchPath: a change of the path MTU is noticed, and the next segment has the new length (RFC
+// 5043 section 9, draft-stewart-rddp-sctp-01 section 5.1).
 func TestWatchPath(t *testing.T) {
 	if packetMTU(netip.MustParseAddrPort("127.0.0.1:9899")) == 0 {
 		t.Skip("this system does not tell what a path takes")
@@ -501,8 +502,8 @@ func TestWatchPath(t *testing.T) {
 	<-watch
 }
 
-// TestMostPending: no more sessions than maxPending wait for Accept. What is beyond is terminated,
-// also where it is enhanced (RFC 5043 section 6.4, RFC 6581 section 7).
+// TestMostPending: at most maxPending sessions wait for Accept. Further ones are terminated, also
+// enhanced ones (RFC 5043 section 6.4, RFC 6581 section 7).
 func TestMostPending(t *testing.T) {
 	l := newTestListener(t, Config{})
 	d, err := NewDialer(Config{UDPPort: int(l.addr.UDPPort), Logger: slog.New(slog.DiscardHandler)})
@@ -539,8 +540,8 @@ func TestMostPending(t *testing.T) {
 	}
 }
 
-// TestOneAddress: an INIT and an INIT ACK list no addresses, so that an endpoint has the one that
-// its packets are from (RFC 5043 section 7.2). There is the indication in both (section 5.1).
+// TestOneAddress: INIT and INIT ACK list no addresses, so an endpoint has the one that its packets
+// come from (RFC 5043 section 7.2). Both have the indication (section 5.1).
 func TestOneAddress(t *testing.T) {
 	s, _, sent := newTestSocket(t)
 	init := s.cfg.initiation()
@@ -578,8 +579,8 @@ func TestOneAddress(t *testing.T) {
 	}
 }
 
-// TestNotDelayed: a message is handed up when it comes, before it is acknowledged, though another
-// in front of it is missing (RFC 5043 section 10, draft-stewart-rddp-sctp-01 section 6.1).
+// TestNotDelayed: a message is handed up when it arrives, before it is acknowledged, even if an
+// earlier one is missing (RFC 5043 section 10, draft-stewart-rddp-sctp-01 section 6.1).
 func TestNotDelayed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, sent := newTestLink(t)

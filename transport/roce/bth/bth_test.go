@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
 )
 
-// goldens are packets written by hand, after IBTA sections 9.2 to 9.3.
+// goldens are packets written by hand from IBTA sections 9.2 to 9.3.
 var goldens = []struct {
 	name string
 	p    bth.Packet
@@ -109,8 +109,8 @@ func newPath(src, dst string) *bth.Path {
 	return &p
 }
 
-// TestCheckFindsFlips flips each bit of packets of many lengths. With IPv4 the check may take that
-// for another identification, as it is computed from the check, but not for the same one.
+// TestCheckFindsFlips flips each bit of packets of many lengths. With IPv4, Check may return
+// another identification instead of failing, but never the same.
 func TestCheckFindsFlips(t *testing.T) {
 	for name, path := range paths {
 		for _, n := range []int{0, 1, 4, 5, 255, 256, 1024, 4096} {
@@ -152,7 +152,7 @@ func TestCheckIdentifications(t *testing.T) {
 	}
 }
 
-// TestWaits compares with some values of IBTA table 45.
+// TestWaits checks some values of IBTA table 45.
 func TestWaits(t *testing.T) {
 	for code, want := range map[bth.Syndrome]time.Duration{
 		0: 655360 * time.Microsecond, 1: 10 * time.Microsecond, 5: 60 * time.Microsecond,
@@ -175,7 +175,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is parsed and encoded again is parsed to the same.
+// FuzzParse: a parsed packet, encoded and parsed again, is the same.
 func FuzzParse(f *testing.F) {
 	for _, tt := range goldens {
 		b, _ := hex.DecodeString(tt.want)

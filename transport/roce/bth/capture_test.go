@@ -8,8 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/internal/capture"
 )
 
-// TestCapture has each packet of Linux's parsed, encoded again to the same bytes, and its ICRC
-// computed.
+// TestCapture parses each packet of Linux, encodes it to the same bytes, and computes its ICRC.
 func TestCapture(t *testing.T) {
 	seen := make(map[bth.Opcode]int)
 	for i, d := range capture.Load(t) {

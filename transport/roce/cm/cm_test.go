@@ -26,7 +26,7 @@ func captured(t testing.TB) (all [][]byte) {
 	return all
 }
 
-// TestCapture has each MAD of Linux's parsed, and encoded again to the same bytes.
+// TestCapture parses each MAD of Linux, and encodes it to the same bytes.
 func TestCapture(t *testing.T) {
 	seen := make(map[reflect.Type]int)
 	for i, p := range captured(t) {
@@ -51,7 +51,7 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// TestLinuxREQ looks at what Linux asks for.
+// TestLinuxREQ checks the REQ of Linux.
 func TestLinuxREQ(t *testing.T) {
 	client, server := netip.MustParseAddr("192.0.2.15"), netip.MustParseAddr("192.0.2.2")
 	for _, p := range captured(t) {
@@ -203,7 +203,7 @@ func TestMTU(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is parsed and encoded again is parsed to the same.
+// FuzzParse: a parsed MAD, encoded and parsed again, is the same.
 func FuzzParse(f *testing.F) {
 	for _, tt := range goldens {
 		f.Add(cm.Append(nil, tt.m, 1))

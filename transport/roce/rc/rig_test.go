@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
-// packet is one on its way.
+// packet is a packet in flight.
 type packet struct {
 	bth.Packet
 	at time.Time
@@ -96,7 +96,7 @@ func newPair(t testing.TB, seed uint64) *pair {
 	return p
 }
 
-// step moves the network on by a little, and reports whether anything may still happen.
+// step advances the network a little, and reports whether anything more may happen.
 func (p *pair) step() bool {
 	busy := false
 	for _, ends := range [][2]*side{{p.a, p.b}, {p.b, p.a}} {
@@ -173,7 +173,7 @@ func (s *side) failed(err error) {
 	}
 }
 
-// run moves the network on until nothing happens any more, for an hour of virtual time at most.
+// run advances the network until nothing happens any more, by an hour of virtual time at most.
 func (p *pair) run() {
 	p.t.Helper()
 	for end := p.now.Add(time.Hour); p.step(); {

@@ -29,8 +29,8 @@ func (p *pair) request(o bth.Opcode, n int, payload []byte) *bth.Packet {
 	}
 }
 
-// TestMalformed: a request that is out of place, or of another length than its place has, is
-// refused, and is the last.
+// TestMalformed: a request that comes out of place, or whose length is wrong there, is refused, and
+// ends the connection.
 func TestMalformed(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -95,7 +95,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestPSNs: what comes again is acknowledged, a gap is told once, and what can be neither is
+// TestPSNs: a duplicate is acknowledged, a gap is reported once, and what can be neither is
 // dropped.
 func TestPSNs(t *testing.T) {
 	p := newPair(t, 1)
@@ -145,8 +145,8 @@ func TestPSNs(t *testing.T) {
 	}
 }
 
-// TestNotSentAgain: a peer that does not send again what was lost, or not the rest of a message, is
-// given up. It has PeerTimeout from the last packet on that was wanted.
+// TestNotSentAgain: a peer is given up if it does not send again what was lost, or does not send
+// the rest of a message. It has PeerTimeout from the last useful packet.
 func TestNotSentAgain(t *testing.T) {
 	only := func(n int) func(p *pair) *bth.Packet {
 		return func(p *pair) *bth.Packet { return p.request(bth.SendOnly, n, []byte("x")) }
@@ -206,8 +206,8 @@ func TestNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestAcknowledges: one acknowledgement stands for all that has come, none is sent that nobody
-// wants, and none behind a response to an RDMA Read.
+// TestAcknowledges: one acknowledgement covers everything received. None is sent without a request
+// for it, and none after a response to an RDMA Read.
 func TestAcknowledges(t *testing.T) {
 	p := newPair(t, 1)
 	target := make([]byte, testMTU+1)
@@ -239,8 +239,8 @@ func TestAcknowledges(t *testing.T) {
 	}
 }
 
-// TestReadAgain: an RDMA Read that is asked for again, all or the end of it, is carried out again,
-// and what comes from memory that is gone is refused.
+// TestReadAgain: a repeated RDMA Read, of all or of the end, is carried out again. If its memory is
+// gone, it is refused.
 func TestReadAgain(t *testing.T) {
 	p := newPair(t, 1)
 	data := random(p.rng, 3*testMTU)
@@ -283,7 +283,7 @@ func TestReadAgain(t *testing.T) {
 	}
 }
 
-// TestTooManyReads: an RDMA Read more than the end has resources for is refused.
+// TestTooManyReads: an RDMA Read beyond the responder resources is refused.
 func TestTooManyReads(t *testing.T) {
 	p := newPair(t, 1)
 	r := p.b.expose(t, make([]byte, 8), transport.RemoteRead)
@@ -297,7 +297,7 @@ func TestTooManyReads(t *testing.T) {
 	}
 }
 
-// TestZeroLength: an RDMA Write or Read of no bytes names no memory, and has one packet.
+// TestZeroLength: an RDMA Write or Read of length zero names no memory, and takes one packet.
 func TestZeroLength(t *testing.T) {
 	p := newPair(t, 1)
 	w := write(transport.Region{STag: 77}, 0, nil)
@@ -323,7 +323,7 @@ func TestZeroLength(t *testing.T) {
 	}
 }
 
-// TestImmediate: the immediate data of a Send is dropped, and the Send is taken.
+// TestImmediate: a Send with immediate data is accepted, without that data.
 func TestImmediate(t *testing.T) {
 	p := newPair(t, 1)
 	p.b.PostRecv(&transport.RecvRequest{Local: memory(8)})
@@ -335,8 +335,8 @@ func TestImmediate(t *testing.T) {
 	}
 }
 
-// TestNotStarted: before an end is started it is not ready for Sends and RDMA Reads. RDMA Writes
-// are carried out.
+// TestNotStarted: before Start an end is not ready for Sends and RDMA Reads, but carries out RDMA
+// Writes.
 func TestNotStarted(t *testing.T) {
 	for _, tt := range []struct {
 		o    bth.Opcode
@@ -359,7 +359,7 @@ func TestNotStarted(t *testing.T) {
 	}
 }
 
-// TestPackets: the packets of each kind of request, as they are sent.
+// TestPackets: the packets of each kind of request.
 func TestPackets(t *testing.T) {
 	remote := transport.Remote{STag: 0x11223344, Offset: 1 << 40}
 	reth := func(n uint32) bth.RETH { return bth.RETH{Addr: 1 << 40, RKey: 0x11223344, Len: n} }
@@ -421,7 +421,7 @@ func TestPackets(t *testing.T) {
 	}
 }
 
-// TestAnswers: what a requester makes of acknowledgements and responses.
+// TestAnswers: how a requester reacts to acknowledgements and responses.
 func TestAnswers(t *testing.T) {
 	const acked, waits, ended = "acknowledged", "waits", "ended"
 	for _, tt := range []struct {
@@ -465,8 +465,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestResponses: a response to an RDMA Read that has a gap has what is missing asked for; one of
-// another length ends the connection.
+// TestResponses: after a gap in the response to an RDMA Read, the missing part is requested. A
+// response of a wrong length ends the connection.
 func TestResponses(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -504,8 +504,8 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// TestReadBounds: a part of an RDMA Read that is asked for again ends where it has ended before, so
-// that it is old to the peer as a whole, or new.
+// TestReadBounds: a repeated request for a part of an RDMA Read ends where the first one ended, so
+// that to the peer it is wholly old or wholly new.
 func TestReadBounds(t *testing.T) {
 	p := newPair(t, 1)
 	const packets = 200
@@ -537,9 +537,9 @@ func TestReadBounds(t *testing.T) {
 	}
 }
 
-// TestRefusedBehindRead: when a request is refused, responses to RDMA Reads that were not sent yet
-// are not sent any more. Both ends learn that the connection has ended, and who asked takes the
-// oldest request for the one that was refused.
+// TestRefusedBehindRead: when a request is refused, unsent responses to RDMA Reads are dropped.
+// Both ends learn that the connection has ended, and the requester takes its oldest request for the
+// refused one.
 func TestRefusedBehindRead(t *testing.T) {
 	p := newPair(t, 1)
 	r := p.b.expose(t, make([]byte, 8), transport.RemoteRead)
@@ -560,7 +560,7 @@ func TestRefusedBehindRead(t *testing.T) {
 	}
 }
 
-// TestTimeouts: what is not acknowledged is sent again, each time after twice as long, up to 2 s.
+// TestTimeouts: unacknowledged packets are sent again, each time after twice as long, up to 2 s.
 func TestTimeouts(t *testing.T) {
 	p := newPair(t, 1)
 	var at []time.Time
@@ -580,7 +580,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// TestCongested: a notice of congestion halves the window, once in a round trip.
+// TestCongested: a congestion notification halves the window, once in a round trip.
 func TestCongested(t *testing.T) {
 	p := newPair(t, 1)
 	p.a.Post(send(make([]byte, 100*testMTU)))

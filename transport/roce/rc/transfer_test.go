@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
 )
 
-// TestFaultyNetwork has both ends send, write and read over networks of all kinds: everything
+// TestFaultyNetwork has both ends send, write and read over networks of all kinds. Everything
 // arrives once, in order, and whole.
 func TestFaultyNetwork(t *testing.T) {
 	for _, tt := range []struct {
@@ -34,8 +34,8 @@ func TestFaultyNetwork(t *testing.T) {
 	}
 }
 
-// transfers posts n requests at each end, checks that they complete in order, and what has come of
-// them.
+// transfers posts n requests at each end, and checks that they complete in order, and their
+// effects.
 func (p *pair) transfers(n int) {
 	type expectation struct {
 		got  func() []byte
@@ -113,7 +113,7 @@ func (p *pair) transfers(n int) {
 	}
 }
 
-// TestGoodNetwork: nothing is sent twice where nothing is lost.
+// TestGoodNetwork: without losses, nothing is sent twice.
 func TestGoodNetwork(t *testing.T) {
 	p := newPair(t, 1)
 	p.transfers(60)
@@ -124,7 +124,7 @@ func TestGoodNetwork(t *testing.T) {
 	}
 }
 
-// TestOneLoss: one lost packet costs one NAK, and no time-out.
+// TestOneLoss: one lost packet costs one NAK, and no timeout.
 func TestOneLoss(t *testing.T) {
 	p := newPair(t, 1)
 	n := 0
@@ -160,8 +160,8 @@ func send(b []byte) *transport.WorkRequest {
 	}
 }
 
-// TestRefused: each kind of fault has its NAK, both ends learn what it was, and if the NAK is lost
-// it comes again.
+// TestRefused: each kind of fault has its NAK, and both ends learn what it was. A lost NAK is sent
+// again.
 func TestRefused(t *testing.T) {
 	type fault struct {
 		name string
@@ -230,8 +230,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNotReady: a message for which there is no memory comes again until there is, and no sooner
-// than it may.
+// TestNotReady: a message that finds no memory is sent again until there is some, and never too
+// early.
 func TestNotReady(t *testing.T) {
 	p := newPair(t, 1)
 	asked := 0
@@ -255,8 +255,8 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// TestNeverReady: a receiver that is never ready ends the connection, by the count that it has set,
-// or by the time.
+// TestNeverReady: a receiver that is never ready ends the connection, by the retry count or by
+// time.
 func TestNeverReady(t *testing.T) {
 	for retry, want := range map[int]error{0: transport.ErrNoReceive, 3: transport.ErrNoReceive,
 		RNRForever: ErrTimeout} {
@@ -274,7 +274,7 @@ func TestNeverReady(t *testing.T) {
 	}
 }
 
-// TestSilentPeer: who does not answer ends the connection, after PeerTimeout and not much later.
+// TestSilentPeer: a peer that does not answer ends the connection, soon after PeerTimeout.
 func TestSilentPeer(t *testing.T) {
 	p := newPair(t, 1)
 	p.drop = func(*packet) bool { return true }
@@ -290,7 +290,7 @@ func TestSilentPeer(t *testing.T) {
 	}
 }
 
-// TestNAKStorm: a peer that sends NAKs without end for one packet has it sent again once.
+// TestNAKStorm: however many NAKs a peer sends for one packet, it is sent again once.
 func TestNAKStorm(t *testing.T) {
 	p := newPair(t, 1)
 	p.drop = func(*packet) bool { return true }
@@ -311,8 +311,8 @@ func TestNAKStorm(t *testing.T) {
 	}
 }
 
-// TestLateRead: a peer that asks again for the response to an RDMA Read, whose memory is gone, is
-// told so. If it has got the response meanwhile the connection goes on.
+// TestLateRead: if a peer repeats an RDMA Read whose memory is gone, it is refused. If it has
+// received the response meanwhile, the connection goes on.
 func TestLateRead(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		p := newPair(t, 1)
@@ -359,8 +359,8 @@ func TestLateRead(t *testing.T) {
 	}
 }
 
-// TestReadLossTwice: the first packet of a response is lost, and again when it was asked for again.
-// What comes behind it tells, and no time-out is needed.
+// TestReadLossTwice: the first packet of a response is lost, and lost again when requested again.
+// The packets after it reveal that, without a timeout.
 func TestReadLossTwice(t *testing.T) {
 	p := newPair(t, 1)
 	data := random(p.rng, 20*testMTU)

@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// connection puts the segments of one TCP connection together.
+// connection assembles the segments of one TCP connection.
 type connection struct {
 	active, passive stream
 	chunks          []Chunk
 }
 
-// stream is one direction.
+// stream is one direction of a connection.
 type stream struct {
 	from   endpoint
 	opened bool
@@ -66,13 +66,13 @@ func (c *connection) open(s tcpSegment) error {
 	return nil
 }
 
-// add returns those bytes of s that no earlier segment had.
+// add returns the bytes of s that no earlier segment had.
 func (d *stream) add(s tcpSegment) ([]byte, error) {
 	if !d.opened {
 		return nil, errNoSYN
 	}
-	// Where s starts in the stream: behind the SYN, which counts as one. Sequence numbers
-	// wrap, streams here are short.
+	// The position of s in the stream. It begins after the SYN, which counts as one. Sequence
+	// numbers wrap, and streams here are short.
 	start := int(int32(s.seq - d.isn - 1))
 	switch {
 	case start < 0:
@@ -98,7 +98,7 @@ func (d *stream) add(s tcpSegment) ([]byte, error) {
 	return news, nil
 }
 
-// session is the result, once all segments have been added.
+// session returns the result, after all segments have been added.
 func (c *connection) session() (*Session, error) {
 	if !c.active.closed || !c.passive.closed {
 		return nil, errIncomplete

@@ -12,7 +12,7 @@ var (
 	passive = endpoint{[4]byte{192, 0, 2, 2}, 20049}
 )
 
-// The initial sequence number is such that the streams wrap around.
+// The initial sequence numbers make the streams wrap.
 const isn = 0xfffffffe
 
 func data(from endpoint, offset int, payload string) tcpSegment {

@@ -48,8 +48,8 @@ func TestSplitTruncated(t *testing.T) {
 	}
 }
 
-// FPDUs fill a stream to its last byte, and their CRCs are those of RFC 5044
-// section 4.4, or zero where the endpoints have agreed on none.
+// FPDUs fill a stream to its last byte. Their CRCs are those of RFC 5044 section 4.4, or zero if
+// none was agreed on.
 func TestCapturedFPDUs(t *testing.T) {
 	castagnoli := crc32.MakeTable(crc32.Castagnoli)
 	for _, tt := range []struct {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// tcpSegment is what a packet says about its connection.
+// tcpSegment is the TCP segment in a packet.
 type tcpSegment struct {
 	from, to endpoint
 	seq      uint32
@@ -40,7 +40,7 @@ const (
 	tcpACK = 0x10
 )
 
-// parseFrame takes an Ethernet frame apart.
+// parseFrame parses an Ethernet frame.
 func parseFrame(frame []byte) (tcpSegment, error) {
 	var s tcpSegment
 	if len(frame) < etherLen+ipMinLen || binary.BigEndian.Uint16(frame[12:]) != etherIPv4 {

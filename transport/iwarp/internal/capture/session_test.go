@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Lengths and digests are those of tshark's "follow,tcp,raw".
+// The lengths and digests are those of tshark's "follow,tcp,raw".
 func TestLoad(t *testing.T) {
 	type stream struct {
 		len    int

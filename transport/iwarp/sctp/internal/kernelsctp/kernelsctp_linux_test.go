@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// TestConformance runs the suite over the kernel's SCTP, each connection on an association of its
-// own. The guest of interop/linux runs it where this kernel has none.
+// TestConformance runs the suite over the kernel's SCTP, each connection on its own association. If
+// this kernel has no SCTP, the guest of interop/linux runs it.
 func TestConformance(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	low := sctp.Config{Logger: quiet}
