@@ -22,7 +22,6 @@ func greet(_ context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// A server and a client over iWARP.
 func Example_iwarp() {
 	ctx := context.Background()
 	l, err := iwarp.Listen(ctx, "127.0.0.1:0", iwarp.Config{}) // ":20049" for other hosts
