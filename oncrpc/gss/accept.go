@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// serverCall is a call that was accepted: who calls, and how results are protected. It is used
-// again for later calls.
+// serverCall is an accepted call: its caller, and the protection of its results. It is reused for
+// later calls.
 type serverCall struct {
 	message
 	f      *ServerFlavor
@@ -37,7 +37,7 @@ func (s *serverCall) Release() {
 
 // Why calls are refused, for the log.
 var (
-	errCred        = errors.New("credential makes no sense")
+	errCred        = errors.New("credential is malformed")
 	errVersion     = errors.New("version of RPCSEC_GSS is not 1")
 	errControl     = errors.New("control message is not for procedure 0")
 	errUnknown     = errors.New("context is unknown")
@@ -49,7 +49,7 @@ var (
 	errOutOfWindow = errors.New("sequence number is below the window")
 )
 
-// Accept accepts calls as oncrpc.ServerFlavor says.
+// Accept implements oncrpc.ServerFlavor.
 func (f *ServerFlavor) Accept(ctx context.Context, a *oncrpc.Acceptance) error {
 	h := a.Header()
 	var cred credential
@@ -58,7 +58,7 @@ func (f *ServerFlavor) Accept(ctx context.Context, a *oncrpc.Acceptance) error {
 	case cred.version != version1 && cred.procedure.creates():
 		return f.refuse(a, errVersion, oncrpc.AuthRejectedCred) // RFC 2203 section 5.2.3.2
 	case cred.version != version1:
-		return f.refuse(a, errVersion, oncrpc.AuthBadCred) // no context is of another version
+		return f.refuse(a, errVersion, oncrpc.AuthBadCred) // contexts are of version 1
 	case malformed, cred.procedure > procDestroy:
 		return f.refuse(a, errCred, oncrpc.AuthBadCred)
 	case cred.procedure != procData && h.Procedure != 0:
@@ -83,14 +83,13 @@ func (f *ServerFlavor) refuse(a *oncrpc.Acceptance, why error, stat oncrpc.AuthS
 		counter = &f.stats.stale
 	}
 	counter.Add(1)
-	if why != errUnknown && why != errExpired { // which clients do that are in order
+	if why != errUnknown && why != errExpired { // well-behaved clients cause these two
 		f.faults.Fault(a.Conn().RemoteAddr(), "gss: call denied", why, "err", why, "told", stat)
 	}
 	return &oncrpc.AuthError{Stat: stat}
 }
 
-// data accepts a call with a context (RFC 2203 section 5.3.3), or one that destroys it (section
-// 5.4).
+// data accepts a call that uses a context (RFC 2203 section 5.3.3) or destroys it (section 5.4).
 func (f *ServerFlavor) data(a *oncrpc.Acceptance, cred *credential) error {
 	now := f.cfg.Now()
 	sc := f.contexts.find(cred.handle, now)
@@ -148,7 +147,7 @@ func (f *ServerFlavor) data(a *oncrpc.Acceptance, cred *credential) error {
 	return nil
 }
 
-// verifyHeader checks the verifier of a call: the checksum of its header (RFC 2203 section 5.3.1).
+// verifyHeader checks the verifier of a call, the checksum of its header (RFC 2203 section 5.3.1).
 func (s *serverCall) verifyHeader(h *oncrpc.CallHeader) error {
 	if h.Verf.Flavor != oncrpc.FlavorGSS {
 		return errHeader
@@ -158,14 +157,14 @@ func (s *serverCall) verifyHeader(h *oncrpc.CallHeader) error {
 	return s.verifyMIC(h.Verf.Body, s.header.Message().Inline)
 }
 
-// isExpiry reports whether a mechanism says that the context, or what it was made of, has expired.
+// isExpiry reports whether err says that the context or its credentials have expired.
 func isExpiry(err error) bool {
 	var status *StatusError
 	return errors.As(err, &status) &&
 		(status.Major == ContextExpired || status.Major == CredentialsExpired)
 }
 
-// discard ends the connection of a call that is not answered.
+// discard closes the connection of a call that is not answered.
 func (f *ServerFlavor) discard(conn oncrpc.Transport, why error) error {
 	f.stats.connsClosed.Add(1)
 	f.faults.Fault(conn.RemoteAddr(), "gss: call without an answer, connection closed", why,
@@ -174,7 +173,7 @@ func (f *ServerFlavor) discard(conn oncrpc.Transport, why error) error {
 	return oncrpc.ErrDrop
 }
 
-// Wrap protects results.
+// Wrap implements oncrpc.ResultsWrapper.
 func (s *serverCall) Wrap(e *xdr.Encoder, results *xdr.Message) error {
 	if err := s.protect(e, results); err != nil {
 		// RFC 2203 sections 5.3.3.4.1 and 5.3.3.4.4

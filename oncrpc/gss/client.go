@@ -16,86 +16,92 @@ import (
 
 // ClientConfig configures a ClientFlavor.
 type ClientConfig struct {
-	// Initiator makes the contexts.
+	// Initiator creates the contexts.
 	Initiator Initiator
-	// Target is the service that is called, "nfs@server.example.org" (RFC 2743 section 4.1).
+	// Target is the service to call, such as "nfs@server.example.org" (RFC 2743 section 4.1).
 	Target string
-	// Service is what is protected; 0 means None.
+	// Service is the protection of arguments and results; 0 means None.
 	Service Service
-	// Now is the clock by which contexts expire; nil means time.Now.
+	// Now is the clock for the expiry of contexts; nil means time.Now.
 	Now func() time.Time
 }
 
-// ClientFlavor is RPCSEC_GSS at the client: one principal calls one service of one server. Clients
-// of all programs that the server knows its contexts for may share it, over however many
-// connections, of whichever transports, one after another or at a time (package redial).
+// ClientFlavor is RPCSEC_GSS at the client, for one principal that calls one service of one server.
+// Several oncrpc.Clients may share it, for all programs for which the server shares its contexts.
+// It works over any number of connections and transports, also after reconnecting (package redial).
 //
-// It has one context, which the first call makes; further ones wait for it. A context is made anew
-// before it expires or its sequence numbers run out, for which a call takes half of its own time at
-// most, and goes on with the old one if that fails; and when the server knows it no more. When that
-// fails, calls fail the same for a while, from 1 s up to 30 s, without another attempt.
+// It has one context, which the first call creates while other calls wait. It creates a new one:
 //
-// At most as many calls are under way as the server's window has places (RFC 2203 section 5.2.3.1);
-// further ones wait. A call that is overtaken by a window of others, which takes several
-// connections, is dropped by the server all the same.
+//   - Before the context expires or its sequence numbers run out. The call that does so spends at
+//     most half of its own time on that, and continues with the old context if that fails.
+//   - When the server no longer knows the context.
+//
+// If a new context is needed and cannot be created, all calls fail with the same error for a while,
+// from 1 s to 30 s, without another attempt.
+//
+// The number of pending calls is limited to the server's window (RFC 2203 section 5.2.3.1); further
+// calls wait. Over several connections, a window's worth of other calls may still overtake a call,
+// and the server then drops it.
 type ClientFlavor struct {
 	cfg     ClientConfig
 	current atomic.Pointer[clientContext] // nil until there is the first
-	making  chan struct{}                 // has an element while somebody makes a context
+	making  chan struct{}                 // has an element while a context is being created
 
-	// Of the last attempt that failed, with making.
+	// About the last failed attempt; guarded by making.
 	failed  error
 	retryAt time.Time
 	wait    time.Duration
 
-	mu       sync.Mutex // guards what follows
-	underWay int        // calls that Ready has let go ahead
+	mu       sync.Mutex // guards the fields below
+	underWay int        // calls between Ready and Ended
 	waiting  list.List[waiter]
-	replaced []*clientContext // to be destroyed when the calls with them have ended
+	replaced []*clientContext // to be destroyed when their calls have ended
 
-	hasReplaced atomic.Bool // there are such
+	hasReplaced atomic.Bool // replaced is not empty
 }
 
 // clientContext is a context with a server.
 type clientContext struct {
 	Context
 	handle    []byte
-	window    int // the calls that may be under way
+	window    int // the limit on pending calls
 	slack     int
-	refreshAt time.Time     // zero: never
-	seq       atomic.Uint32 // the last that was used
-	stale     atomic.Bool   // the server knows it no more, or shall not
-	used      atomic.Int32  // transmissions under way
+	refreshAt time.Time     // zero means never
+	seq       atomic.Uint32 // last used
+	stale     atomic.Bool   // the server has forgotten it, or is to forget it
+	used      atomic.Int32  // pending transmissions
 }
 
-// waiter is a call that waits for its place in the window.
+// waiter is a call that waits for a place in the window.
 type waiter struct {
 	place list.Place[waiter]
-	ready chan struct{} // closed when it has one
+	ready chan struct{} // closed when it has a place
 }
 
 const (
-	// spareSeqs is how many sequence numbers are left when a context is made anew.
+	// spareSeqs is how many sequence numbers remain unused. With twice as many left, a new context
+	// is created.
 	spareSeqs = 1 << 20
-	// refreshBefore is how long before its end a context is made anew, or a tenth of its time, if
-	// that is less.
+	// refreshBefore is how long before a context expires a new one is created, or a tenth of its
+	// lifetime if that is less.
 	refreshBefore = 5 * time.Minute
-	// least is the time that a context must have left to be made anew early.
+	// least is the lifetime below which a context is not renewed early.
 	least = time.Second
-	// retryFirst and retryMost are for how long after a failure none is made.
+	// retryFirst and retryMost are the shortest and longest pause after a failed creation.
 	retryFirst, retryMost = time.Second, 30 * time.Second
-	// attempts is how often a context is begun whose connection is lost.
+	// attempts is how often the creation of a context is tried if the connection is lost.
 	attempts = 3
-	// refreshTimeout is how long a call waits for a context that it could do without.
+	// refreshTimeout limits how long a call waits for a new context while the old one is still
+	// usable.
 	refreshTimeout = 5 * time.Second
-	// destroyTimeout is how long a call waits for the server to forget a context that was replaced.
+	// destroyTimeout limits how long a call waits for the server to destroy replaced contexts.
 	destroyTimeout = 5 * time.Second
-	// maxReplaced is the number of replaced contexts that the server is to be told to forget.
+	// maxReplaced is the maximum number of replaced contexts to destroy later.
 	maxReplaced = 8
 )
 
-// NewClientFlavor returns a flavour without a context yet. It panics with an *oncrpc.ConfigError if
-// cfg has no Initiator, or an unknown Service.
+// NewClientFlavor returns a flavour that has no context yet. It panics with an *oncrpc.ConfigError
+// if cfg has no Initiator or an unknown Service.
 func NewClientFlavor(cfg ClientConfig) *ClientFlavor {
 	const config = "gss.ClientConfig"
 	if cfg.Initiator == nil {
@@ -120,7 +126,7 @@ func (f *ClientFlavor) Flavor() oncrpc.AuthFlavor { return oncrpc.FlavorGSS }
 // AllowsPlacement reports whether the service is None.
 func (f *ClientFlavor) AllowsPlacement() bool { return f.cfg.Service == None }
 
-// Slack returns what the present context adds to a reply.
+// Slack returns how many bytes the current context adds to a reply.
 func (f *ClientFlavor) Slack() int {
 	if cc := f.current.Load(); cc != nil {
 		return cc.slack
@@ -128,7 +134,7 @@ func (f *ClientFlavor) Slack() int {
 	return 0
 }
 
-// Ready waits until there is a context, and a place in the server's window. The error is an
+// Ready waits until there is a context and a place in the server's window. The error is an
 // *OpError.
 func (f *ClientFlavor) Ready(ctx context.Context, c *oncrpc.Client) error {
 	cc, err := f.context(ctx, c)
@@ -150,7 +156,7 @@ func (f *ClientFlavor) opError(op string, c *oncrpc.Client, err error) error {
 	return &OpError{op, f.cfg.Target, c.Transport().RemoteAddr(), err}
 }
 
-// context returns the context for the next call, and makes it if need be.
+// context returns the context for the next call, creating it if necessary.
 func (f *ClientFlavor) context(ctx context.Context, c *oncrpc.Client) (*clientContext, error) {
 	cc := f.current.Load()
 	now := f.cfg.Now()
@@ -164,7 +170,7 @@ func (f *ClientFlavor) context(ctx context.Context, c *oncrpc.Client) (*clientCo
 	case f.making <- struct{}{}:
 	default:
 		if cc.usable(now) {
-			return cc, nil // somebody else makes the next one
+			return cc, nil // another call creates the next one
 		}
 		select {
 		case f.making <- struct{}{}:
@@ -188,8 +194,7 @@ func (f *ClientFlavor) context(ctx context.Context, c *oncrpc.Client) (*clientCo
 	return cc, nil
 }
 
-// ahead bounds what a call does for the sake of later ones: that takes no more than d, and leaves
-// it half of its own time.
+// ahead limits what a call does for the sake of later ones: to d, and to half of its own time.
 func ahead(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if end, ok := ctx.Deadline(); ok {
 		d = min(d, time.Until(end)/2)
@@ -197,7 +202,7 @@ func ahead(ctx context.Context, d time.Duration) (context.Context, context.Cance
 	return context.WithTimeout(ctx, d)
 }
 
-// replaceWith makes a context in place of cc. Who calls it has f.making.
+// replaceWith creates a context to replace cc. The caller holds f.making.
 func (f *ClientFlavor) replaceWith(ctx context.Context, c *oncrpc.Client, cc *clientContext,
 	now time.Time) (*clientContext, error) {
 	next, err := f.attempt(ctx, c, now, cc.usable(now))
@@ -210,7 +215,7 @@ func (f *ClientFlavor) replaceWith(ctx context.Context, c *oncrpc.Client, cc *cl
 	return next, nil
 }
 
-// fresh reports whether a context is good, and need not be made anew yet.
+// fresh reports whether a context is usable and need not be replaced yet.
 func (cc *clientContext) fresh(now time.Time) bool {
 	return cc.usable(now) && (cc.refreshAt.IsZero() || now.Before(cc.refreshAt)) &&
 		cc.seq.Load() < maxSeq-2*spareSeqs
@@ -226,8 +231,8 @@ func (cc *clientContext) expired(now time.Time) bool {
 	return !end.IsZero() && !now.Before(end)
 }
 
-// attempt makes a context, unless that has failed just now. early says that it is not needed yet.
-// Who calls it has f.making.
+// attempt creates a context, unless that failed a moment ago. early says that the old one is still
+// usable. The caller holds f.making.
 func (f *ClientFlavor) attempt(ctx context.Context, c *oncrpc.Client, now time.Time, early bool) (
 	*clientContext, error) {
 	if now.Before(f.retryAt) && (f.failed != nil || early) {
@@ -243,15 +248,15 @@ func (f *ClientFlavor) attempt(ctx context.Context, c *oncrpc.Client, now time.T
 	case !ended || early:
 		f.wait = min(max(2*f.wait, retryFirst), retryMost)
 		f.failed, f.retryAt = err, f.cfg.Now().Add(f.wait)
-		if ended { // which says nothing of calls with more time, or another connection
+		if ended { // calls with more time or another connection may succeed
 			f.failed = nil
 		}
 	}
 	return cc, err
 }
 
-// begin makes a context. The connection may be lost, and another one come (package redial): then it
-// begins anew, as the server may have seen its token.
+// begin creates a context. If the connection is lost and replaced (package redial), it starts over,
+// because the server may have seen the token.
 func (f *ClientFlavor) begin(ctx context.Context, c *oncrpc.Client) (cc *clientContext, err error) {
 	for range attempts {
 		cc, err = negotiate(ctx, c, &f.cfg)
@@ -262,7 +267,7 @@ func (f *ClientFlavor) begin(ctx context.Context, c *oncrpc.Client) (cc *clientC
 	return cc, err
 }
 
-// refreshTime returns when a context is to be made anew, if it is made now.
+// refreshTime returns when a context created now is to be replaced.
 func refreshTime(now, end time.Time) time.Time {
 	left := end.Sub(now)
 	if end.IsZero() || left < least {
@@ -271,8 +276,8 @@ func refreshTime(now, end time.Time) time.Time {
 	return end.Add(-min(left/10, refreshBefore))
 }
 
-// enter waits until fewer than window calls are under way, and counts one more. It reports whether
-// it has waited.
+// enter waits until fewer than window calls are pending, and adds one. It reports whether it
+// waited.
 func (f *ClientFlavor) enter(ctx context.Context, window int) (waited bool, err error) {
 	f.mu.Lock()
 	if f.underWay < window {
@@ -298,14 +303,14 @@ func (f *ClientFlavor) enter(ctx context.Context, window int) (waited bool, err 
 	return true, ctx.Err()
 }
 
-// Ended counts one call less that is under way (oncrpc.CallTracker).
+// Ended notes that a call has ended. It implements oncrpc.CallTracker.
 func (f *ClientFlavor) Ended() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.leave()
 }
 
-// leave gives a place in the window back, with f.mu held, and lets in who has waited longest.
+// leave frees a place in the window and lets in the call that has waited longest; f.mu is held.
 func (f *ClientFlavor) leave() {
 	f.underWay--
 	window := f.current.Load().window
@@ -326,9 +331,9 @@ type clientCheck struct {
 var clientChecks = sync.Pool{New: func() any { return new(clientCheck) }}
 
 var (
-	errNoContext = errors.New("gss: no context: Ready makes it")
+	errNoContext = errors.New("gss: no context: call Ready first")
 	errNumbers   = errors.New("gss: sequence numbers of the context are used up")
-	errLater     = errors.New("gss: a context was not made just now")
+	errLater     = errors.New("gss: creating a context failed a moment ago")
 )
 
 // Seal numbers a transmission, signs its header, and protects its arguments (RFC 2203 section 5.3).
@@ -347,7 +352,7 @@ func (f *ClientFlavor) Seal(e *xdr.Encoder, args *xdr.Message) (oncrpc.ReplyChec
 	return k, nil
 }
 
-// seal appends all that follows the header.
+// seal appends everything after the header.
 func (k *clientCheck) seal(e *xdr.Encoder, p procedure, s Service, args *xdr.Message) error {
 	seq := k.cc.seq.Add(1)
 	if seq >= maxSeq {
@@ -366,7 +371,7 @@ func (k *clientCheck) seal(e *xdr.Encoder, p procedure, s Service, args *xdr.Mes
 	return k.protect(e, args)
 }
 
-// Over takes a check back (oncrpc.CallTracker).
+// Over takes a check back. It implements oncrpc.CallTracker.
 func (f *ClientFlavor) Over(c oncrpc.ReplyCheck) {
 	k := c.(*clientCheck)
 	k.cc.used.Add(-1)
@@ -375,7 +380,7 @@ func (f *ClientFlavor) Over(c oncrpc.ReplyCheck) {
 	clientChecks.Put(k)
 }
 
-// Verify checks the verifier of a reply: the checksum of the sequence number (RFC 2203 section
+// Verify checks the verifier of a reply, the checksum of the sequence number (RFC 2203 section
 // 5.3.3.2).
 func (k *clientCheck) Verify(verf *oncrpc.Auth) error {
 	if verf.Flavor != oncrpc.FlavorGSS {
@@ -387,8 +392,8 @@ func (k *clientCheck) Verify(verf *oncrpc.Auth) error {
 // Open checks or decrypts the results.
 func (k *clientCheck) Open(results *xdr.Decoder) error { return k.open(results) }
 
-// RetryDenied forgets a context that the server does not know any more, or takes no more calls with
-// (RFC 2203 section 5.3.3.3), and has the call made with another one.
+// RetryDenied discards a context that the server no longer accepts (RFC 2203 section 5.3.3.3), and
+// has the call retried with a new one.
 func (k *clientCheck) RetryDenied(err *oncrpc.AuthError) bool {
 	if err.Stat != oncrpc.GSSCredProblem && err.Stat != oncrpc.GSSCtxProblem {
 		return false

@@ -8,18 +8,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// noContext is what a client is told whose context is not being made (RFC 2203 appendix A).
+// noContext is the status for a client whose context is not being created (RFC 2203 appendix A).
 const noContext Major = 0x00080000 // GSS_S_NO_CONTEXT
 
-// Why contexts are not made, for the log and in answers.
+// Why contexts are not created, for the log and for answers.
 var (
-	errNotBegun = errors.New("context is not being made: its time is over, or it never was")
-	errRounds   = errors.New("context takes too many tokens")
-	errBusy     = errors.New("too many contexts are being made")
+	errNotBegun = errors.New("no such context is being created: it timed out or never existed")
+	errRounds   = errors.New("context needs too many tokens")
+	errBusy     = errors.New("too many contexts are being created")
 )
 
-// create answers a call that makes a context, or goes on with it (RFC 2203 section 5.2). Neither
-// RPCSEC_GSS_CREDPROBLEM nor RPCSEC_GSS_CTXPROBLEM are answers to such calls.
+// create answers a call that begins or continues the creation of a context (RFC 2203 section 5.2).
+// RPCSEC_GSS_CREDPROBLEM and RPCSEC_GSS_CTXPROBLEM are not valid answers to such calls.
 func (f *ServerFlavor) create(ctx context.Context, a *oncrpc.Acceptance, cred *credential) error {
 	if v := a.Header().Verf; v.Flavor != oncrpc.FlavorNone || len(v.Body) > 0 {
 		return f.refuse(a, errCreateVerf, oncrpc.AuthBadVerf)
@@ -48,7 +48,7 @@ func (f *ServerFlavor) create(ctx context.Context, a *oncrpc.Acceptance, cred *c
 	return nil
 }
 
-// statusOf returns what a client is told of an error: a status, and neither handle nor token (RFC
+// statusOf returns the answer to a client for an error: a status with neither handle nor token (RFC
 // 2203 section 5.2.3.1).
 func statusOf(err error) initRes {
 	var status *StatusError
@@ -61,7 +61,7 @@ func statusOf(err error) initRes {
 	return initRes{major: Failure}
 }
 
-// negotiate looks at a token. It sets the verifier of the answer.
+// negotiate processes a token. When the context is complete, it sets the verifier of the answer.
 func (f *ServerFlavor) negotiate(ctx context.Context, a *oncrpc.Acceptance, cred *credential,
 	token []byte) (res initRes, principal string, err error) {
 	now := f.cfg.Now()
@@ -101,8 +101,8 @@ func (f *ServerFlavor) negotiate(ctx context.Context, a *oncrpc.Acceptance, cred
 	return res, sc.principal, nil
 }
 
-// made makes a context of one that was being made, and the verifier that says so: the checksum of
-// the window's length.
+// made completes a context. It sets the verifier of the answer, the checksum of the window's
+// length.
 func (f *ServerFlavor) made(a *oncrpc.Acceptance, sc *serverContext, made Context) error {
 	sc.negotiation, sc.made = nil, made
 	sc.principal, sc.expires = made.Peer(), made.Expires()

@@ -10,7 +10,7 @@ import (
 // version1 is RPCSEC_GSS_VERS_1 (RFC 2203 section 5).
 const version1 = 1
 
-// procedure is what a call is to the flavour (rpc_gss_proc_t of RFC 2203 section 5).
+// procedure is the kind of a call (rpc_gss_proc_t of RFC 2203 section 5).
 type procedure uint32
 
 const (
@@ -20,21 +20,21 @@ const (
 	procDestroy      procedure = 3 // RPCSEC_GSS_DESTROY
 )
 
-// creates reports whether the call makes a context.
+// creates reports whether the call creates a context.
 func (p procedure) creates() bool { return p == procInit || p == procContinueInit }
 
-// maxSeq is the first sequence number that is too large: MAXSEQ (RFC 2203 section 5).
+// maxSeq is MAXSEQ, the first sequence number that is too large (RFC 2203 section 5).
 const maxSeq = 0x80000000
 
 const (
-	// maxHandle is the longest handle in bytes for which a credential has room.
+	// maxHandle is the length in bytes of the longest handle that fits in a credential.
 	maxHandle = oncrpc.MaxAuthBody - 5*4
-	// maxToken is the longest token in bytes that this end takes from a peer whom it does not know
-	// yet. Kerberos has some of 64 KiB at most (MS-KILE: MaxTokenSize).
+	// maxToken is the length in bytes of the longest token accepted from an unauthenticated peer.
+	// Kerberos tokens have at most 64 KiB (MS-KILE: MaxTokenSize).
 	maxToken = 64 << 10
-	// maxChecksum is the longest checksum in bytes behind a body.
+	// maxChecksum is the length in bytes of the longest checksum of a body.
 	maxChecksum = 4 << 10
-	// maxBody is the longest body in bytes. The transport bounds it before.
+	// maxBody is the length in bytes of the longest body. The transport has a lower limit.
 	maxBody = math.MaxInt32
 )
 
@@ -47,7 +47,7 @@ type credential struct {
 	handle    []byte
 }
 
-// encode appends flavour and body of the credential.
+// encode appends the flavour and body of the credential.
 func (c *credential) encode(e *xdr.Encoder) {
 	e.Uint32(uint32(oncrpc.FlavorGSS))
 	e.Uint32(uint32(5*4 + xdr.RoundUp(len(c.handle))))
@@ -58,8 +58,8 @@ func (c *credential) encode(e *xdr.Encoder) {
 	e.Opaque(c.handle, maxHandle)
 }
 
-// decode reads the body of a credential, to which the handle refers. What version it is, and which
-// procedure, is known also of one that is otherwise malformed, or of another version.
+// decode decodes the body of a credential; the handle refers to it. If the rest is malformed or of
+// another version, version and procedure are still valid.
 func (c *credential) decode(body []byte) error {
 	var d xdr.Decoder
 	d.Reset(body, nil)

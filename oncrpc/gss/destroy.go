@@ -9,8 +9,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// destroyCall is the flavour of the call that ends a context: that of a data call, but for the
-// procedure (RFC 2203 section 5.4). It has no arguments and no results to protect.
+// destroyCall is the flavour of the call that destroys a context. Apart from the procedure, it
+// equals that of a data call (RFC 2203 section 5.4). The call has neither arguments nor results to
+// protect.
 type destroyCall struct{ clientCheck }
 
 func (d *destroyCall) Flavor() oncrpc.AuthFlavor                   { return oncrpc.FlavorGSS }
@@ -23,15 +24,15 @@ func (d *destroyCall) Seal(e *xdr.Encoder, args *xdr.Message) (oncrpc.ReplyCheck
 	return d, d.seal(e, procDestroy, None, args)
 }
 
-// destroy has the server of c forget a context.
+// destroy asks the server of c to destroy a context.
 func (cc *clientContext) destroy(ctx context.Context, c *oncrpc.Client) error {
 	program, version := c.Program()
 	d := &destroyCall{clientCheck{cc: cc}}
 	return oncrpc.NewClient(c.Transport(), program, version, d).Call(ctx, 0, nil, nil)
 }
 
-// replace has a context destroyed when the calls with it have ended. The server has forgotten those
-// that it denied, or that have expired.
+// replace schedules a context to be destroyed when its calls have ended. Contexts that the server
+// denied or that have expired need no destroying.
 func (f *ClientFlavor) replace(cc *clientContext, now time.Time) {
 	if cc == nil || cc.stale.Load() || cc.expired(now) {
 		return
@@ -45,8 +46,8 @@ func (f *ClientFlavor) replace(cc *clientContext, now time.Time) {
 	f.hasReplaced.Store(true)
 }
 
-// destroyReplaced destroys the contexts that were replaced, and with which no call is under way any
-// more. It is best effort: the server forgets them by itself in the end.
+// destroyReplaced destroys the replaced contexts that no pending call uses. It ignores errors,
+// because the server forgets contexts by itself in the end.
 func (f *ClientFlavor) destroyReplaced(ctx context.Context, c *oncrpc.Client, now time.Time) {
 	f.mu.Lock()
 	var over []*clientContext
@@ -69,9 +70,9 @@ func (f *ClientFlavor) destroyReplaced(ctx context.Context, c *oncrpc.Client, no
 	}
 }
 
-// Close has the server of c forget the context, if there is one (RFC 2203 section 5.4). Calls that
-// are under way with it may be made once more with a new one, as may be later ones. The error is an
-// *OpError; this end forgets the context in any case.
+// Close asks the server of c to destroy the context, if there is one (RFC 2203 section 5.4). This
+// end forgets the context in any case. Pending calls that use it, and later calls, may create a new
+// one. The error is an *OpError.
 func (f *ClientFlavor) Close(ctx context.Context, c *oncrpc.Client) error {
 	const op = "destroy context"
 	select {

@@ -1,12 +1,9 @@
-// Package gss is RPCSEC_GSS version 1 (RFC 2203): callers prove who they are, and arguments and
-// results have a checksum, or are encrypted. A [ClientFlavor] is for oncrpc.NewClient, a
-// [ServerFlavor] for oncrpc.ServerConfig.Flavors. Both run over any transport. What proves and
-// protects is a mechanism of the GSS-API, as package krb5.
+// Package gss is RPCSEC_GSS version 1 (RFC 2203) for package oncrpc. It proves who calls, and
+// protects arguments and results with a checksum or by encryption. Package krb5 is its mechanism
+// for Kerberos 5.
 //
-// # Use
-//
-// A client has one ClientFlavor for each principal and server, for all its connections and
-// programs:
+// A client needs one [ClientFlavor] for each principal and server. All its connections and programs
+// share it:
 //
 //	flavor := gss.NewClientFlavor(gss.ClientConfig{
 //		Initiator: initiator, // of package krb5
@@ -15,18 +12,21 @@
 //	})
 //	client := oncrpc.NewClient(conn, program, version, flavor)
 //
-// A server has one ServerFlavor for all its connections. Programs find a [*Caller] in
-// oncrpc.Call.Identity; Program.Authorize is the place to demand one, and a least Service.
+// A server needs one [ServerFlavor], in oncrpc.ServerConfig.Flavors. Its programs find the caller
+// in oncrpc.Call.Identity, as a [*Caller]. Use Program.Authorize to demand a Caller and a minimum
+// Service. The package example is a complete server and client.
+//
+// Errors of creating a context are an [*OpError], which may wrap a [*StatusError].
 //
 // # Over RDMA
 //
-// With None bulk data goes by RDMA as ever. With Integrity and Privacy it is part of the message,
-// and nothing is placed directly: the message goes inline, or whole as position-zero and reply
-// chunk (RFC 8166 section 8.2.2.3).
+// With the service None, RDMA moves bulk data as usual. With Integrity or Privacy, bulk data is
+// part of the message, and nothing is placed directly. The message goes inline, or as a whole in a
+// position-zero read chunk or a reply chunk (RFC 8166 section 8.2.2.3).
 //
-// # What it is not
+// # Limits
 //
-// There are neither channel bindings (RFC 5403) nor assertions of several principals (RFC 7861).
-// The header of a call, with program and procedure, can be read by anybody, whatever the service.
-// So can the headers of RPC-over-RDMA, which nothing protects.
+// Channel bindings (RFC 5403) and assertions of several principals (RFC 7861) are not supported.
+// Anybody can read the header of a call, with its program and procedure, whatever the service.
+// Nothing protects the headers of RPC-over-RDMA.
 package gss

@@ -5,13 +5,13 @@ import (
 	"net"
 )
 
-// OpError is what went wrong with a context at the client's end.
+// OpError says why the client could not create or destroy a context.
 type OpError struct {
 	Op     string   // "create context" or "destroy context"
 	Target string   // the service
 	Peer   net.Addr // the server
-	// Err may wrap a *StatusError, of this end's mechanism or sent by the server, an
-	// *oncrpc.CallError, or the error of a context.
+	// Err may wrap a *StatusError from this end's mechanism or from the server, an
+	// *oncrpc.CallError, or the error of a context.Context.
 	Err error
 }
 

@@ -18,8 +18,8 @@ type greeting string
 
 func (g *greeting) UnmarshalXDR(d *xdr.Decoder) { *g = greeting(d.String(100)) }
 
-// A program that takes no calls but those with a checksum at least, and greets who calls. The
-// mechanism is one for tests; package krb5 has another.
+// Serve a program that requires at least a checksum and greets its callers. This mechanism is for
+// tests; package krb5 has one for Kerberos.
 func Example() {
 	ctx := context.Background()
 	mechanism := &gsstest.Mechanism{Secret: []byte("open sesame")}

@@ -24,7 +24,7 @@ type initRes struct {
 	token  []byte
 }
 
-// initResMax is the longest in bytes that a client takes.
+// initResMax is the length in bytes of the longest initRes that a client accepts.
 const initResMax = 4 + maxHandle + 4 + 4 + 4 + 4 + maxToken
 
 func (r *initRes) MarshalXDR(e *xdr.Encoder) {
@@ -44,11 +44,11 @@ func (r *initRes) UnmarshalXDR(d *xdr.Decoder) {
 }
 
 var (
-	errVerifier = errors.New("verifier is not the server's")
-	errReply    = errors.New("reply makes no sense")
+	errVerifier = errors.New("verifier is not from the server")
+	errReply    = errors.New("unexpected reply")
 )
 
-// initCall is the flavour of one call that makes a context, or goes on with it.
+// initCall is the flavour of a call that begins or continues the creation of a context.
 type initCall struct {
 	credential
 	verifier oncrpc.Auth // of the reply
@@ -62,7 +62,7 @@ func (c *initCall) Open(*xdr.Decoder) error                     { return nil }
 func (c *initCall) RetryDenied(*oncrpc.AuthError) bool          { return false }
 
 // Seal appends the credential, the verifier that all creation requests have, and the token (RFC
-// 2203 section 5.2.2), which is never reduced (RFC 8166 section 8.2.2).
+// 2203 section 5.2.2). The token is never moved by RDMA on its own (RFC 8166 section 8.2.2).
 func (c *initCall) Seal(e *xdr.Encoder, args *xdr.Message) (oncrpc.ReplyCheck, error) {
 	c.encode(e)
 	e.Uint32(uint32(oncrpc.FlavorNone))
@@ -71,13 +71,13 @@ func (c *initCall) Seal(e *xdr.Encoder, args *xdr.Message) (oncrpc.ReplyCheck, e
 	return c, nil
 }
 
-// Verify keeps the verifier: it is checked when there is a context.
+// Verify keeps the verifier, which is checked when the context is complete.
 func (c *initCall) Verify(verf *oncrpc.Auth) error {
 	c.verifier = oncrpc.Auth{Flavor: verf.Flavor, Body: bytes.Clone(verf.Body)}
 	return nil
 }
 
-// negotiate makes a context with the server of c (RFC 2203 section 5.2).
+// negotiate creates a context with the server of c (RFC 2203 section 5.2).
 func negotiate(ctx context.Context, c *oncrpc.Client, cfg *ClientConfig) (*clientContext, error) {
 	n, err := cfg.Initiator.Initiate(ctx, cfg.Target)
 	if err != nil {
@@ -95,7 +95,7 @@ func negotiate(ctx context.Context, c *oncrpc.Client, cfg *ClientConfig) (*clien
 			return nil, explained(n, err)
 		}
 		if res.major != Complete && made != nil {
-			return nil, fmt.Errorf("%w: context is made here, and the server says %v", errReply,
+			return nil, fmt.Errorf("%w: context is complete here, but the server says %v", errReply,
 				res.major)
 		}
 		if res.major == Complete && made == nil || res.major == ContinueNeeded {
@@ -109,10 +109,10 @@ func negotiate(ctx context.Context, c *oncrpc.Client, cfg *ClientConfig) (*clien
 		}
 		call.handle, call.procedure = res.handle, procContinueInit
 	}
-	return nil, fmt.Errorf("%w: context is not made after %d rounds", errReply, maxRounds)
+	return nil, fmt.Errorf("%w: context is not complete after %d rounds", errReply, maxRounds)
 }
 
-// explained is err in the words of the mechanism, if the server has refused the context.
+// explained returns err in the words of the mechanism if the server refused the context.
 func explained(n Negotiation, err error) error {
 	var refusal *StatusError
 	if e, ok := n.(Explainer); ok && errors.As(err, &refusal) {
@@ -121,10 +121,10 @@ func explained(n Negotiation, err error) error {
 	return err
 }
 
-// maxRounds is how many calls one context may take.
+// maxRounds is the maximum number of calls to create a context.
 const maxRounds = 10
 
-// do sends a token.
+// do sends a token and receives the answer.
 func (c *initCall) do(ctx context.Context, client *oncrpc.Client, token []byte,
 	res *initRes) error {
 	program, version := client.Program()
@@ -144,14 +144,14 @@ func (c *initCall) do(ctx context.Context, client *oncrpc.Client, token []byte,
 	return nil
 }
 
-// agreed returns the context that was made at both ends, if the verifier says so: the checksum of
+// agreed returns the context that both ends have completed. It checks the verifier, the checksum of
 // the window's length (RFC 2203 section 5.2.3.1).
 func agreed(made Context, call *initCall, res *initRes, s Service) (*clientContext, error) {
 	switch {
 	case made == nil:
-		return nil, fmt.Errorf("%w: context is made at the server, and not here", errReply)
+		return nil, fmt.Errorf("%w: context is complete at the server, but not here", errReply)
 	case res.window == 0:
-		return nil, fmt.Errorf("%w: no call may be under way", errReply)
+		return nil, fmt.Errorf("%w: the window allows no calls", errReply)
 	case call.verifier.Flavor != oncrpc.FlavorGSS:
 		return nil, errVerifier
 	}
@@ -160,6 +160,6 @@ func agreed(made Context, call *initCall, res *initRes, s Service) (*clientConte
 	if err := m.verifyMIC(call.verifier.Body, m.number[:]); err != nil {
 		return nil, fmt.Errorf("%w: %w", errVerifier, err)
 	}
-	window := int(min(res.window, maxSeq-1)) // which an int of 32 bits has
+	window := int(min(res.window, maxSeq-1)) // fits in an int of 32 bits
 	return &clientContext{Context: made, handle: res.handle, window: window}, nil
 }

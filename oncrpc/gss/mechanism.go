@@ -6,63 +6,64 @@ import (
 	"time"
 )
 
-// Initiator makes contexts as a client of services, by one mechanism. Package krb5 has one.
+// Initiator creates contexts as a client, with one mechanism, such as that of package krb5.
 type Initiator interface {
-	// Initiate begins a context with a service, "nfs@server.example.org" (RFC 2743 section 4.1). It
-	// may block, and call others, as a key distribution centre, within ctx.
+	// Initiate begins a context with a service, such as "nfs@server.example.org" (RFC 2743 section
+	// 4.1). It may block within ctx, for example to ask a key distribution centre.
 	Initiate(ctx context.Context, service string) (Negotiation, error)
 }
 
-// Acceptor makes contexts as a service, by one mechanism. Package krb5 has one.
+// Acceptor creates contexts as a service, with one mechanism, such as that of package krb5.
 type Acceptor interface {
-	// Accept begins a context with whoever sends the first token. It does not block, and costs
-	// little: strangers have it called.
+	// Accept begins a context with the sender of a first token. It must not block, and must be
+	// cheap, because unauthenticated peers cause it.
 	Accept() Negotiation
 }
 
-// Negotiation is a context that is being made, at one end.
+// Negotiation is one end of a context that is being created.
 type Negotiation interface {
-	// Step takes the token that the peer has sent, which a client's end has none of at first. It
-	// returns the token to send, if there is one, and the context once this end has made it. Both
-	// may come together. An error that wraps a *StatusError says what to tell the peer.
+	// Step processes a token from the peer; it is nil for a client's first step. It returns the
+	// token to send, if any, and the context once this end has completed it. It may return both. An
+	// error that wraps a *StatusError says what to tell the peer.
 	Step(ctx context.Context, token []byte) (reply []byte, made Context, err error)
 }
 
-// Explainer is a client's Negotiation that knows what a server's refusal means.
+// Explainer is an optional interface of a client's Negotiation that can explain a server's refusal.
 type Explainer interface {
-	// Explain puts into words what the server has sent.
+	// Explain adds an explanation to what the server sent.
 	Explain(refusal *StatusError) *StatusError
 }
 
-// Context is a security context that has been made, at one end (RFC 2743 section 1.1.3). Its
-// methods may be called concurrently, and do not block. A msg is its parts, one after another.
+// Context is one end of a complete security context (RFC 2743 section 1.1.3). Its methods must be
+// safe for concurrent use, and must not block. A msg is the concatenation of its parts.
 type Context interface {
 	// AppendMIC appends the checksum of msg to dst (GSS_GetMIC).
 	AppendMIC(dst []byte, msg [][]byte) ([]byte, error)
-	// VerifyMIC returns nil if mic is the checksum of msg that the peer has made (GSS_VerifyMIC).
+	// VerifyMIC returns nil if mic is the peer's checksum of msg (GSS_VerifyMIC).
 	VerifyMIC(mic []byte, msg [][]byte) error
-	// AppendWrap appends msg, encrypted, to dst (GSS_Wrap). If dst has room, it is not moved.
+	// AppendWrap appends the encrypted msg to dst (GSS_Wrap). If dst has enough capacity, it is not
+	// moved.
 	AppendWrap(dst []byte, msg [][]byte) ([]byte, error)
-	// Unwrap decrypts token in its place, and returns what the peer has put into it, which is a
-	// part of it (GSS_Unwrap).
+	// Unwrap decrypts token in place and returns the plain text, which is a part of token
+	// (GSS_Unwrap).
 	Unwrap(token []byte) ([]byte, error)
 
-	// MaxMIC is the length in bytes of the longest checksum.
+	// MaxMIC returns the maximum length in bytes of a checksum.
 	MaxMIC() int
-	// WrapLen is the length in bytes of n bytes when they are encrypted. They grow by no more than
-	// some number of bytes below 256 does.
+	// WrapLen returns the encrypted length in bytes of n bytes. No n may grow by more than some n
+	// below 256 does.
 	WrapLen(n int) int
 
-	// Peer is the name of the other end, such as "alice@EXAMPLE.ORG".
+	// Peer returns the name of the other end, such as "alice@EXAMPLE.ORG".
 	Peer() string
-	// Expires is when the context ends. The zero time is never.
+	// Expires returns when the context expires. The zero time means never.
 	Expires() time.Time
 }
 
 // Major is a major status of the GSS-API (RFC 2203 appendix A).
 type Major uint32
 
-// What a context that is being made may end by (RFC 2203 appendix A).
+// Statuses of the creation of a context (RFC 2203 appendix A).
 const (
 	Complete            Major = 0
 	ContinueNeeded      Major = 1
@@ -98,11 +99,11 @@ func (m Major) String() string {
 	return fmt.Sprintf("GSS-API status 0x%08x", uint32(m))
 }
 
-// StatusError is what a mechanism says of what went wrong, at this end or at the peer's.
+// StatusError is a mechanism's report of what went wrong, at this end or at the peer.
 type StatusError struct {
 	Major Major
-	Minor uint32 // of the mechanism; 0 where it says no more
-	Err   error  // in words; nil where the peer has sent numbers only
+	Minor uint32 // the mechanism's minor status; 0 if it has none
+	Err   error  // an explanation; nil if the peer sent only numbers
 }
 
 func (e *StatusError) Error() string {

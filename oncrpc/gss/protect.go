@@ -9,31 +9,31 @@ import (
 )
 
 var (
-	// errBody: arguments or results are not what the service makes of them.
+	// errBody says that arguments or results do not have the form that the service requires.
 	errBody = errors.New("body is malformed")
-	// errSequence: the sequence number inside is not that of the call.
+	// errSequence says that the sequence number in the body is not that of the call.
 	errSequence = errors.New("body has the sequence number of another call")
 )
 
-// message is one message that is protected by a context, and memory for that.
+// message is a message protected by a context, with reusable memory.
 type message struct {
 	context Context
 	service Service
 	seq     uint32
 
-	number [4]byte // seq, as it travels
+	number [4]byte // seq as encoded
 	mic    []byte
 	parts  [][]byte
 	one    [1][]byte
 }
 
-// begin prepares for another message.
+// begin prepares for a new message.
 func (m *message) begin(c Context, s Service, seq uint32) {
 	m.context, m.service, m.seq = c, s, seq
 	binary.BigEndian.PutUint32(m.number[:], seq)
 }
 
-// end keeps the memory alone.
+// end forgets the message and keeps the memory.
 func (m *message) end() { m.context = nil }
 
 // appendMIC appends the checksum of msg to dst.
@@ -52,7 +52,8 @@ func (m *message) verifyMIC(mic, msg []byte) error {
 	return err
 }
 
-// protect appends arguments or results to e as the service has them (RFC 2203 section 5.3.2).
+// protect appends arguments or results to e in the form that the service requires (RFC 2203 section
+// 5.3.2).
 func (m *message) protect(e *xdr.Encoder, data *xdr.Message) error {
 	switch m.service {
 	case None:
@@ -102,27 +103,27 @@ func (m *message) encrypt(e *xdr.Encoder, data *xdr.Message) error {
 		return err
 	}
 	if len(token) != n || &token[0] != &room[0] {
-		return fmt.Errorf("mechanism has made %d bytes of %d, and announced %d", len(token),
+		return fmt.Errorf("mechanism made %d bytes of %d, but announced %d", len(token),
 			plain, n)
 	}
 	clear(room[n:])
 	return nil
 }
 
-// gather makes parts the body of a message: rpc_gss_data_t (RFC 2203 section 5.3.2.2).
+// gather sets parts to the body of a message: rpc_gss_data_t (RFC 2203 section 5.3.2.2).
 func (m *message) gather(data *xdr.Message) {
 	m.parts = data.AppendPieces(append(m.parts[:0], m.number[:]), nil)
 }
 
-// scattered forgets what gather has found.
+// scattered clears parts.
 func (m *message) scattered() {
 	m.parts = m.parts[:cap(m.parts)]
 	clear(m.parts)
 	m.parts = m.parts[:0]
 }
 
-// open has d decode the arguments or results that are in what it has left. They are in its memory,
-// where they are decrypted.
+// open checks or decrypts the rest of d and resets d to the plain arguments or results. They lie in
+// the same memory, where they are decrypted.
 func (m *message) open(d *xdr.Decoder) error {
 	var body []byte
 	switch m.service {
@@ -157,8 +158,8 @@ func (m *message) open(d *xdr.Decoder) error {
 	return nil
 }
 
-// slack is the most that a message grows by, rounded up: the verifier's body, and the protection of
-// arguments or results.
+// slack returns how many bytes a message grows by at most, rounded up: the verifier's body, and the
+// protection of arguments or results.
 func slack(c Context, s Service) int {
 	verifier := xdr.RoundUp(c.MaxMIC())
 	switch s {

@@ -12,71 +12,70 @@ import (
 
 // ServerConfig configures a ServerFlavor.
 type ServerConfig struct {
-	// Acceptor makes the contexts.
+	// Acceptor creates the contexts.
 	Acceptor Acceptor
-	// Logger takes what goes wrong; nil means slog.Default().
+	// Logger logs faults and failures; nil means slog.Default().
 	Logger *slog.Logger
-	// MaxContexts is the number of contexts that are kept, of all hosts together, 1 or more; 0
-	// means 4096. Of these, a host that has some gets another only while it then has no more than
-	// are left. Otherwise the new one takes the place of that of its own which was not used for
-	// longest. A host that has none takes, if there is no place, that of the host or the principal
-	// which has most. A context takes 3 KiB or so.
+	// MaxContexts is the number of contexts to keep for all hosts together, 1 or more; 0 means
+	// 4096. A context takes about 3 KiB. A host that has some gets another only if it then has no
+	// more than remain free. Otherwise the new context replaces that host's least recently used
+	// one. If none are free for a host that has none, its context replaces one of the host or the
+	// principal that has the most.
 	MaxContexts int
-	// IdleTimeout is how long a context is kept that is not used; 0 means an hour. Its client makes
-	// another one then.
+	// IdleTimeout is how long an unused context is kept; 0 means an hour. Its client then creates
+	// another.
 	IdleTimeout time.Duration
-	// Now is the clock by which contexts expire; nil means time.Now.
+	// Now is the clock for the expiry of contexts; nil means time.Now.
 	Now func() time.Time
 }
 
 // ServerFlavor is RPCSEC_GSS at the server (oncrpc.ServerConfig.Flavors). It has the contexts of
-// all clients, over whichever connection they come. Several servers may share it: then a context
-// that was made with one is good for the others.
+// all clients, over all their connections. Several servers may share it and thus the contexts.
 //
-// A call whose identity is a *Caller has passed. Which principals and which services may do what is
-// for Program.Authorize to say.
+// A call whose identity is a *Caller has been authenticated. Use Program.Authorize to decide which
+// principals and services may do what.
 //
-// RFC 2203 discards some calls silently: those that are replayed or below the window (section
-// 5.3.3.1), and those whose results cannot be protected (section 5.3.3.4). Over RPC-over-RDMA that
-// would cost their clients a credit for as long as the connection lasts, and over TCP they would
-// wait. So the connection of such a call is closed, and a client that connects anew calls again.
+// RFC 2203 requires a server to drop some calls silently: those replayed or below the window
+// (section 5.3.3.1), and those whose results cannot be protected (section 5.3.3.4). Their callers
+// would wait for ever and, over RPC-over-RDMA, lose a credit for the life of the connection. So the
+// ServerFlavor closes the connection of such a call. A client that reconnects can then repeat it.
 type ServerFlavor struct {
 	cfg        ServerConfig
 	faults     *faultlog.Log
-	arrivals   *faultlog.Log // of principals, which must not take the room of faults
+	arrivals   *faultlog.Log // new contexts; separate, so that they do not displace faults
 	contexts   *table
-	handshakes chan struct{} // has an element for each token that is looked at
+	handshakes chan struct{} // has an element for each token being processed
 	stats      serverStats
 }
 
 const (
-	// maxHandshakes is the number of tokens that are looked at at the same time.
+	// maxHandshakes is how many tokens are processed at the same time.
 	maxHandshakes = 8
-	// maxHalfMade is the number of contexts that are being made, of all hosts together.
+	// maxHalfMade is how many contexts may be under creation, for all hosts together.
 	maxHalfMade = 512
-	// halfMadeTimeout is how long a context may take to be made.
+	// halfMadeTimeout is how long the creation of a context may take.
 	halfMadeTimeout = 30 * time.Second
 )
 
 // ServerStats counts what a ServerFlavor has done since it was made.
 type ServerStats struct {
-	Contexts  int    // that there are now
-	HalfMade  int    // contexts that are being made now
-	Made      uint64 // contexts
-	Refused   uint64 // contexts, by the mechanism, or because too many were being made
-	Expired   uint64 // contexts whose time was over, that were not used, or not made in time
-	Evicted   uint64 // contexts that left their place to another
-	Destroyed uint64 // contexts, by their clients
-	Unknown   uint64 // calls with a context that there is not (RPCSEC_GSS_CREDPROBLEM)
-	BadMICs   uint64 // calls with a header whose checksum is wrong (RPCSEC_GSS_CREDPROBLEM)
-	// calls with an expired context, or numbers used up (RPCSEC_GSS_CTXPROBLEM)
+	Contexts  int    // contexts that exist now
+	HalfMade  int    // contexts being created now
+	Made      uint64 // contexts created
+	Refused   uint64 // contexts refused by the mechanism, or because of too many at once
+	Expired   uint64 // contexts that expired, were unused, or were not completed in time
+	Evicted   uint64 // contexts replaced by others
+	Destroyed uint64 // contexts destroyed by their clients
+	Unknown   uint64 // calls with an unknown context (RPCSEC_GSS_CREDPROBLEM)
+	BadMICs   uint64 // calls whose header has a wrong checksum (RPCSEC_GSS_CREDPROBLEM)
+	// calls with an expired context or used up sequence numbers (RPCSEC_GSS_CTXPROBLEM)
 	Stale         uint64
-	BadCreds      uint64 // calls with a credential or verifier that makes no sense
-	GarbageBodies uint64 // calls whose arguments are not what the client has sent (GARBAGE_ARGS)
-	Replays       uint64 // calls with a sequence number that was seen before
+	BadCreds      uint64 // calls with a malformed credential or verifier
+	GarbageBodies uint64 // calls whose arguments fail the check (GARBAGE_ARGS)
+	Replays       uint64 // calls with a sequence number used before
 	OutOfWindow   uint64 // calls with a sequence number below the window
 	WrapFailures  uint64 // replies that could not be protected
-	ConnsClosed   uint64 // for the last three
+	ConnsClosed   uint64 // connections closed because of the last three
 }
 
 type serverStats struct {
@@ -85,7 +84,7 @@ type serverStats struct {
 }
 
 // NewServerFlavor returns a flavour without contexts. It panics with an *oncrpc.ConfigError if cfg
-// has no Acceptor, or a negative number.
+// has no Acceptor or a negative number.
 func NewServerFlavor(cfg ServerConfig) *ServerFlavor {
 	const config = "gss.ServerConfig"
 	switch {
@@ -142,15 +141,16 @@ func (f *ServerFlavor) Stats() ServerStats {
 	}
 }
 
-// Caller is who has called with RPCSEC_GSS: an oncrpc.Identity. Call.Identity returns a *Caller.
+// Caller is the caller of a call with RPCSEC_GSS, as an oncrpc.Identity. Call.Identity returns a
+// *Caller.
 type Caller struct {
 	Principal string  // such as "alice@EXAMPLE.ORG"
-	Service   Service // what this call was protected by
+	Service   Service // the protection of this call
 }
 
-// AppendKey appends the service and the principal. A call that comes again has the service that it
-// had. So what was encrypted for a caller is not repeated in the clear, for one who has changed the
-// arguments of another call of his.
+// AppendKey appends the service and the principal. A repeated call has the same service as the
+// first. Including it keeps an attacker who alters another call of the same caller from getting
+// encrypted results in the clear.
 func (c *Caller) AppendKey(b []byte) []byte {
 	return append(append(b, byte(c.Service)), c.Principal...)
 }

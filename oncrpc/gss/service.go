@@ -1,13 +1,13 @@
 package gss
 
-// Service is what of a call is protected, arguments and results alike (rpc_gss_service_t of RFC
-// 2203 section 5). The header always is.
+// Service is the protection of arguments and results (rpc_gss_service_t of RFC 2203 section 5). The
+// header is always protected by a checksum.
 type Service uint32
 
 const (
-	// None proves who calls, and protects the header. Arguments and results travel as they are.
+	// None proves who calls and protects the header. Arguments and results are not protected.
 	None Service = 1
-	// Integrity has a checksum over arguments and results.
+	// Integrity protects arguments and results with a checksum.
 	Integrity Service = 2
 	// Privacy encrypts arguments and results.
 	Privacy Service = 3

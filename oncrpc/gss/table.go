@@ -10,45 +10,45 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// handle is what a context is known by (RFC 2203 section 5.2.3.1). Nobody can guess it.
+// handle identifies a context (RFC 2203 section 5.2.3.1). It is random and cannot be guessed.
 type handle [16]byte
 
-// serverContext is a context with a client, or one that is being made.
+// serverContext is a context with a client, maybe still being created.
 type serverContext struct {
 	handle    handle
-	host      peerhost.Host // that has begun it
+	host      peerhost.Host // the host that began it
 	principal string
 	made      Context
 	window    window
 
-	// While it is being made; the table guards it.
+	// During creation; guarded by the table.
 	negotiation Negotiation
 	rounds      int
 
-	place   list.Place[serverContext] // among those of its host
-	named   list.Place[serverContext] // when it is made: among those of its principal
-	expires time.Time                 // zero: never
-	until   time.Time                 // unless it is used
+	place   list.Place[serverContext] // in the queue of its host
+	named   list.Place[serverContext] // in the queue of its principal, once complete
+	expires time.Time                 // zero means never
+	until   time.Time                 // end of its life unless it is used
 }
 
-// table has the contexts of a server.
+// table holds the contexts of a server.
 type table struct {
 	idle  time.Duration
 	stats *serverStats
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	contexts map[handle]*serverContext
 	hosts    map[peerhost.Host]*hostContexts
-	names    map[string]*queue // of principals: their contexts that are made
+	names    map[string]*queue // complete contexts by principal
 	made     *fair.Shares
 	half     *fair.Shares
-	sweepAt  time.Time // when to look for those whose time is over
+	sweepAt  time.Time // time of the next sweep
 }
 
-// hostContexts are the contexts of a host, the one that was used last at the end.
+// hostContexts are the contexts of a host, the least recently used first.
 type hostContexts struct{ made, half queue }
 
-// queue returns the one to which a context such as c belongs.
+// queue returns the queue to which c belongs.
 func (h *hostContexts) queue(c *serverContext) *queue {
 	if c.made != nil {
 		return &h.made
@@ -56,7 +56,7 @@ func (h *hostContexts) queue(c *serverContext) *queue {
 	return &h.half
 }
 
-// queue is a list with a length.
+// queue is a list with its length.
 type queue struct {
 	list list.List[serverContext]
 	n    int
@@ -74,10 +74,10 @@ func (q *queue) remove(at *list.Place[serverContext]) {
 	q.n--
 }
 
-// sweepEvery is how often contexts are looked for whose time is over.
+// sweepEvery is the time between sweeps for contexts whose time is over.
 const sweepEvery = 10 * time.Second
 
-// expiredFor is how long a context is kept when it has expired, so that its client is told that,
+// expiredFor is how long an expired context is kept, so that its client learns that it has expired,
 // and not that there is no such context.
 const expiredFor = 5 * time.Minute
 
@@ -92,7 +92,7 @@ func newTable(most int, idle time.Duration, stats *serverStats) *table {
 	}
 }
 
-// find returns a context that is made, and counts that as a use.
+// find returns a complete context, and counts that as a use.
 func (t *table) find(h []byte, now time.Time) *serverContext {
 	if len(h) != len(handle{}) {
 		return nil
@@ -113,7 +113,7 @@ func (t *table) find(h []byte, now time.Time) *serverContext {
 	return c
 }
 
-// claim takes a context out of the table that is being made, for its next round.
+// claim removes a context under creation from the table, for its next round.
 func (t *table) claim(h []byte, now time.Time) *serverContext {
 	if len(h) != len(handle{}) {
 		return nil
@@ -129,12 +129,12 @@ func (t *table) claim(h []byte, now time.Time) *serverContext {
 	return c
 }
 
-// insert puts a context into the table, with a handle if it has none yet. If its host may not have
-// another one, it takes the place of that of the host which was not used for longest; if the host
-// has none, and there is no place, that of the host or the principal which has most.
+// insert adds a context to the table, with a new handle if it has none. If its host may have no
+// more, it replaces the host's least recently used one. If the host has none and the table is full,
+// it replaces one of the host or principal that has the most.
 func (t *table) insert(c *serverContext, now time.Time) {
 	if c.handle == (handle{}) {
-		_, _ = rand.Read(c.handle[:]) // which never fails
+		_, _ = rand.Read(c.handle[:]) // never fails
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -165,7 +165,7 @@ func (t *table) insert(c *serverContext, now time.Time) {
 	by.push(&c.named, c)
 }
 
-// shares returns those of which a context takes its place.
+// shares returns the Shares that count a context.
 func (t *table) shares(c *serverContext) *fair.Shares {
 	if c.made != nil {
 		return t.made
@@ -173,7 +173,7 @@ func (t *table) shares(c *serverContext) *fair.Shares {
 	return t.half
 }
 
-// of returns the list of its host to which a context belongs, with t.mu held.
+// of returns the queue of its host to which a context belongs; t.mu is held.
 func (t *table) of(c *serverContext) *queue {
 	of := t.hosts[c.host]
 	if of == nil {
@@ -183,9 +183,9 @@ func (t *table) of(c *serverContext) *queue {
 	return of.queue(c)
 }
 
-// most returns the longest of the lists such as c belongs to, of all hosts, and of all principals:
-// one principal may come from many hosts. Of lists that are as long as each other, it is the one
-// whose first element was not used for longest.
+// most returns the longest queue to which a context like c may belong, of all hosts and all
+// principals, since one principal may come from many hosts. Among equals it returns the one with
+// the least recently used context.
 func (t *table) most(c *serverContext) (most *queue) {
 	consider := func(q *queue) {
 		if q.n > 0 && (most == nil || q.n > most.n ||
@@ -204,14 +204,14 @@ func (t *table) most(c *serverContext) (most *queue) {
 	return most
 }
 
-// remove takes a context out, with t.mu held.
+// remove removes a context; t.mu is held.
 func (t *table) remove(c *serverContext) {
 	t.shares(c).Give(c.host, 1)
 	t.unlink(c)
 }
 
-// unlink takes a context out whose place another one takes, with t.mu held. There is no trace of a
-// host without contexts then.
+// unlink removes a context without giving its share back; t.mu is held. It leaves no trace of a
+// host without contexts.
 func (t *table) unlink(c *serverContext) {
 	delete(t.contexts, c.handle)
 	t.of(c).remove(&c.place)
@@ -227,7 +227,7 @@ func (t *table) unlink(c *serverContext) {
 	}
 }
 
-// drop takes a context out, and reports whether it was there.
+// drop removes a context and reports whether it was in the table.
 func (t *table) drop(c *serverContext) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -238,7 +238,7 @@ func (t *table) drop(c *serverContext) bool {
 	return true
 }
 
-// count returns the numbers of contexts that are made, and that are being made.
+// count returns the number of complete contexts, and of those under creation.
 func (t *table) count(now time.Time) (made, half int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -255,7 +255,7 @@ func (t *table) sweepIfDue(now time.Time) {
 	}
 }
 
-// sweep takes out the contexts whose time is over, with t.mu held.
+// sweep removes the contexts whose time is over; t.mu is held.
 func (t *table) sweep(now time.Time) {
 	t.sweepAt = now.Add(sweepEvery)
 	for _, c := range t.contexts {

@@ -2,29 +2,29 @@ package gss
 
 import "sync"
 
-// windowLen is the number of sequence numbers that a context remembers: the seq_window of RFC 2203
-// section 5.2.3.1. It is above what can be under way on the connections of one client.
+// windowLen is how many sequence numbers a context remembers: seq_window of RFC 2203 section
+// 5.2.3.1. It exceeds the number of calls that one client can have pending.
 const windowLen = 8192
 
-// window has the sequence numbers that were seen: from the last one backwards (RFC 2203 section
+// window records which sequence numbers were seen, from the highest one backwards (RFC 2203 section
 // 5.3.3.1).
 type window struct {
-	mu   sync.Mutex             // guards what follows
-	last uint32                 // the highest that was seen
-	any  bool                   // there is one
+	mu   sync.Mutex             // guards the fields below
+	last uint32                 // the highest number seen
+	any  bool                   // whether any number was seen
 	seen [windowLen / 64]uint64 // by number modulo windowLen
 }
 
-// verdict is what becomes of a call by its sequence number.
+// verdict is what a sequence number means for its call.
 type verdict int
 
 const (
 	fresh  verdict = iota
-	replay         // it was seen before
-	tooOld         // it is below the window
+	replay         // seen before
+	tooOld         // below the window
 )
 
-// see remembers a sequence number below maxSeq.
+// see records a sequence number below maxSeq.
 func (w *window) see(n uint32) verdict {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -60,7 +60,7 @@ func serves(t *testing.T, s *server, serve func() error) {
 	})
 }
 
-// connect makes a connection that ends with the test.
+// connect makes a connection and closes it when the test ends.
 func connect(t *testing.T, dial dialer) oncrpc.Transport {
 	t.Helper()
 	c, err := dial(t.Context())

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// pair makes a context without any RPC, and returns both ends.
+// pair creates a context without RPC and returns both ends.
 func pair(t *testing.T, e Ends) (client, server gss.Context) {
 	t.Helper()
 	n, err := e.Initiator.Initiate(t.Context(), e.Target)
@@ -36,7 +36,7 @@ func pair(t *testing.T, e Ends) (client, server gss.Context) {
 	return nil, nil
 }
 
-// testContext holds contexts to what gss.Context says.
+// testContext checks that contexts do what gss.Context requires.
 func testContext(t *testing.T, e Ends) {
 	client, server := pair(t, e)
 	if got := server.Peer(); got != e.Principal {
@@ -86,10 +86,10 @@ func testMIC(t *testing.T, from, to gss.Context) {
 			t.Errorf("%q: %v", msg, err)
 		}
 		if from.VerifyMIC(mic, msg) == nil {
-			t.Error("who has made a checksum takes it for the peer's")
+			t.Error("the maker of a checksum accepts it as the peer's")
 		}
 		if to.VerifyMIC(mic, [][]byte{whole, {0}}) == nil {
-			t.Error("checksum is that of a longer message, too")
+			t.Error("checksum is also accepted for a longer message")
 		}
 		for i := range mic {
 			for bit := range 8 {
@@ -152,7 +152,7 @@ func testWrap(t *testing.T, from, to gss.Context) {
 
 func testWrapFlipped(t *testing.T, from, to gss.Context, token []byte) {
 	if _, err := from.Unwrap(bytes.Clone(token)); err == nil {
-		t.Error("who has encrypted something takes it for the peer's")
+		t.Error("the sender of a token accepts it as the peer's")
 	}
 	for i := range token {
 		b := bytes.Clone(token)

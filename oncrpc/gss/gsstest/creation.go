@@ -30,7 +30,7 @@ func refused(t *testing.T, c *created) {
 	}
 }
 
-// testTruncatedToken has each beginning of a token refused.
+// testTruncatedToken checks that each truncation of a token is refused.
 func testTruncatedToken(t *testing.T, e Ends) {
 	s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
 	token := firstToken(t, e.Initiator, e.Target)
@@ -43,8 +43,8 @@ func testTruncatedToken(t *testing.T, e Ends) {
 	}
 }
 
-// testFlippedToken has each byte of a token changed. What of it is not protected is the mechanism's
-// to say; what is refused is so in due form.
+// testFlippedToken flips a bit of each byte of a token. The mechanism decides which bytes it
+// protects; each refusal must have the right form.
 func testFlippedToken(t *testing.T, e Ends) {
 	s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
 	token := firstToken(t, e.Initiator, e.Target)
@@ -64,7 +64,7 @@ func testFlippedToken(t *testing.T, e Ends) {
 	}
 }
 
-// testStranger has those refused whom the acceptor does not know.
+// testStranger checks that unknown principals are refused.
 func testStranger(t *testing.T, e Ends) {
 	s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
 	token := firstToken(t, e.Stranger, e.Target)
@@ -72,7 +72,7 @@ func testStranger(t *testing.T, e Ends) {
 	if got := s.flavor.Stats(); got != (gss.ServerStats{Refused: 1}) {
 		t.Errorf("%+v", got)
 	}
-	// So does a client see it.
+	// The client sees the refusal.
 	f := gss.NewClientFlavor(gss.ClientConfig{Initiator: e.Stranger, Target: e.Target})
 	err := client(&played{conn: newConn(1), s: s}, f).Call(t.Context(), procEcho, nil, nil)
 	if op, ok := asError[*gss.OpError](err); !ok || op.Target != e.Target || op.Peer == nil {
@@ -83,7 +83,7 @@ func testStranger(t *testing.T, e Ends) {
 	}
 }
 
-// testCreation has contexts made that are malformed in one way or another.
+// testCreation sends malformed requests to create a context.
 func testCreation(t *testing.T, e Ends) {
 	s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
 	none := word(nil, 0, 0)
@@ -107,25 +107,47 @@ func testCreation(t *testing.T, e Ends) {
 		{"version 2, data", call(0, (&cred{version: 2}).body(), none, token), "AUTH_BADCRED"},
 		{"version 2, BIND_CHANNEL", call(0, (&cred{version: 2, proc: 4}).body(), none, token), "AUTH_BADCRED"},
 		{"BIND_CHANNEL", call(0, (&cred{version: 1, proc: 4, service: 1}).body(), none, token), "AUTH_BADCRED"},
-		{"control procedure of its own", call(0, (&cred{version: 1, proc: 1 << 31, service: 1}).body(), none, token), "AUTH_BADCRED"},
+		{
+			"control procedure of its own",
+			call(0, (&cred{version: 1, proc: 1 << 31, service: 1}).body(), none, token), "AUTH_BADCRED",
+		},
 		{"procedure 1", call(1, good.body(), none, token), "AUTH_BADCRED"},
 		{"empty credential", call(0, nil, none, token), "AUTH_BADCRED"},
 		{"short credential", call(0, good.body()[:16], none, token), "AUTH_BADCRED"},
 		{"long credential", call(0, append(good.body(), 0, 0, 0, 0), none, token), "AUTH_BADCRED"},
 		{"no token", call(0, good.body(), none, nil), "GARBAGE_ARGS without verifier"},
 		{"short token", call(0, good.body(), none, token[:len(token)-4]), "GARBAGE_ARGS without verifier"},
-		{"more than a token", call(0, good.body(), none, append(bytes.Clone(token), 0, 0, 0, 0)), "GARBAGE_ARGS without verifier"},
-		{"token of 64 KiB and a byte", call(0, good.body(), none, appendOpaque(nil, make([]byte, 64<<10+1))), "GARBAGE_ARGS without verifier"},
-		{"unknown context", call(0, (&cred{version: 1, proc: 3, service: 1, handle: make([]byte, 16)}).body(), none, nil), "RPCSEC_GSS_CREDPROBLEM"},
+		{
+			"more than a token",
+			call(0, good.body(), none, append(bytes.Clone(token), 0, 0, 0, 0)), "GARBAGE_ARGS without verifier",
+		},
+		{
+			"token of 64 KiB and a byte",
+			call(0, good.body(), none, appendOpaque(nil, make([]byte, 64<<10+1))), "GARBAGE_ARGS without verifier",
+		},
+		{
+			"unknown context",
+			call(0, (&cred{version: 1, proc: 3, service: 1, handle: make([]byte, 16)}).body(), none, nil),
+			"RPCSEC_GSS_CREDPROBLEM",
+		},
 		{"no context", call(0, (&cred{version: 1, proc: 0, service: 1}).body(), none, nil), "RPCSEC_GSS_CREDPROBLEM"},
-		{"unknown service", call(0, (&cred{version: 1, proc: 0, service: 4, handle: make([]byte, 16)}).body(), none, nil), "AUTH_BADCRED"},
-		{"service 0", call(0, (&cred{version: 1, proc: 0, service: 0, handle: make([]byte, 16)}).body(), none, nil), "AUTH_BADCRED"},
+		{
+			"unknown service",
+			call(0, (&cred{version: 1, proc: 0, service: 4, handle: make([]byte, 16)}).body(), none, nil),
+			"AUTH_BADCRED",
+		},
+		{
+			"service 0",
+			call(0, (&cred{version: 1, proc: 0, service: 0, handle: make([]byte, 16)}).body(), none, nil),
+			"AUTH_BADCRED",
+		},
 	} {
 		if got := outcome(s.answers(newConn(1), tt.call)); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
-	// GSS_S_NO_CONTEXT: the denials that say so are not for creations (RFC 2203 section 5.2.3.2).
+	// The answer must be GSS_S_NO_CONTEXT, because the denials with that meaning are not for
+	// creation (RFC 2203 section 5.2.3.2).
 	for _, h := range [][]byte{nil, make([]byte, 16)} {
 		res := decodeCreated(t, s.answers(newConn(1), creation(&cred{version: 1, proc: 2, handle: h}, nil)))
 		if refused(t, res); res.major != 0x00080000 {
@@ -135,7 +157,7 @@ func testCreation(t *testing.T, e Ends) {
 	if got := s.flavor.Stats(); got.Contexts+got.HalfMade != 0 || got.Made != 0 {
 		t.Errorf("%+v", got)
 	}
-	// Sequence number and service of a creation mean nothing, nor does the program.
+	// The sequence number, service and program of a creation request have no meaning.
 	n, err := e.Initiator.Initiate(t.Context(), e.Target)
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func forServices(t *testing.T, test func(t *testing.T, s gss.Service)) {
 	}
 }
 
-// testCalls has a client call over each transport, with arguments and results of all sizes.
+// testCalls calls over each transport, with arguments and results of all sizes.
 func testCalls(t *testing.T, e Ends) {
 	onCarriers(t, func(t *testing.T, over func(*testing.T, *server) dialer) {
 		forServices(t, func(t *testing.T, service gss.Service) {
@@ -59,7 +59,7 @@ func testCalls(t *testing.T, e Ends) {
 	})
 }
 
-// echoes has so many bytes come back.
+// echoes sends size bytes and checks that they come back.
 func echoes(t *testing.T, c *oncrpc.Client, size int) error {
 	t.Helper()
 	args := &text{data: make([]byte, size)}
@@ -76,13 +76,13 @@ func echoes(t *testing.T, c *oncrpc.Client, size int) error {
 	return err
 }
 
-// flipped is what travels where bits are flipped. The count by which a token of Kerberos is rotated
-// (RFC 4121 section 4.2.5) is not protected, and a change by the token's length has no effect: with
-// this text no such length is a power of two.
+// flipped is the text of the calls in which bits are flipped. The rotation count of a Kerberos
+// token (RFC 4121 section 4.2.5) is not protected, and changing it by the token's length has no
+// effect. With this text, no such length is a power of two.
 const flipped = "hello you"
 
-// testFlipped has a bit of each byte of a call flipped, and looks for the right answer (RFC 2203
-// sections 5.3.3.3 and 5.3.3.4).
+// testFlipped flips a bit of each byte of a call and checks the answer (RFC 2203 sections 5.3.3.3
+// and 5.3.3.4).
 func testFlipped(t *testing.T, e Ends) {
 	forServices(t, func(t *testing.T, service gss.Service) {
 		s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
@@ -158,12 +158,12 @@ func testFlipped(t *testing.T, e Ends) {
 		if n := s.executed.Load(); n != 0 {
 			t.Errorf("%d calls were executed", n)
 		}
-		// None of them has used the sequence number up.
+		// None of them has used up the sequence number.
 		got := ss.results(t, s.answers(newConn(1), call), 1, service)
 		if !bytes.Equal(got, args) || s.executed.Load() != 1 {
 			t.Errorf("the call itself returns %x", got)
 		}
-		// Its checksum is looked at before its number: a forged copy ends no connection.
+		// The server checks the checksum before the number: a forged copy ends no connection.
 		c, b := newConn(1), bytes.Clone(call)
 		b[padding-1] ^= 1
 		if got := outcome(s.answers(c, b)); got != credProblem || c.closed.Load() {
@@ -181,7 +181,7 @@ func mustMIC(t *testing.T, c gss.Context, msg []byte) []byte {
 	return mic
 }
 
-// testTruncated has each beginning of a call come.
+// testTruncated sends each truncation of a call.
 func testTruncated(t *testing.T, e Ends) {
 	forServices(t, func(t *testing.T, service gss.Service) {
 		s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
@@ -201,7 +201,7 @@ func testTruncated(t *testing.T, e Ends) {
 	})
 }
 
-// testFlippedReply has a bit of each byte of a reply flipped: no client takes that for its results.
+// testFlippedReply flips a bit of each byte of a reply, and checks that the client rejects it.
 func testFlippedReply(t *testing.T, e Ends) {
 	forServices(t, func(t *testing.T, service gss.Service) {
 		s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
@@ -241,7 +241,7 @@ func testFlippedReply(t *testing.T, e Ends) {
 	})
 }
 
-// testSequence has sequence numbers in and out of the window (RFC 2203 section 5.3.3.1).
+// testSequence sends sequence numbers in and out of the window (RFC 2203 section 5.3.3.1).
 func testSequence(t *testing.T, e Ends) {
 	forServices(t, func(t *testing.T, service gss.Service) {
 		s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
@@ -290,8 +290,8 @@ func testSequence(t *testing.T, e Ends) {
 	})
 }
 
-// testOthersHandle has a call come with the handle of another context, and bodies of another call
-// or service.
+// testOthersHandle sends calls with the handle of another context, and bodies of another call or
+// service.
 func testOthersHandle(t *testing.T, e Ends) {
 	forServices(t, func(t *testing.T, service gss.Service) {
 		s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
@@ -324,7 +324,8 @@ func testOthersHandle(t *testing.T, e Ends) {
 	})
 }
 
-// testExpired has a context end, for the server, and then for a client, which makes another one.
+// testExpired lets a context expire, first for the server, then for a client, which creates
+// another.
 func testExpired(t *testing.T, e Ends) {
 	var ahead time.Duration
 	now := func() time.Time { return time.Now().Add(ahead) }
@@ -357,7 +358,7 @@ func testExpired(t *testing.T, e Ends) {
 	}
 }
 
-// testDestroyed has a context destroyed (RFC 2203 section 5.4).
+// testDestroyed destroys a context (RFC 2203 section 5.4).
 func testDestroyed(t *testing.T, e Ends) {
 	s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
 	ss := s.establish(t, e, newConn(1))
@@ -392,7 +393,7 @@ func testDestroyed(t *testing.T, e Ends) {
 	}
 }
 
-// testForgotten has the server forget a context, and a client make another one.
+// testForgotten makes the server forget a context, and checks that the client creates another.
 func testForgotten(t *testing.T, e Ends) {
 	forServices(t, func(t *testing.T, service gss.Service) {
 		var ahead time.Duration
@@ -405,7 +406,7 @@ func testForgotten(t *testing.T, e Ends) {
 		if err := echoes(t, c, 5); err != nil {
 			t.Fatal(err)
 		}
-		// The server begins anew.
+		// The server restarts.
 		p.s = newServer(t, gss.ServerConfig{Acceptor: e.Acceptor, Now: now, IdleTimeout: 1 << 60})
 		if err := echoes(t, c, 5); err != nil {
 			t.Error(err)
@@ -413,7 +414,7 @@ func testForgotten(t *testing.T, e Ends) {
 		if got := p.s.flavor.Stats(); got.Unknown != 1 || got.Made != 1 {
 			t.Errorf("%+v", got)
 		}
-		// It takes the context for expired, but not the next one.
+		// The server treats the context as expired, but not the next one.
 		_, end := pair(t, e)
 		ahead = time.Until(end.Expires()) + time.Hour
 		p.mangle = func(b []byte) []byte { ahead = 0; return b }
@@ -426,8 +427,8 @@ func testForgotten(t *testing.T, e Ends) {
 	})
 }
 
-// testHosts has a host make more contexts than it may have, and strangers try. Neither harms
-// others.
+// testHosts creates more contexts from a host than it may have, and lets strangers try. Neither may
+// harm others.
 func testHosts(t *testing.T, e Ends) {
 	const most = 8
 	s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor, MaxContexts: most})
@@ -469,8 +470,8 @@ type counted struct{ n uint32 }
 
 func (c *counted) UnmarshalXDR(d *xdr.Decoder) { c.n = d.Uint32() }
 
-// testRepeated has a reply be lost: the call is sent again over another connection, signed anew,
-// and its procedure is executed once.
+// testRepeated loses a reply. The call is sent again over another connection, signed anew, and must
+// be executed once.
 func testRepeated(t *testing.T, e Ends) {
 	onCarriers(t, func(t *testing.T, over func(*testing.T, *server) dialer) {
 		forServices(t, func(t *testing.T, service gss.Service) {
@@ -507,8 +508,8 @@ func testRepeated(t *testing.T, e Ends) {
 	})
 }
 
-// testOtherService has a call come again with another service. That is no copy: the reply that is
-// kept may be for those alone who can decrypt it.
+// testOtherService repeats a call with another service. That is no copy: the kept reply may be
+// meant only for callers who can decrypt it.
 func testOtherService(t *testing.T, e Ends) {
 	s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})
 	ss := s.establish(t, e, newConn(1))
@@ -532,7 +533,7 @@ func testOtherService(t *testing.T, e Ends) {
 	}
 }
 
-// testReplayed has one call come many times at once: it is executed once.
+// testReplayed sends copies of a call at once, and checks that it is executed once.
 func testReplayed(t *testing.T, e Ends) {
 	const copies = 32
 	s := newServer(t, gss.ServerConfig{Acceptor: e.Acceptor})

@@ -15,23 +15,23 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// Mechanism is a mechanism of the GSS-API that needs nothing but a secret, which both ends have. It
-// is for tests: whoever has the secret may be anybody. Its fields are set before it is used.
+// Mechanism is a mechanism of the GSS-API for tests. It needs only a secret that both ends share,
+// and whoever has the secret can claim any name. Set its fields before use.
 type Mechanism struct {
 	Secret []byte
-	// Rounds is the number of tokens that the initiator sends, 1 or more; 0 means 1.
+	// Rounds is how many tokens the initiator sends, 1 or more; 0 means 1.
 	Rounds int
-	// OneWay has the acceptor prove nothing: it sends no token where Rounds is 1.
+	// OneWay makes the acceptor prove nothing. It sends no token if Rounds is 1.
 	OneWay bool
-	// TokenLen is the least length in bytes of each token.
+	// TokenLen is the minimum length in bytes of each token.
 	TokenLen int
-	// Lifetime is how long a context is good; 0 means for ever.
+	// Lifetime is how long a context is valid; 0 means for ever.
 	Lifetime time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Lengths in bytes. Neither a checksum nor what is encrypted is a multiple of four.
+// Lengths in bytes. Neither a checksum nor an encrypted message is a multiple of four.
 const (
 	nonceLen = 16
 	sumLen   = sha256.Size
@@ -39,7 +39,7 @@ const (
 )
 
 var (
-	errToken = errors.New("token makes no sense")
+	errToken = errors.New("token is malformed")
 	errSum   = errors.New("checksum is wrong")
 	errPeer  = errors.New("token was made with another secret")
 )
@@ -59,7 +59,7 @@ func (m *Mechanism) sum(parts ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// token returns one: its round, the text with its length, filler, and the sum of all.
+// token returns a token: its round, the text with its length, filler, and the checksum of all.
 func (m *Mechanism) token(round int, text ...[]byte) []byte {
 	all := bytes.Join(text, nil)
 	b := append([]byte{byte(round)}, binary.BigEndian.AppendUint16(nil, uint16(len(all)))...)
@@ -70,7 +70,7 @@ func (m *Mechanism) token(round int, text ...[]byte) []byte {
 	return append(b, m.sum([]byte("token"), b)...)
 }
 
-// text returns what is in a token.
+// text returns the text of a token.
 func (m *Mechanism) text(round int, token []byte) ([]byte, error) {
 	n := len(token) - sumLen
 	if n < 3 || int(binary.BigEndian.Uint16(token[1:])) > n-3 {
@@ -121,7 +121,7 @@ func (i *initiator) Initiate(ctx context.Context, service string) (gss.Negotiati
 	return n, ctx.Err()
 }
 
-// initiating is a context that a client makes.
+// initiating is a context that a client creates.
 type initiating struct {
 	m                  *Mechanism
 	service, principal string
@@ -150,7 +150,7 @@ type acceptor struct{ m *Mechanism }
 
 func (a acceptor) Accept() gss.Negotiation { return &accepting{m: a.m} }
 
-// accepting is a context that a server makes.
+// accepting is a context that a server creates.
 type accepting struct {
 	m     *Mechanism
 	taken int
@@ -179,8 +179,8 @@ func (n *accepting) Step(_ context.Context, token []byte) ([]byte, gss.Context, 
 	return n.m.token(100+n.taken, nil), made, nil
 }
 
-// Context is a context of Mechanism. A checksum is an HMAC. What is encrypted is so in counter
-// mode, between the counter and the checksum.
+// Context is a context of Mechanism. A checksum is an HMAC. An encrypted message is a counter, the
+// text encrypted in counter mode, and a checksum.
 type Context struct {
 	peer          string
 	expires       time.Time
@@ -204,12 +204,12 @@ func (d *direction) appendMIC(dst []byte, what string, msg [][]byte) []byte {
 	return append(append(dst, d.mark), h.Sum(sum[:0])[:micLen-1]...)
 }
 
-// AppendMIC is that of gss.Context.
+// AppendMIC implements gss.Context.
 func (c *Context) AppendMIC(dst []byte, msg [][]byte) ([]byte, error) {
 	return c.send.appendMIC(dst, "mic", msg), nil
 }
 
-// VerifyMIC is that of gss.Context.
+// VerifyMIC implements gss.Context.
 func (c *Context) VerifyMIC(mic []byte, msg [][]byte) error {
 	if !hmac.Equal(mic, c.receive.appendMIC(nil, "mic", msg)) {
 		return &gss.StatusError{Major: gss.BadMIC, Err: errSum}
@@ -217,7 +217,7 @@ func (c *Context) VerifyMIC(mic []byte, msg [][]byte) error {
 	return nil
 }
 
-// AppendWrap is that of gss.Context.
+// AppendWrap implements gss.Context.
 func (c *Context) AppendWrap(dst []byte, msg [][]byte) ([]byte, error) {
 	from := len(dst)
 	var counter [aes.BlockSize]byte
@@ -232,7 +232,7 @@ func (c *Context) AppendWrap(dst []byte, msg [][]byte) ([]byte, error) {
 	return c.send.appendMIC(dst, "wrap", [][]byte{dst[from:]}), nil
 }
 
-// Unwrap is that of gss.Context.
+// Unwrap implements gss.Context.
 func (c *Context) Unwrap(token []byte) ([]byte, error) {
 	n := len(token) - micLen
 	if n < aes.BlockSize {
@@ -246,14 +246,14 @@ func (c *Context) Unwrap(token []byte) ([]byte, error) {
 	return text, nil
 }
 
-// MaxMIC is that of gss.Context.
+// MaxMIC implements gss.Context.
 func (c *Context) MaxMIC() int { return micLen }
 
-// WrapLen is that of gss.Context.
+// WrapLen implements gss.Context.
 func (c *Context) WrapLen(n int) int { return aes.BlockSize + n + micLen }
 
-// Peer is that of gss.Context.
+// Peer implements gss.Context.
 func (c *Context) Peer() string { return c.peer }
 
-// Expires is that of gss.Context.
+// Expires implements gss.Context.
 func (c *Context) Expires() time.Time { return c.expires }

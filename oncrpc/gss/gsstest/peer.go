@@ -17,12 +17,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// The program that the suite calls. Procedure 1 returns its arguments.
+// The program that the suite calls.
 const (
 	program   = 400000
 	version   = 3
-	procEcho  = 1
-	procCount = 2 // Once: returns how often it was executed
+	procEcho  = 1 // returns its arguments
+	procCount = 2 // marked Once; returns how often it was executed
 )
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -59,7 +59,7 @@ func (s *server) seen(c *oncrpc.Call) {
 	s.lastID.Store(&id)
 }
 
-// echo takes and returns text.
+// echo returns the text in its arguments.
 func (s *server) echo(ctx context.Context, c *oncrpc.Call) error {
 	s.seen(c)
 	c.Results.Uint32(c.Args.Uint32())
@@ -83,7 +83,7 @@ func (s *server) count(ctx context.Context, c *oncrpc.Call) error {
 
 const maxText = 1<<20 + 1
 
-// text is what echo takes and returns.
+// text is the arguments and results of echo.
 type text struct{ data, into []byte }
 
 func (b *text) MarshalXDR(e *xdr.Encoder) {
@@ -99,15 +99,15 @@ func (b *text) UnmarshalXDR(d *xdr.Decoder) {
 	}
 }
 
-// encoded is such text as it travels.
+// encoded returns the encoding of a text.
 func encoded(data string) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
 	return appendOpaque(b, []byte(data))
 }
 
-// conn is a connection of a played peer, which has an address.
+// conn is a connection of a scripted peer.
 type conn struct {
-	oncrpc.Transport // nil: it does not call
+	oncrpc.Transport // nil, because it does not call
 	addr             net.Addr
 	closed           atomic.Bool
 }
@@ -121,11 +121,11 @@ func (c *conn) RemoteAddr() net.Addr { return c.addr }
 func (c *conn) LocalAddr() net.Addr  { return c.addr }
 func (c *conn) Close() error         { c.closed.Store(true); return nil }
 
-// incoming is a call that a played peer makes.
+// incoming is a call of a scripted peer.
 type incoming struct {
 	conn    *conn
 	decoder xdr.Decoder
-	reply   chan []byte // nil: dropped
+	reply   chan []byte // nil if dropped
 }
 
 func (in *incoming) Message() *xdr.Decoder    { return &in.decoder }
@@ -140,7 +140,7 @@ func (in *incoming) Reply(m xdr.Message) {
 	in.reply <- b
 }
 
-// answers has a server answer a call. There is no reply to one that it drops.
+// answers passes a call to the server and returns the reply, or nil if the server drops the call.
 func (s *server) answers(c *conn, call []byte) []byte {
 	in := &incoming{conn: c, reply: make(chan []byte, 1)}
 	in.decoder.Reset(bytes.Clone(call), nil)
@@ -171,18 +171,18 @@ func (c *cred) body() []byte {
 	return appendOpaque(word(nil, c.version, c.proc, c.seq, c.service), c.handle)
 }
 
-// header is that of a call, up to the credential.
+// header returns the header of a call up to the credential.
 func header(xid, procedure uint32, credBody []byte) []byte {
 	b := word(nil, xid, 0, 2, program, version, procedure, uint32(oncrpc.FlavorGSS))
 	return appendOpaque(b, credBody)
 }
 
-// creation is a call that makes a context.
+// creation returns a call that creates a context.
 func creation(c *cred, token []byte) []byte {
 	return appendOpaque(word(header(1, 0, c.body()), 0, 0), token)
 }
 
-// session is a context of a played client.
+// session is a context of a scripted client.
 type session struct {
 	gss.Context
 	handle []byte
@@ -191,7 +191,7 @@ type session struct {
 	conn   *conn
 }
 
-// establish makes a context, byte by byte.
+// establish creates a context byte by byte.
 func (s *server) establish(t testing.TB, e Ends, c *conn) *session {
 	t.Helper()
 	n, err := e.Initiator.Initiate(t.Context(), e.Target)
@@ -229,7 +229,7 @@ func (s *server) establish(t testing.TB, e Ends, c *conn) *session {
 	return nil
 }
 
-// created is the answer to a call that makes a context.
+// created is the answer to a call that creates a context.
 type created struct {
 	verf                 uint32
 	mic                  []byte
@@ -251,7 +251,7 @@ func decodeCreated(t testing.TB, reply []byte) *created {
 	return c
 }
 
-// checkCreated checks the verifier (RFC 2203 section 5.2.3.1), and returns the handle.
+// checkCreated checks the verifier (RFC 2203 section 5.2.3.1) and returns the handle.
 func checkCreated(t testing.TB, made gss.Context, c *created) []byte {
 	t.Helper()
 	if c.verf != uint32(oncrpc.FlavorGSS) {
@@ -269,7 +269,7 @@ func checkCreated(t testing.TB, made gss.Context, c *created) []byte {
 // layout says where the parts of a call begin.
 type layout struct{ cred, verf, body int }
 
-// call is a call with a context, with the arguments as its service has them.
+// call returns a call with a context, with arguments protected by service.
 func (s *session) call(t testing.TB, xid, seq uint32, service gss.Service, procedure uint32,
 	args []byte) ([]byte, layout) {
 	t.Helper()
@@ -291,7 +291,7 @@ func (s *session) signed(t testing.TB, b []byte) ([]byte, layout) {
 	return b, l
 }
 
-// protected is what a service makes of arguments or results (RFC 2203 section 5.3.2).
+// protected returns arguments or results as a service protects them (RFC 2203 section 5.3.2).
 func (s *session) protected(t testing.TB, seq uint32, service gss.Service, data []byte) []byte {
 	t.Helper()
 	body := append(word(nil, seq), data...)
@@ -315,7 +315,7 @@ func (s *session) protected(t testing.TB, seq uint32, service gss.Service, data 
 	return data
 }
 
-// results returns those of a reply that says SUCCESS, of which it checks all that is protected.
+// results checks the protection of a reply with SUCCESS and returns its results.
 func (s *session) results(t testing.TB, reply []byte, seq uint32, service gss.Service) []byte {
 	t.Helper()
 	d := xdr.NewDecoder(reply)
@@ -350,7 +350,7 @@ func (s *session) results(t testing.TB, reply []byte, seq uint32, service gss.Se
 	return body[4:]
 }
 
-// outcome is what a reply says.
+// outcome returns the outcome that a reply reports.
 func outcome(reply []byte) string {
 	if reply == nil {
 		return "nothing"

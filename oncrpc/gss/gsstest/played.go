@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// played is a connection from a client to a server without anything between them, or whatever
-// mangle does.
+// played is a direct connection from a client to a server. It passes replies through mangle, if
+// set.
 type played struct {
 	*conn
 	s      *server

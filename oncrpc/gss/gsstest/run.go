@@ -6,19 +6,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// Ends are both ends of a mechanism, as Run needs them. What they have made may be used
-// concurrently.
+// Ends are the two ends of a mechanism, for Run. They must be safe for concurrent use.
 type Ends struct {
-	Initiator gss.Initiator // of a principal
-	Principal string        // its name at the acceptor
+	Initiator gss.Initiator // acts for a principal
+	Principal string        // the principal's name as the acceptor sees it
 	Target    string        // the service's name
-	Acceptor  gss.Acceptor  // of that service
-	// Stranger makes contexts that the acceptor refuses; nil for none.
+	Acceptor  gss.Acceptor  // acts for that service
+	// Stranger creates contexts that the acceptor refuses; nil if there are none.
 	Stranger gss.Initiator
 }
 
-// Run is the suite that a mechanism passes, and package gss with it. New is called once for each
-// test. The contexts must end at some time, in a minute or later.
+// Run runs the suite on a mechanism and package gss. It calls newEnds once for each test. Contexts
+// must expire, no sooner than in a minute.
 func Run(t *testing.T, newEnds func(t *testing.T) Ends) {
 	for _, tt := range []struct {
 		name string
