@@ -24,8 +24,8 @@ var (
 // TestSecurityNames checks that every test that security-bounds.md names exists.
 func TestSecurityNames(t *testing.T) { checkNames(t, bounds) }
 
-// TestSecurityRows checks that tests show the answer to each threat of security-bounds.md, unless it
-// begins with "Outside.".
+// TestSecurityRows checks that tests show the answer to each threat of security-bounds.md, unless
+// it begins with "Outside.".
 func TestSecurityRows(t *testing.T) {
 	rows := 0
 	for i, line := range section(t, "## Threats") {
