@@ -11,16 +11,16 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// Flags of a ticket, by their bits (RFC 4120 section 5.3).
+// Bits of a ticket's flags (RFC 4120 section 5.3).
 const (
 	ticketInvalid        = 7
 	ticketTransitChecked = 12
 )
 
-// The checksum of an authenticator (RFC 4121 section 4.1.1).
+// The checksum field of an authenticator (RFC 4121 section 4.1.1).
 const (
 	checksumType     = 0x8003
-	checksumLen      = 24 // without what is optional
+	checksumLen      = 24 // without the optional fields
 	checksumBindings = 16 // bytes of channel bindings
 
 	flagMutual = 2
@@ -28,8 +28,8 @@ const (
 	flagInteg  = 32
 )
 
-// accept takes an AP-REQ (RFC 4120 section 3.2.3). What costs little is checked first: strangers
-// send it. reply is the token to send, nil if the client wants none.
+// accept processes an AP-REQ (RFC 4120 section 3.2.3). Cheap checks come first, because
+// unauthenticated peers send it. reply is the token to send, nil if the client wants none.
 func (a *Acceptor) accept(msg []byte) (reply []byte, made gss.Context, err error) {
 	var req messages.APReq
 	if err := parse("AP-REQ", req.Unmarshal, msg); err != nil {
@@ -49,7 +49,7 @@ func (a *Acceptor) accept(msg []byte) (reply []byte, made gss.Context, err error
 		return nil, nil, failed(codeEtype, "%v's session key: %w: give the service's principal keys of "+
 			"AES only", client, err)
 	}
-	id := idOf(req.EncryptedAuthenticator.Cipher) // which is decrypted in its place
+	id := idOf(req.EncryptedAuthenticator.Cipher) // before it is decrypted in place
 	auth, err := openAuthenticator(&req, session, client)
 	if err != nil {
 		return nil, nil, err
@@ -63,16 +63,16 @@ func (a *Acceptor) accept(msg []byte) (reply []byte, made gss.Context, err error
 	return a.answer(auth, session, client, ticket.EndTime.Add(a.cfg.Skew))
 }
 
-// openTicket decrypts the ticket, if it is for us.
+// openTicket decrypts the ticket if it is for this service.
 func (a *Acceptor) openTicket(req *messages.APReq, now time.Time) (*messages.EncTicketPart, error) {
 	t := &req.Ticket
 	service := principalOf(t.SName, t.Realm)
 	id := enctype.ID(t.EncPart.EType)
 	switch {
 	case req.PVNO != version || t.TktVNO != version:
-		return nil, failed(codeBadVersion, "a client has sent another version of Kerberos than 5")
+		return nil, failed(codeBadVersion, "a client does not speak Kerberos version 5")
 	case req.APOptions.At(optionUseSessionKey) != 0:
-		return nil, failed(codeNoKey, "a client wants user-to-user authentication, which we do not have")
+		return nil, failed(codeNoKey, "a client wants user-to-user authentication, which is not supported")
 	case service.len() > maxName:
 		return nil, failed(codeNotUs, "a client's ticket is for a principal whose name has %d bytes",
 			service.len())
@@ -103,8 +103,8 @@ func (a *Acceptor) openTicket(req *messages.APReq, now time.Time) (*messages.Enc
 	return part, nil
 }
 
-// checkTicket checks when a ticket is valid, and which way it has come. Its addresses do not count:
-// clients are behind address translation, and many.
+// checkTicket checks the times and the path of a ticket. It ignores addresses, because clients have
+// many and are behind address translation.
 func (a *Acceptor) checkTicket(t *messages.EncTicketPart, realm string, client principal,
 	now time.Time) error {
 	unchecked := len(t.Transited.Contents) > 0 && t.Flags.At(ticketTransitChecked) == 0
@@ -142,14 +142,14 @@ func openAuthenticator(req *messages.APReq, session key, client principal) (
 	return auth, nil
 }
 
-// checkAuthenticator checks whose an authenticator is, its time, and its checksum.
+// checkAuthenticator checks the principal, time and checksum of an authenticator.
 func (a *Acceptor) checkAuthenticator(auth *types.Authenticator, client principal,
 	now time.Time) error {
 	sum := auth.Cksum.Checksum
 	sent := timeOf(auth.CTime, auth.Cusec)
 	switch {
 	case auth.AVNO != version:
-		return failed(codeBadVersion, "%v has sent another version of Kerberos than 5", client)
+		return failed(codeBadVersion, "%v does not speak Kerberos version 5", client)
 	case !client.equal(principalOf(auth.CName, auth.CRealm)):
 		return failed(codeBadMatch, "%v's ticket comes with the authenticator of %v", client,
 			principalOf(auth.CName, auth.CRealm))
@@ -159,15 +159,14 @@ func (a *Acceptor) checkAuthenticator(auth *types.Authenticator, client principa
 	case auth.Cksum.CksumType != checksumType:
 		return failed(codeBadChecksum, "%v's authenticator has a checksum of type %#x, want %#x", client,
 			auth.Cksum.CksumType, checksumType)
-	// Channel bindings that the client may have are ignored, since we have none (RFC 4121 section
-	// 4.1.1.2).
+	// Channel bindings from a client are ignored, since we have none (RFC 4121 section 4.1.1.2).
 	case len(sum) < checksumLen || binary.LittleEndian.Uint32(sum) != checksumBindings:
 		return failed(codeBadChecksum, "%v's authenticator has a malformed checksum", client)
 	}
 	return nil
 }
 
-// answer makes the context, and the AP-REP of a client that wants one.
+// answer makes the context, and the AP-REP if the client wants one.
 func (a *Acceptor) answer(auth *types.Authenticator, session key, client principal,
 	expires time.Time) ([]byte, gss.Context, error) {
 	base := baseKey{key: session}
@@ -178,7 +177,7 @@ func (a *Acceptor) answer(auth *types.Authenticator, session key, client princip
 		}
 		base.key = subkey
 	}
-	sequence := uint32(auth.SeqNumber) // what the client counts from, unless it is told
+	sequence := uint32(auth.SeqNumber) // the client's first number, unless we choose one
 	var reply []byte
 	if binary.LittleEndian.Uint32(auth.Cksum.Checksum[4+checksumBindings:])&flagMutual != 0 {
 		base = baseKey{key: newKey(base.key.etype), acceptorSubkey: true}
@@ -207,8 +206,8 @@ func (a *Acceptor) answer(auth *types.Authenticator, session key, client princip
 	return reply, made, nil
 }
 
-// newSequence is the number of a first token. The highest bits are zero, since some take the number
-// for a signed one.
+// newSequence returns a random sequence number for a first token. Its highest bits are zero,
+// because some peers treat the number as signed.
 func newSequence() uint32 {
 	var b [4]byte
 	random(b[:])

@@ -8,45 +8,46 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// DefaultSkew is by how much clocks may differ (RFC 4120 section 1.6, MIT's default).
+// DefaultSkew is the default of the allowed difference between clocks (RFC 4120 section 1.6, MIT's
+// default).
 const DefaultSkew = 5 * time.Minute
 
-// DefaultMaxReplays is for how many authenticators there is room, unless AcceptorConfig says.
+// DefaultMaxReplays is the default of AcceptorConfig.MaxReplays.
 const DefaultMaxReplays = 65536
 
 // AcceptorConfig configures an Acceptor.
 type AcceptorConfig struct {
-	// Keytab is the path of the keytab; "" means what KRB5_KTNAME says, else /etc/krb5.keytab. It
-	// is read again if it has changed when a ticket is for a key that it has not had.
+	// Keytab is the path of the keytab; "" means the value of KRB5_KTNAME, else /etc/krb5.keytab.
+	// If a ticket needs a key that the Acceptor lacks, it reads the keytab again if that has
+	// changed.
 	Keytab string
-	// Principal is whose tickets are accepted, "nfs/server.example.org" or, in one realm only,
-	// "nfs/server.example.org@EXAMPLE.ORG"; "" means those for any that the keytab has.
+	// Principal is the service whose tickets are accepted, "nfs/server.example.org", or with its
+	// realm, "nfs/server.example.org@EXAMPLE.ORG"; "" means all principals in the keytab.
 	Principal string
-	// Skew is by how much the clocks of clients may differ; 0 means DefaultSkew. Tickets are
-	// accepted this much longer.
+	// Skew is how much the clocks of clients may differ; 0 means DefaultSkew. Tickets are accepted
+	// this much longer.
 	Skew time.Duration
 	// MaxReplays is how many authenticators are remembered, each for twice Skew, so that none is
-	// accepted twice; 0 means DefaultMaxReplays. A client may have an eighth of them, and gets
-	// another only while it then has no more than are left for all, unless it has none. Beyond that
-	// contexts are refused, since what is not remembered could be a replay (RFC 4120 section
-	// 3.2.3).
+	// accepted twice; 0 means DefaultMaxReplays. A client may use an eighth of them, and gets
+	// another only if it then has no more than remain free, or has none. Beyond that, contexts are
+	// refused, because a forgotten authenticator could be replayed (RFC 4120 section 3.2.3).
 	MaxReplays int
-	// Now is the time; nil means time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Acceptor makes contexts as a service, by the keys in a keytab. It implements gss.Acceptor.
+// Acceptor creates contexts as a service, with the keys in a keytab. It implements gss.Acceptor.
 type Acceptor struct {
 	cfg     AcceptorConfig
 	path    string    // of the keytab
-	only    principal // whose tickets are accepted; without a name: any
+	only    principal // whose tickets are accepted; any if it has no name
 	keys    serviceKeys
 	replays replayCache
 }
 
 var _ gss.Acceptor = (*Acceptor)(nil)
 
-// NewAcceptor reads the keytab. It returns an error if that has no key that could be used.
+// NewAcceptor reads the keytab. It returns an error if the keytab has no usable key.
 func NewAcceptor(cfg AcceptorConfig) (*Acceptor, error) {
 	if cfg.Skew == 0 {
 		cfg.Skew = DefaultSkew
@@ -90,22 +91,22 @@ func (a *Acceptor) accepts(p principal) bool {
 	return p.equal(want)
 }
 
-// Principals are those whose tickets are accepted.
+// Principals returns the principals whose tickets are accepted.
 func (a *Acceptor) Principals() []string { return a.keys.names() }
 
 // Accept begins a context.
 func (a *Acceptor) Accept() gss.Negotiation { return &acceptance{acceptor: a} }
 
-// acceptance is a context that a client makes.
+// acceptance is a context that a client creates.
 type acceptance struct {
 	acceptor *Acceptor
 	made     bool
 }
 
-// Step takes an AP-REQ. The token of an error, a KRB-ERROR, comes with it.
+// Step processes an AP-REQ. With an error it returns a KRB-ERROR token for the client.
 func (n *acceptance) Step(_ context.Context, token []byte) ([]byte, gss.Context, error) {
 	if n.made {
-		return nil, nil, defective(errors.New("the context has been made"))
+		return nil, nil, defective(errors.New("the context is complete already"))
 	}
 	id, msg, err := unframe(token)
 	if err != nil {
@@ -123,7 +124,7 @@ func (n *acceptance) Step(_ context.Context, token []byte) ([]byte, gss.Context,
 	return reply, made, nil
 }
 
-// refusal is the token of a KRB-ERROR, nil if there is none.
+// refusal returns a KRB-ERROR token, or nil if it cannot be encoded.
 func (a *Acceptor) refusal(c code) []byte {
 	msg, err := marshalError(c, a.cfg.Now(), a.keys.first())
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// present is an AP-REQ with a ticket (RFC 4120 section 3.2.2). fill completes the authenticator.
+// present returns an AP-REQ with a ticket (RFC 4120 section 3.2.2). fill completes the
+// authenticator.
 func (t *ticket) present(options asn1.BitString, usage uint32, now time.Time,
 	fill func(*types.Authenticator)) ([]byte, error) {
 	seconds, micros := protocolTime(now)

@@ -13,9 +13,9 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-const maxCache = 16 << 20 // bytes of a credential cache
+const maxCache = 16 << 20 // maximum length of a credential cache in bytes
 
-// cachePath is the path of the credential cache that is used if none is named.
+// cachePath returns the path of the credential cache; name is InitiatorConfig.Cache.
 func cachePath(name string, conf *profile) (string, error) {
 	if name == "" {
 		name = os.Getenv("KRB5CCNAME")
@@ -38,8 +38,8 @@ func cachePath(name string, conf *profile) (string, error) {
 	return path, nil
 }
 
-// userName is the name of a user, if the name of a cache has it in it (MIT's parameter expansion in
-// krb5.conf(5)). One without a name leaves it as it is.
+// userName returns the user's name if the name of the cache contains it as a parameter (MIT's
+// krb5.conf(5)). If the user has no name, it returns the parameter.
 func userName(cache, uid string) string {
 	const param = "%{username}"
 	if !strings.Contains(cache, param) {
@@ -52,7 +52,7 @@ func userName(cache, uid string) string {
 	return u.Username
 }
 
-// cache is what a credential cache has.
+// cache is the content of a credential cache.
 type cache struct {
 	client  principal
 	tickets []*ticket
@@ -84,13 +84,13 @@ func readCache(path string) (*cache, error) {
 
 var errCacheFormat = errors.New("it is malformed, or of a version before 3")
 
-// parseCache takes a credential cache of version 3 or 4 apart (MIT's description of the file
-// format). Credentials with keys that we cannot use are left out.
+// parseCache parses a credential cache of version 3 or 4 (MIT's description of the file format). It
+// leaves out credentials with unsupported keys.
 func parseCache(b []byte) (*cache, error) {
 	r := &cacheReader{b: b}
 	switch version := r.uint16(); version {
 	case 0x0504:
-		r.bytes(int(r.uint16())) // the header has the offset of the KDC's clock
+		r.bytes(int(r.uint16())) // skip the header, the offset of the KDC's clock
 	case 0x0503:
 		r.twice = true
 	default:
@@ -110,11 +110,11 @@ func parseCache(b []byte) (*cache, error) {
 	return c, nil
 }
 
-// cacheReader reads the parts of a credential cache. Once it is short it has only zeros.
+// cacheReader reads the parts of a credential cache. Past its end, it returns zeros.
 type cacheReader struct {
 	b     []byte
 	short bool
-	twice bool // the types of keys are there twice
+	twice bool // encryption types appear twice
 }
 
 func (r *cacheReader) bytes(n int) []byte {
@@ -141,7 +141,7 @@ func (r *cacheReader) uint32() uint32 {
 	return 0
 }
 
-// data is bytes that have their length before them.
+// data returns bytes that follow their length.
 func (r *cacheReader) data() []byte { return r.bytes(int(int32(r.uint32()))) }
 
 func (r *cacheReader) time() time.Time {
@@ -161,7 +161,7 @@ func (r *cacheReader) principal() (p principal) {
 	return p
 }
 
-// credential returns nil for one that we cannot use.
+// credential returns a ticket, or nil if it is unusable.
 func (r *cacheReader) credential() *ticket {
 	t := &ticket{client: r.principal(), service: r.principal()}
 	etype := r.uint16()
@@ -175,7 +175,7 @@ func (r *cacheReader) credential() *ticket {
 	if t.start.IsZero() {
 		t.start = proved
 	}
-	r.time()      // until when it can be renewed
+	r.time()      // end of renewal
 	r.bytes(1)    // whether it is for user-to-user authentication
 	r.uint32()    // its flags
 	for range 2 { // addresses, and authorization data

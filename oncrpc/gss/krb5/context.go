@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// Tokens of a context begin with a header (RFC 4121 section 4.2.6).
+// The header of a context's tokens (RFC 4121 section 4.2.6).
 const (
 	headerLen = 16
 
@@ -25,8 +25,8 @@ const (
 	flagAcceptorSubkey = 1 << 2
 )
 
-// securityContext is a context that has been made. It does not look at the sequence numbers of the
-// peer's tokens, since RPCSEC_GSS has its own (RFC 2203 section 5.2.2).
+// securityContext is a complete context. It ignores the sequence numbers of the peer's tokens,
+// because RPCSEC_GSS has its own (RFC 2203 section 5.2.2).
 type securityContext struct {
 	ours, theirs direction
 	sequence     atomic.Uint64 // of the next token
@@ -34,20 +34,20 @@ type securityContext struct {
 	expires      time.Time
 }
 
-// direction is one way for tokens to go.
+// direction is the protection of tokens in one direction.
 type direction struct {
-	flags byte // of the header, but for flagSealed
+	flags byte // header flags, without flagSealed
 	sign  *enctype.Checksum
 	seal  *enctype.Cipher
 }
 
-// baseKey is what the keys for tokens are derived from (RFC 4121 section 2).
+// baseKey is the key from which the keys for tokens are derived (RFC 4121 section 2).
 type baseKey struct {
 	key            key
-	acceptorSubkey bool // the acceptor has made it
+	acceptorSubkey bool // whether the acceptor made it
 }
 
-// newContext makes the context of one end. sequence is that of this end's first token.
+// newContext returns one end of a context. sequence is the number of this end's first token.
 func newContext(acceptor bool, base baseKey, sequence uint32, peer string, expires time.Time) (
 	*securityContext, error) {
 	fromInitiator, err := base.direction(usageInitiatorSign, usageInitiatorSeal, 0)
@@ -81,12 +81,12 @@ func (b *baseKey) direction(sign, seal uint32, flags byte) (d direction, err err
 func (c *securityContext) Peer() string       { return c.peer }
 func (c *securityContext) Expires() time.Time { return c.expires }
 
-// putSequence writes the number of the next token of ours into its header.
+// putSequence writes our next sequence number into a token's header.
 func (c *securityContext) putSequence(header []byte) {
 	binary.BigEndian.PutUint64(header[8:], c.sequence.Add(1)-1)
 }
 
-// Why a token is refused. Callers find them in a *gss.StatusError.
+// Why a token is refused. A *gss.StatusError wraps them.
 var (
 	errShortToken   = errors.New("the token is too short")
 	errTokenKind    = errors.New("the token is of another kind")
@@ -104,8 +104,8 @@ var (
 func defective(err error) error { return &gss.StatusError{Major: gss.DefectiveToken, Err: err} }
 func badMIC(err error) error    { return &gss.StatusError{Major: gss.BadMIC, Err: err} }
 
-// check checks what the headers of both kinds of token have in common. Flags that are not known are
-// to be ignored (RFC 4121 section 4.2.2).
+// check checks what the headers of both kinds of token have in common. It ignores unknown flags
+// (RFC 4121 section 4.2.2).
 func (d *direction) check(token []byte, kind uint16, min int) error {
 	switch {
 	case len(token) < min:

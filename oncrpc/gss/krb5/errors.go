@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// code is an error of the protocol (RFC 4120 section 7.5.9).
+// code is an error code of the protocol (RFC 4120 section 7.5.9).
 type code int32
 
 const (
@@ -79,13 +79,14 @@ func (c code) String() string {
 	return fmt.Sprintf("Kerberos error %d", int32(c))
 }
 
-// minorBase is the minor status of code 0, of MIT's error table krb5.
+// minorBase is the minor status of code 0 in MIT's error table krb5.
 const minorBase = 0x96c73a00
 
-// minor is the minor status that MIT's library has for a code: its programs print it in words.
+// minor returns the minor status that MIT's library uses for a code. MIT's programs print it in
+// words.
 func (c code) minor() uint32 { return minorBase + uint32(c) }
 
-// major is the major status that goes with a code.
+// major returns the major status for a code.
 func (c code) major() gss.Major {
 	switch c {
 	case codeTicketExpired:
@@ -103,8 +104,8 @@ func (c code) major() gss.Major {
 	return gss.DefectiveToken
 }
 
-// failed is an error with a code, in words that say what to do. Principals are shown as printable
-// has them: peers choose their names.
+// failed returns an error with a code and a text that says what to do. It makes principals
+// printable, because peers choose their names.
 func failed(c code, format string, args ...any) *gss.StatusError {
 	for i, a := range args {
 		if p, ok := a.(principal); ok {
@@ -114,7 +115,7 @@ func failed(c code, format string, args ...any) *gss.StatusError {
 	return &gss.StatusError{Major: c.major(), Minor: c.minor(), Err: fmt.Errorf(format, args...)}
 }
 
-// codeOf is the code in an error, codeGeneric if it has none.
+// codeOf returns the code in an error, or codeGeneric.
 func codeOf(err error) code {
 	var s *gss.StatusError
 	if errors.As(err, &s) {
@@ -125,7 +126,7 @@ func codeOf(err error) code {
 	return codeGeneric
 }
 
-// codeOfMinor is the code that a minor status stands for. MIT's error table has 128.
+// codeOfMinor returns the code for a minor status. MIT's error table has 128.
 func codeOfMinor(minor uint32) (code, bool) {
 	return code(minor - minorBase), minor > minorBase && minor < minorBase+128
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// A server whose keytab has the keys of nfs/server.example.org. Its callers are who the KDC says.
+// Serve with the keys of nfs/server.example.org. The KDC vouches for the callers.
 func ExampleAcceptor() {
 	ctx := context.Background()
 	acceptor, err := krb5.NewAcceptor(krb5.AcceptorConfig{
@@ -41,7 +41,7 @@ func ExampleAcceptor() {
 	log.Fatal(recordmark.Serve(ctx, l, srv, recordmark.Config{}))
 }
 
-// A client that calls as whoever has run kinit. All its calls and their results are encrypted.
+// Call as the user who has run kinit, with all arguments and results encrypted.
 func ExampleInitiator() {
 	ctx := context.Background()
 	initiator, err := krb5.NewInitiator(krb5.InitiatorConfig{})

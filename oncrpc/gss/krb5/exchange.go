@@ -23,19 +23,19 @@ const (
 	paEtypeInfo2   = 19
 )
 
-// Options for a KDC, by their bits (RFC 4120 section 5.4.1, RFC 6806 section 3).
+// Bits of the options for a KDC (RFC 4120 section 5.4.1, RFC 6806 section 3).
 const (
 	optionCanonicalize = 15
 	optionRenewableOK  = 27
 )
 
-// lifetime is for how long a ticket is asked. The KDC may give less.
+// lifetime is the requested lifetime of a ticket. The KDC may give less.
 const lifetime = 24 * time.Hour
 
-// maxReferrals is how many realms, at most, are on the way to a service.
+// maxReferrals is the maximum number of realms on the way to a service.
 const maxReferrals = 8
 
-// kdcClient gets tickets.
+// kdcClient gets tickets from KDCs.
 type kdcClient struct {
 	conf   *profile
 	etypes []enctype.ID // the first choice first
@@ -56,7 +56,8 @@ func (e *kdcError) Error() string {
 	return e.code().String()
 }
 
-// exchange sends a request to a realm's KDC. It returns a *kdcError if that refuses.
+// exchange sends a request to a realm's KDC and returns the reply. If the KDC refuses, the error is
+// a *kdcError.
 func (k *kdcClient) exchange(ctx context.Context, realm string, request []byte) ([]byte, error) {
 	reply, err := k.conf.send(ctx, realm, request)
 	if err != nil {
@@ -73,7 +74,7 @@ func (k *kdcClient) exchange(ctx context.Context, realm string, request []byte) 
 	return nil, e
 }
 
-// newNonce is a number that ties a reply to its request.
+// newNonce returns a random number that ties a reply to its request.
 func newNonce() int {
 	var b [4]byte
 	random(b[:])
@@ -88,7 +89,7 @@ func ids(etypes []enctype.ID) []int32 {
 	return numbers
 }
 
-// login gets a ticket-granting ticket by the keys of a principal (RFC 4120 section 3.1).
+// login gets a ticket-granting ticket with the keys of a principal (RFC 4120 section 3.1).
 func (k *kdcClient) login(ctx context.Context, client principal, keys []keyEntry) (*ticket, error) {
 	var etypes []enctype.ID
 	for _, id := range k.etypes {
@@ -120,13 +121,14 @@ func (k *kdcClient) login(ctx context.Context, client principal, keys []keyEntry
 	}
 	with, ok := keyFor(keys, enctype.ID(rep.EncPart.EType), rep.EncPart.KVNO)
 	if !ok {
-		return nil, failed(codeBadKeyVersion, "the KDC has answered %v with %v, which the keytab has no "+
-			"key of", client, enctype.ID(rep.EncPart.EType))
+		return nil, failed(codeBadKeyVersion, "the KDC answered %v with %v, for which the keytab has no "+
+			"key", client, enctype.ID(rep.EncPart.EType))
 	}
 	return k.take(&rep.KDCRepFields, with.key, usageASRepEncPart, req.ReqBody.Nonce, client)
 }
 
-// authenticate sends an AS-REQ, and once more with a timestamp encrypted if the KDC asks for it.
+// authenticate sends an AS-REQ, and sends it again with an encrypted timestamp if the KDC requires
+// that.
 func (k *kdcClient) authenticate(ctx context.Context, req *messages.ASReq, client principal,
 	keys []keyEntry) ([]byte, error) {
 	b, err := req.Marshal()
@@ -162,7 +164,7 @@ func (k *kdcClient) authenticate(ctx context.Context, req *messages.ASReq, clien
 	return k.exchange(ctx, client.realm, b)
 }
 
-// preauthKey is the key that the KDC wants a timestamp to be encrypted with.
+// preauthKey returns the key with which the KDC wants the timestamp encrypted.
 func preauthKey(refused *kdcError, keys []keyEntry) (key, error) {
 	var methods types.PADataSequence
 	if err := parse("METHOD-DATA", methods.Unmarshal, refused.EData); err != nil {
@@ -185,8 +187,8 @@ func preauthKey(refused *kdcError, keys []keyEntry) (key, error) {
 	return key{}, failed(codeEtype, "the KDC takes none of the encryption types that the keytab has")
 }
 
-// keyFor finds the key of an encryption type and a version in keys, of which each has the newest.
-// The version need not match, since keytabs may not know it.
+// keyFor finds a key of an encryption type in keys, which contains only the newest keys. It prefers
+// the one with the right version, but accepts others, because keytabs may not know it.
 func keyFor(keys []keyEntry, id enctype.ID, version int) (found keyEntry, ok bool) {
 	for _, e := range keys {
 		if e.key.etype == id && (!ok || e.version == version) {
@@ -196,8 +198,8 @@ func keyFor(keys []keyEntry, id enctype.ID, version int) (found keyEntry, ok boo
 	return found, ok
 }
 
-// request asks with a ticket-granting ticket for another ticket (RFC 4120 section 3.3). If the KDC
-// may refer to other realms, the answer may be a ticket-granting ticket of one.
+// request gets a ticket with a ticket-granting ticket (RFC 4120 section 3.3). If refer is set, the
+// KDC may answer with a ticket-granting ticket of another realm.
 func (k *kdcClient) request(ctx context.Context, tgt *ticket, service principal, refer bool) (
 	*ticket, error) {
 	var options []int
@@ -246,7 +248,7 @@ func (k *kdcClient) request(ctx context.Context, tgt *ticket, service principal,
 	return k.take(&rep.KDCRepFields, tgt.key, usageTGSRepEncPart, req.ReqBody.Nonce, tgt.client)
 }
 
-// take decrypts a KDC's reply and checks it (RFC 4120 sections 3.1.5 and 3.3.4).
+// take decrypts and checks a KDC's reply (RFC 4120 sections 3.1.5 and 3.3.4).
 func (k *kdcClient) take(rep *messages.KDCRepFields, with key, usage uint32, nonce int,
 	client principal) (*ticket, error) {
 	plain, err := with.decrypt(usage, rep.EncPart)
@@ -261,11 +263,11 @@ func (k *kdcClient) take(rep *messages.KDCRepFields, with key, usage uint32, non
 	service := principalOf(part.SName, part.SRealm)
 	switch {
 	case part.Nonce != nonce:
-		err = errors.New("it is the reply to another request")
+		err = errors.New("it answers another request")
 	case !client.equal(principalOf(rep.CName, rep.CRealm)):
 		err = fmt.Errorf("it is for %s", printable(principalOf(rep.CName, rep.CRealm).String()))
 	case !service.equal(principalOf(rep.Ticket.SName, rep.Ticket.Realm)) || len(service.name) == 0:
-		err = errors.New("its ticket is for another service than it says")
+		err = errors.New("its ticket names another service")
 	}
 	if err != nil {
 		return nil, failed(codeModified, "the KDC's reply to %v: %w", client, err)
@@ -283,8 +285,8 @@ func (k *kdcClient) take(rep *messages.KDCRepFields, with key, usage uint32, non
 	return t, err
 }
 
-// find gets a ticket for a service, whose realm may be unknown, "": then KDCs are asked for it (RFC
-// 6806 section 8).
+// find gets a ticket for a service. If the service's realm is "", it asks KDCs to find it (RFC 6806
+// section 8).
 func (k *kdcClient) find(ctx context.Context, tgt *ticket, service principal) (*ticket, error) {
 	refer := service.realm == ""
 	for range maxReferrals {
@@ -310,7 +312,7 @@ func (k *kdcClient) find(ctx context.Context, tgt *ticket, service principal) (*
 		maxReferrals, service.name)
 }
 
-// describe says what a KDC's error means, and what to do.
+// describe explains a KDC's error and says what to do.
 func (k *kdcClient) describe(err error, client, service principal) error {
 	var refused *kdcError
 	var said *gss.StatusError

@@ -7,11 +7,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// MaxToken is the length in bytes of the longest token of a context that is being made which is
-// accepted. Tickets from Active Directory may have 48 KB.
+// MaxToken is the maximum length in bytes of the tokens that create a context. Tickets from Active
+// Directory may have 48 KB.
 const MaxToken = 64 << 10
 
-// Identifiers of the tokens that make a context (RFC 4121 section 4.1).
+// Identifiers of the tokens that create a context (RFC 4121 section 4.1).
 const (
 	tokAPReq = 0x0100
 	tokAPRep = 0x0200
@@ -26,7 +26,7 @@ var (
 	oidSPNEGO = []byte{0x06, 6, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x02}
 )
 
-// frame is the token of a Kerberos message (RFC 2743 section 3.1).
+// frame returns the token that contains a Kerberos message (RFC 2743 section 3.1).
 func frame(id uint16, msg []byte) []byte {
 	n := len(oidKrb5) + 2 + len(msg)
 	b := make([]byte, 0, n+6)
@@ -46,7 +46,7 @@ func frame(id uint16, msg []byte) []byte {
 	return append(b, msg...)
 }
 
-// unframe undoes frame. It checks the token's length, too.
+// unframe undoes frame, and checks the token's length.
 func unframe(token []byte) (id uint16, msg []byte, err error) {
 	if len(token) > MaxToken {
 		return 0, nil, defective(errors.New("the token is too long"))
@@ -57,7 +57,7 @@ func unframe(token []byte) (id uint16, msg []byte, err error) {
 	}
 	rest, ok = cutLength(rest)
 	if !ok {
-		return 0, nil, defective(errors.New("the token has another length than it says"))
+		return 0, nil, defective(errors.New("the token's length is wrong"))
 	}
 	msg, ok = bytes.CutPrefix(rest, oidKrb5)
 	switch {
@@ -66,14 +66,14 @@ func unframe(token []byte) (id uint16, msg []byte, err error) {
 	case ok:
 		return 0, nil, defective(errShortToken)
 	case bytes.HasPrefix(rest, oidSPNEGO):
-		err = errors.New("the peer wants to negotiate by SPNEGO: have it take Kerberos 5 itself")
+		err = errors.New("the peer negotiates with SPNEGO: configure it to use Kerberos 5 directly")
 	default:
-		err = errors.New("the peer has another mechanism than Kerberos 5")
+		err = errors.New("the peer's mechanism is not Kerberos 5")
 	}
 	return 0, nil, &gss.StatusError{Major: gss.BadMech, Err: err}
 }
 
-// cutLength takes a length as DER has it from b. It reports whether as many bytes follow.
+// cutLength decodes a DER length and reports whether exactly as many bytes follow.
 func cutLength(b []byte) (rest []byte, ok bool) {
 	if len(b) == 0 {
 		return nil, false

@@ -13,24 +13,24 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// initiation is a context that is being made with a service.
+// initiation is a context being created with a service.
 type initiation struct {
 	initiator *Initiator
 	service   string
 	ticket    *ticket
 
-	sent     bool // the AP-REQ
+	sent     bool // whether the AP-REQ was sent
 	done     bool
 	time     time.Time // in the authenticator
 	subkey   key
 	sequence uint32
 }
 
-// Step makes the AP-REQ first, and takes the AP-REP, or a KRB-ERROR, then.
+// Step first makes the AP-REQ, and then processes the AP-REP or KRB-ERROR.
 func (n *initiation) Step(_ context.Context, token []byte) ([]byte, gss.Context, error) {
 	switch {
 	case n.done:
-		return nil, nil, defective(errors.New("the context has been made"))
+		return nil, nil, defective(errors.New("the context is complete already"))
 	case !n.sent:
 		b, err := n.request()
 		if err != nil {
@@ -54,11 +54,11 @@ func (n *initiation) Step(_ context.Context, token []byte) ([]byte, gss.Context,
 	case tokError:
 		return nil, nil, n.refused(msg)
 	}
-	return nil, nil, defective(fmt.Errorf("%s has sent another token than an AP-REP", n.service))
+	return nil, nil, defective(fmt.Errorf("%s sent a token that is not an AP-REP", n.service))
 }
 
-// request makes the AP-REQ (RFC 4121 section 4.1.1). Flags for replay and sequence are not set,
-// since RPCSEC_GSS looks after both (RFC 2203 section 5.2.2).
+// request makes the AP-REQ (RFC 4121 section 4.1.1). It does not set the flags for replay and
+// sequence detection, because RPCSEC_GSS does both (RFC 2203 section 5.2.2).
 func (n *initiation) request() ([]byte, error) {
 	n.subkey, n.sequence = newKey(n.ticket.key.etype), newSequence()
 	n.time = n.initiator.cfg.Now()
@@ -77,14 +77,14 @@ func (n *initiation) request() ([]byte, error) {
 	return frame(tokAPReq, b), nil
 }
 
-// finish takes the AP-REP (RFC 4120 section 3.2.5).
+// finish processes the AP-REP (RFC 4120 section 3.2.5).
 func (n *initiation) finish(msg []byte) (gss.Context, error) {
 	var rep messages.APRep
 	if err := parse("AP-REP", rep.Unmarshal, msg); err != nil {
 		return nil, failed(codeMsgType, "%s: %w", n.service, err)
 	}
 	if rep.PVNO != version {
-		return nil, failed(codeBadVersion, "%s has sent another version of Kerberos than 5", n.service)
+		return nil, failed(codeBadVersion, "%s does not speak Kerberos version 5", n.service)
 	}
 	plain, err := n.ticket.key.decrypt(usageAPRepEncPart, rep.EncPart)
 	if err != nil {
@@ -108,7 +108,7 @@ func (n *initiation) finish(msg []byte) (gss.Context, error) {
 	return newContext(false, base, n.sequence, n.ticket.service.String(), n.ticket.end)
 }
 
-// refused says what a KRB-ERROR means. It is not proved who has sent it.
+// refused returns the error for a KRB-ERROR. Nothing authenticates its sender.
 func (n *initiation) refused(msg []byte) error {
 	var e messages.KRBError
 	if err := parse("KRB-ERROR", e.Unmarshal, msg); err != nil {
@@ -130,7 +130,7 @@ func (n *initiation) refused(msg []byte) error {
 
 var _ gss.Explainer = (*initiation)(nil)
 
-// Explain puts a server's minor status into words, if it is of MIT's error table.
+// Explain explains a server's minor status, if it is of MIT's error table.
 func (n *initiation) Explain(refusal *gss.StatusError) *gss.StatusError {
 	said := *refusal
 	c, ok := codeOfMinor(refusal.Minor)
@@ -145,8 +145,8 @@ func (n *initiation) Explain(refusal *gss.StatusError) *gss.StatusError {
 	return &said
 }
 
-// explain says what to do about a refusal, nil if there is nothing to say. A ticket that the
-// service has no key for is not used again.
+// explain says what to do about a refusal, or returns nil. If the service has no key for a ticket,
+// the ticket is not used again.
 func (n *initiation) explain(c code) *gss.StatusError {
 	switch c {
 	case codeSkew, codeTicketNotYet:

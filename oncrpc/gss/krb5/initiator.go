@@ -15,45 +15,45 @@ import (
 
 // InitiatorConfig configures an Initiator.
 type InitiatorConfig struct {
-	// Cache is the credential cache that kinit fills, a file's path or FILE:PATH; "" means what
-	// KRB5CCNAME says, else default_ccache_name in krb5.conf, else /tmp/krb5cc_UID. Other kinds, as
-	// KEYRING: and KCM:, are not read.
+	// Cache is the credential cache that kinit fills: a path or FILE:PATH. "" means the value of
+	// KRB5CCNAME, else default_ccache_name in krb5.conf, else /tmp/krb5cc_UID. Other kinds, such as
+	// KEYRING: and KCM:, are not supported.
 	Cache string
-	// Keytab is the path of a keytab that is used instead of a cache. Tickets are got by it, and
-	// new ones before they expire.
+	// Keytab is the path of a keytab to use in place of a cache. The Initiator gets tickets with
+	// its keys, and renews them before they expire.
 	Keytab string
-	// Principal is whose keys of the keytab are used, "alice", "nfs/client.example.org" or with
-	// "@REALM"; "" means its first.
+	// Principal selects keys of the keytab: "alice", "nfs/client.example.org", or with "@REALM"; ""
+	// means the first principal.
 	Principal string
-	// Conf is the path of krb5.conf; "" means what KRB5_CONFIG says, else /etc/krb5.conf.
+	// Conf is the path of krb5.conf; "" means the value of KRB5_CONFIG, else /etc/krb5.conf.
 	Conf string
-	// Now is the time; nil means time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Initiator makes contexts as a client, by a credential cache or a keytab. It implements
-// gss.Initiator. It keeps tickets in memory, and neither goroutines nor connections.
+// Initiator creates contexts as a client, with a credential cache or a keytab. It implements
+// gss.Initiator. It keeps tickets in memory, but no goroutines or connections.
 type Initiator struct {
 	cfg   InitiatorConfig
-	cache string // its path
+	cache string // path of the credential cache
 	kdc   kdcClient
 
-	busy    chan struct{} // holds a value while somebody asks a KDC
-	renewAt time.Time     // when to try to renew self again; with busy
+	busy    chan struct{} // holds a value while a call asks a KDC
+	renewAt time.Time     // when to try to renew self again; guarded by busy
 
-	mu   sync.Mutex // guards what follows; it is written with busy, but for refused
-	self *ticket    // the ticket-granting ticket that the keytab has got
-	// services are the tickets that were got, by client and service.
+	mu   sync.Mutex // guards the fields below; writing self and services also needs busy
+	self *ticket    // the ticket-granting ticket from the keytab's keys
+	// services are tickets from KDCs, by client and service.
 	services map[string]*ticket
-	refused  map[[32]byte]struct{} // tickets that a service has no key for
+	refused  map[[32]byte]struct{} // tickets for which the service has no key
 }
 
 var _ gss.Initiator = (*Initiator)(nil)
 
-// maxKept is how many tickets are kept.
+// maxKept is the maximum number of tickets kept.
 const maxKept = 256
 
-// NewInitiator reads krb5.conf. Tickets are looked for when they are needed.
+// NewInitiator reads krb5.conf. It looks for tickets only when they are needed.
 func NewInitiator(cfg InitiatorConfig) (*Initiator, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -81,12 +81,12 @@ func NewInitiator(cfg InitiatorConfig) (*Initiator, error) {
 	return i, nil
 }
 
-// usual are the encryption types that MIT's library asks for, and in which order.
+// usual are the encryption types that MIT's library requests, in its order.
 var usual = []enctype.ID{
 	enctype.AES256SHA1, enctype.AES128SHA1, enctype.AES256SHA384, enctype.AES128SHA256,
 }
 
-// etypeNames are what krb5.conf calls encryption types, besides their own names.
+// etypeNames are additional names of encryption types in krb5.conf.
 var etypeNames = map[string][]enctype.ID{
 	"default": usual, "aes": usual,
 	"aes256-cts": {enctype.AES256SHA1}, "aes256-sha1": {enctype.AES256SHA1},
@@ -94,7 +94,7 @@ var etypeNames = map[string][]enctype.ID{
 	"aes256-sha2": {enctype.AES256SHA384}, "aes128-sha2": {enctype.AES128SHA256},
 }
 
-// permitted are the encryption types in a value of permitted_enctypes.
+// permitted parses a value of permitted_enctypes.
 func permitted(value string) []enctype.ID {
 	if value == "" {
 		return usual
@@ -120,10 +120,10 @@ func permitted(value string) []enctype.ID {
 	return list
 }
 
-// Initiate gets a ticket for a service, "nfs@server.example.org", that is, for the principal
-// nfs/server.example.org. The host's name is taken as it is, in small letters, as with
-// dns_canonicalize_hostname = false. Its realm is the one that domain_realm in krb5.conf says, else
-// the KDC of the client's realm is asked. The error is a *gss.StatusError.
+// Initiate gets a ticket for a service: "nfs@server.example.org" is the principal
+// nfs/server.example.org. The host name is used as it is, in lower case, as with
+// dns_canonicalize_hostname = false. Its realm is the one in domain_realm of krb5.conf; without
+// one, the KDC of the client's realm is asked. The error is a *gss.StatusError.
 func (i *Initiator) Initiate(ctx context.Context, service string) (gss.Negotiation, error) {
 	name, host, err := parseService(service)
 	if err != nil {
@@ -141,8 +141,8 @@ func (i *Initiator) Initiate(ctx context.Context, service string) (gss.Negotiati
 	return &initiation{initiator: i, service: service, ticket: t}, nil
 }
 
-// ticket gets a ticket for a service: from the cache, from memory, or from a KDC. Who needs no KDC
-// does not wait for one that somebody else waits for.
+// ticket gets a ticket for a service from the cache, from memory, or from a KDC. A call that needs
+// no KDC does not wait for one that does.
 func (i *Initiator) ticket(ctx context.Context, service principal) (*ticket, error) {
 	select {
 	case i.busy <- struct{}{}:
@@ -185,7 +185,7 @@ func (i *Initiator) ticket(ctx context.Context, service principal) (*ticket, err
 	return t, nil
 }
 
-// held returns a good ticket for a service that there is already, or nil.
+// held returns a usable ticket for a service without asking a KDC, or nil.
 func (i *Initiator) held(service principal) *ticket {
 	var client principal
 	if i.cfg.Keytab != "" {
@@ -214,7 +214,7 @@ func (i *Initiator) held(service principal) *ticket {
 	return nil
 }
 
-// kept returns the ticket of a client for a service that was got before, or nil.
+// kept returns the ticket of a client for a service that a KDC gave before, or nil.
 func (i *Initiator) kept(client, service principal) *ticket {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -223,12 +223,12 @@ func (i *Initiator) kept(client, service principal) *ticket {
 
 func keptAs(client, service principal) string { return client.String() + " " + service.String() }
 
-// matches reports whether a ticket is for a service, whose realm may be unknown.
+// matches reports whether a ticket for has is a ticket for want, whose realm may be unknown.
 func matches(has, want principal) bool {
 	return slices.Equal(has.name, want.name) && (want.realm == "" || has.realm == want.realm)
 }
 
-// good reports whether a ticket can be presented.
+// good reports whether a ticket may be presented.
 func (i *Initiator) good(t *ticket) bool {
 	if !t.usable(i.cfg.Now()) {
 		return false
@@ -239,7 +239,7 @@ func (i *Initiator) good(t *ticket) bool {
 	return !refused
 }
 
-// refuse has a ticket not used again: the service has other keys than when the ticket was made.
+// refuse prevents that a ticket is used again, because the service lacks the key for it.
 func (i *Initiator) refuse(t *ticket) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -249,14 +249,14 @@ func (i *Initiator) refuse(t *ticket) {
 	i.refused[t.id()] = struct{}{}
 }
 
-// expired says why a ticket is not usable.
+// expired returns an error that says why a ticket is not usable.
 func (i *Initiator) expired(t *ticket) error {
 	if now := i.cfg.Now(); t.start.Sub(now) > DefaultSkew {
 		return failed(codeTicketNotYet, "the ticket of %v is good from %s on, and it is %s here: compare "+
 			"the clocks of this host and of the KDC", t.client, at(t.start), at(now))
 	}
 	if i.cfg.Keytab != "" {
-		return failed(codeTicketExpired, "the KDC's ticket for %v ends at %s, and it is %s: compare the "+
+		return failed(codeTicketExpired, "the KDC's ticket for %v ends at %s, but it is %s here: compare the "+
 			"clocks", t.client, at(t.end), at(i.cfg.Now()))
 	}
 	if left := t.end.Sub(i.cfg.Now()); left > 0 {
@@ -267,7 +267,7 @@ func (i *Initiator) expired(t *ticket) error {
 		"run kinit", t.client, i.cache, at(t.end))
 }
 
-// credentials returns the ticket-granting ticket, and other tickets that there are.
+// credentials returns the ticket-granting ticket and other existing tickets.
 func (i *Initiator) credentials(ctx context.Context) (tgt *ticket, have []*ticket, err error) {
 	if i.cfg.Keytab != "" {
 		tgt, err = i.login(ctx)
@@ -290,15 +290,15 @@ func (i *Initiator) credentials(ctx context.Context) (tgt *ticket, have []*ticke
 	return tgt, c.tickets, nil
 }
 
-// What is tried before it is needed.
+// Limits on renewing a ticket before that is necessary.
 const (
-	// for a new ticket-granting ticket, and half of the caller's time
+	// limit on a renewal, beside half of the caller's time
 	renewTimeout = 5 * time.Second
-	renewPause   = time.Minute // behind an attempt that has failed
+	renewPause   = time.Minute // after a failed attempt
 )
 
-// login returns the ticket-granting ticket that the keytab has got, a new one if that is to expire
-// before the last sixth of its time.
+// login returns the ticket-granting ticket from the keytab's keys. It gets a new one in the last
+// sixth of the old one's lifetime.
 func (i *Initiator) login(ctx context.Context) (*ticket, error) {
 	now := i.cfg.Now()
 	early := i.self.usable(now)
@@ -322,7 +322,7 @@ func (i *Initiator) login(ctx context.Context) (*ticket, error) {
 	switch {
 	case err != nil && early:
 		i.renewAt = now.Add(renewPause)
-		return i.self, nil // it does yet
+		return i.self, nil // it is still valid
 	case err != nil:
 		return nil, err
 	}
@@ -332,7 +332,7 @@ func (i *Initiator) login(ctx context.Context) (*ticket, error) {
 	return t, nil
 }
 
-// keys reads the keytab, and returns whose keys they are and the newest of each encryption type.
+// keys reads the keytab, and returns the principal with its newest key of each encryption type.
 func (i *Initiator) keys() (principal, []keyEntry, error) {
 	entries, err := readKeytab(i.cfg.Keytab)
 	if err != nil {

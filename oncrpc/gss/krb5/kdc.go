@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Limits of an exchange with a KDC.
+// Limits on an exchange with a KDC.
 const (
 	kdcPort     = "88"
 	tcpPatience = 5 * time.Second // for one KDC
@@ -21,8 +21,7 @@ const (
 	maxReply    = 256 << 10 // bytes
 )
 
-// addresses are where the KDCs of a realm listen: those that krb5.conf names, else those that DNS
-// has.
+// addresses returns where the KDCs of a realm listen, according to krb5.conf or else to DNS.
 func (p *profile) addresses(ctx context.Context, realm string) ([]string, error) {
 	var addrs []string
 	for _, kdc := range p.realms[realm]["kdc"] {
@@ -53,7 +52,7 @@ func (p *profile) addresses(ctx context.Context, realm string) ([]string, error)
 	return nil, fmt.Errorf("neither krb5.conf nor DNS has a KDC of realm %s", realm)
 }
 
-// withPort is the address of a KDC: HOST, HOST:PORT, or an IPv6 address in brackets.
+// withPort returns the address of a KDC given as HOST, HOST:PORT, or an IPv6 address in brackets.
 func withPort(kdc string) string {
 	if _, _, err := net.SplitHostPort(kdc); err == nil {
 		return kdc
@@ -61,13 +60,13 @@ func withPort(kdc string) string {
 	return net.JoinHostPort(strings.Trim(kdc, "[]"), kdcPort)
 }
 
-// transports are what a KDC is tried over.
+// transports are the ways to ask a KDC, in order.
 var transports = []func(ctx context.Context, addr string, request []byte) ([]byte, error){
 	overTCP, overUDP,
 }
 
-// send sends a request to a KDC of a realm, the first that answers, and returns the reply. TCP
-// comes first, since all KDCs have it (RFC 4120 section 7.2.2), and replies may be long.
+// send sends a request to the KDCs of a realm and returns the first reply. It tries TCP first,
+// because all KDCs support it (RFC 4120 section 7.2.2) and replies may be long.
 func (p *profile) send(ctx context.Context, realm string, request []byte) ([]byte, error) {
 	addrs, err := p.addresses(ctx, realm)
 	if err != nil {
@@ -94,7 +93,7 @@ func noAnswer(realm string, errs []error) error {
 		attempts(errs))
 }
 
-// attempts are why nobody has answered, in one line.
+// attempts are the errors of all attempts, printed on one line.
 type attempts []error
 
 func (a attempts) Error() string {
@@ -107,7 +106,7 @@ func (a attempts) Error() string {
 
 func (a attempts) Unwrap() []error { return a }
 
-// dial connects to a KDC. The connection ends with ctx, and with done.
+// dial connects to a KDC. The connection ends with ctx, or when done is called.
 func dial(ctx context.Context, network, addr string) (c net.Conn, done func(), err error) {
 	var d net.Dialer
 	c, err = d.DialContext(ctx, network, addr)
@@ -156,7 +155,7 @@ func overUDP(ctx context.Context, addr string, request []byte) ([]byte, error) {
 		if err = c.SetDeadline(time.Now().Add(udpPatience)); err != nil {
 			return nil, err
 		}
-		if ctx.Err() != nil { // it may have ended before that
+		if ctx.Err() != nil { // it may have ended before SetDeadline
 			return nil, ctx.Err()
 		}
 		if _, err = c.Write(request); err != nil {

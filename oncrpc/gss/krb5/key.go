@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// key is a key of an encryption type that we have.
+// key is a key of a supported encryption type.
 type key struct {
 	etype enctype.ID
 	value []byte
@@ -29,7 +29,7 @@ func keyOf(k types.EncryptionKey) (key, error) {
 	return key{id, k.KeyValue}, nil
 }
 
-// wire is the key as messages have it.
+// wire returns the key in the form of messages.
 func (k key) wire() types.EncryptionKey {
 	return types.EncryptionKey{KeyType: int32(k.etype), KeyValue: k.value}
 }
@@ -46,7 +46,7 @@ func (k key) encrypt(usage uint32, plain []byte, kvno int) (types.EncryptedData,
 	return types.EncryptedData{EType: int32(k.etype), KVNO: kvno, Cipher: b}, nil
 }
 
-// decrypt decrypts a message in its place.
+// decrypt decrypts a message in place.
 func (k key) decrypt(usage uint32, data types.EncryptedData) ([]byte, error) {
 	if data.EType != int32(k.etype) {
 		return nil, fmt.Errorf("encrypted with %v, want %v", enctype.ID(data.EType), k.etype)

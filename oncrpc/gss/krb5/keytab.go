@@ -17,7 +17,7 @@ const (
 	maxKeytab     = 16 << 20 // bytes
 )
 
-// keytabPath is the path of the keytab that is used if none is named.
+// keytabPath returns the path of the keytab, or the default if path is "".
 func keytabPath(path string) (string, error) {
 	if path == "" {
 		path = os.Getenv("KRB5_KTNAME")
@@ -28,7 +28,7 @@ func keytabPath(path string) (string, error) {
 	return filePath("keytab", path)
 }
 
-// filePath is the path in the name of a keytab or a credential cache, whose kind must be FILE.
+// filePath returns the path in the name of a keytab or a credential cache, whose kind must be FILE.
 func filePath(what, name string) (string, error) {
 	kind, path, ok := strings.Cut(name, ":")
 	switch {
@@ -47,7 +47,7 @@ type keyEntry struct {
 	key     key
 }
 
-// readKeytab reads the keys of a keytab whose encryption types we have.
+// readKeytab reads the keys of a keytab with supported encryption types.
 func readKeytab(path string) ([]keyEntry, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -89,8 +89,7 @@ func supported() string {
 	return strings.Join(names, ", ")
 }
 
-// newest returns the newest key of each encryption type that a principal has in keys, the strongest
-// first.
+// newest returns a principal's newest key of each encryption type, the strongest first.
 func newest(keys []keyEntry, owner principal) []keyEntry {
 	best := make(map[enctype.ID]keyEntry)
 	for _, e := range keys {

@@ -10,7 +10,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// Kerberos messages have the protocol's version and a type (RFC 4120 sections 5.4 to 5.9, 7.5.7).
+// The protocol's version and the types of messages (RFC 4120 sections 5.4 to 5.9, 7.5.7).
 const (
 	version = 5
 
@@ -26,14 +26,14 @@ const (
 	tagEncAPRepPart = 27
 )
 
-// parse runs one of gokrb5's parsers on a message, which may be a stranger's. The parsers do not
-// look at the length of the whole, and are not known never to panic.
+// parse runs one of gokrb5's parsers on a message, which may come from an unauthenticated peer. The
+// parsers do not check the total length, and may panic.
 func parse(what string, unmarshal func([]byte) error, b []byte) (err error) {
 	if len(b) == 0 {
 		return fmt.Errorf("%s is missing", what)
 	}
 	if _, ok := cutLength(b[1:]); !ok {
-		return fmt.Errorf("%s has another length than it says", what)
+		return fmt.Errorf("%s: length is wrong", what)
 	}
 	return guard(what, unmarshal, b)
 }
@@ -50,7 +50,7 @@ func guard(what string, unmarshal func([]byte) error, b []byte) (err error) {
 	return nil
 }
 
-// apReq is an AP-REQ with the ticket as the KDC has encoded it (RFC 4120 section 5.5.1).
+// apReq is an AP-REQ with the ticket as encoded by the KDC (RFC 4120 section 5.5.1).
 type apReq struct {
 	PVNO          int                 `asn1:"explicit,tag:0"`
 	MsgType       int                 `asn1:"explicit,tag:1"`
@@ -59,7 +59,7 @@ type apReq struct {
 	Authenticator types.EncryptedData `asn1:"explicit,tag:4"`
 }
 
-// Options of an AP-REQ, by their bits.
+// Bits of the options of an AP-REQ.
 const (
 	optionUseSessionKey  = 1
 	optionMutualRequired = 2
@@ -71,7 +71,7 @@ func bits(set ...int) asn1.BitString {
 	return b
 }
 
-// appendAPReq encodes an AP-REQ.
+// marshalAPReq encodes an AP-REQ.
 func marshalAPReq(ticket []byte, options asn1.BitString, authenticator types.EncryptedData) (
 	[]byte, error) {
 	b, err := asn1.Marshal(apReq{
@@ -114,7 +114,7 @@ func marshalError(c code, now time.Time, service principal) ([]byte, error) {
 	return e.Marshal()
 }
 
-// protocolTime is a time as messages have it: seconds, and microseconds apart.
+// protocolTime splits a time into seconds and microseconds, as messages do.
 func protocolTime(t time.Time) (seconds time.Time, micros int) {
 	t = t.UTC()
 	return t.Truncate(time.Second), t.Nanosecond() / 1000

@@ -8,7 +8,7 @@ import (
 
 var _ gss.Context = (*securityContext)(nil)
 
-// MaxMIC is the length of every MIC token.
+// MaxMIC returns the length of a MIC token.
 func (c *securityContext) MaxMIC() int { return headerLen + c.ours.sign.Len() }
 
 // AppendMIC appends a MIC token (RFC 4121 section 4.2.6.1).
@@ -20,7 +20,7 @@ func (c *securityContext) AppendMIC(dst []byte, msg [][]byte) ([]byte, error) {
 	return c.ours.sign.Append(dst, msg, dst[at:at+headerLen]), nil
 }
 
-// VerifyMIC returns a *gss.StatusError unless mic is a MIC token of the peer's for msg.
+// VerifyMIC returns a *gss.StatusError unless mic is the peer's MIC token for msg.
 func (c *securityContext) VerifyMIC(mic []byte, msg [][]byte) error {
 	d := &c.theirs
 	if err := d.check(mic, tokMIC, headerLen+d.sign.Len()); err != nil {

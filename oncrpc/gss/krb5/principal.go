@@ -18,7 +18,7 @@ const (
 	nameTypeServiceHost = 3
 )
 
-// principal is who has a key at a KDC.
+// principal is the name of a user or service at a KDC.
 type principal struct {
 	name  []string // its components
 	realm string
@@ -28,7 +28,7 @@ func principalOf(n types.PrincipalName, realm string) principal {
 	return principal{n.NameString, realm}
 }
 
-// wire is the name as messages have it.
+// wire returns the name in the form of messages.
 func (p principal) wire(kind int32) types.PrincipalName {
 	return types.PrincipalName{NameType: kind, NameString: p.name}
 }
@@ -45,8 +45,8 @@ var (
 	escapesName  = strings.NewReplacer(append([]string{"/", `\/`}, escapes...)...)
 )
 
-// String is the name as MIT's programs write it: what separates its parts has a backslash before it
-// where it is within one.
+// String returns the name in the notation of MIT's programs: a separator within a part is escaped
+// with a backslash.
 func (p principal) String() string {
 	var b strings.Builder
 	for i, part := range p.name {
@@ -60,11 +60,11 @@ func (p principal) String() string {
 	return b.String()
 }
 
-// maxName is the longest name in bytes, realm included, that a peer may have, or ask for. It is
-// kept for each context, and no user or host has one that is as long.
+// maxName is the maximum length in bytes of a peer's name, realm included. The name is kept for
+// each context. No real user or host has a longer one.
 const maxName = 1024
 
-// len is the length of a name in bytes: that of its parts, what is between them, and the realm.
+// len returns the length of a name in bytes: its parts, their separators, and the realm.
 func (p principal) len() int {
 	n := len(p.realm)
 	for _, part := range p.name {
@@ -73,11 +73,11 @@ func (p principal) len() int {
 	return n
 }
 
-// maxShown is how much of a peer's text, in bytes, is shown.
+// maxShown is how many bytes of a peer's text are shown.
 const maxShown = 256
 
-// printable is text of a peer as messages show it: its beginning, in which what is not printable
-// has an escape. It may be written to a terminal.
+// printable returns the beginning of a peer's text with unprintable characters escaped. The result
+// may be written to a terminal.
 func printable(s string) string {
 	if len(s) > maxShown {
 		s = s[:maxShown] + "..."
@@ -122,13 +122,13 @@ func parsePrincipal(s string) (principal, error) {
 		end()
 	}
 	if escaped || slices.Contains(p.name, "") || inRealm && p.realm == "" {
-		return p, fmt.Errorf("%q is no principal", s)
+		return p, fmt.Errorf("%q is not a principal", s)
 	}
 	return p, nil
 }
 
-// parseService takes a service apart, "nfs@server.example.org" (RFC 2743 section 4.1). The name of
-// the host is taken as it is, in small letters: no resolver is asked for another one.
+// parseService parses the name of a service, "nfs@server.example.org" (RFC 2743 section 4.1). It
+// uses the host name as it is, in lower case, without asking a resolver.
 func parseService(s string) (service, host string, err error) {
 	service, host, ok := strings.Cut(s, "@")
 	host = strings.TrimSuffix(strings.ToLower(host), ".")

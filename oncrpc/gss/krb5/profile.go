@@ -18,8 +18,8 @@ const (
 	maxIncludes = 256     // files
 )
 
-// profile is what krb5.conf says: values by section and name, as MIT's library has them. Where
-// there are several the first counts, but for those that are lists, such as kdc.
+// profile is the content of krb5.conf: values by section and name, as in MIT's library. If a value
+// occurs several times, the first counts, except in lists such as kdc.
 type profile struct {
 	libdefaults map[string][]string
 	realms      map[string]map[string][]string
@@ -27,7 +27,7 @@ type profile struct {
 	files       int
 }
 
-// confPaths are the files that are read if none is named. KRB5_CONFIG may name several.
+// confPaths returns the files to read. KRB5_CONFIG may name several.
 func confPaths(path string) []string {
 	if path != "" {
 		return []string{path}
@@ -38,7 +38,7 @@ func confPaths(path string) []string {
 	return []string{defaultConf}
 }
 
-// readProfile reads krb5.conf. Files that are not there count as empty, if one is.
+// readProfile reads krb5.conf. A missing file counts as empty if another exists.
 func readProfile(paths []string) (*profile, error) {
 	p := &profile{
 		libdefaults: make(map[string][]string), realms: make(map[string]map[string][]string),
@@ -83,7 +83,7 @@ func (p *profile) read(path string) error {
 // parse reads lines of krb5.conf.
 func (p *profile) parse(b []byte) error {
 	var section string
-	var groups []string // whose braces are open
+	var groups []string // names of the open braces
 	lines := bufio.NewScanner(bytes.NewReader(b))
 	lines.Buffer(nil, maxConf)
 	for n := 1; lines.Scan(); n++ {
@@ -96,11 +96,11 @@ func (p *profile) parse(b []byte) error {
 			if err := p.include(line); err != nil {
 				return fmt.Errorf("line %d: %w", n, err)
 			}
-		case strings.HasPrefix(line, "module "): // of a program's: it has no meaning for us
+		case strings.HasPrefix(line, "module "): // for other programs
 		case line[0] == '[':
 			end := strings.IndexByte(line, ']')
 			if end < 0 || len(groups) > 0 {
-				return fmt.Errorf("line %d: %q is not expected", n, line)
+				return fmt.Errorf("line %d: %q is unexpected", n, line)
 			}
 			section = strings.TrimSpace(line[1:end])
 		case line[0] == '}':
@@ -109,7 +109,7 @@ func (p *profile) parse(b []byte) error {
 			}
 			groups = groups[:len(groups)-1]
 		case !assigns:
-			return fmt.Errorf("line %d: %q is not expected", n, line)
+			return fmt.Errorf("line %d: %q is unexpected", n, line)
 		case value == "{":
 			groups = append(groups, name)
 		default:
@@ -122,7 +122,7 @@ func (p *profile) parse(b []byte) error {
 	return lines.Err()
 }
 
-// set records a value, if it is in a place that counts.
+// set stores a value if its place is relevant.
 func (p *profile) set(section string, groups []string, name, value string) {
 	switch {
 	case section == "libdefaults" && len(groups) == 0:
@@ -140,7 +140,7 @@ func (p *profile) set(section string, groups []string, name, value string) {
 	}
 }
 
-// unquote undoes quotation marks.
+// unquote removes quotation marks and escapes.
 func unquote(s string) string {
 	if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {
 		return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\t`, "\t").Replace(s[1 : len(s)-1])
@@ -148,7 +148,7 @@ func unquote(s string) string {
 	return s
 }
 
-// included are the names of files of a directory that are read (MIT's krb5.conf(5)).
+// included matches the names of the files in a directory that are read (MIT's krb5.conf(5)).
 var included = regexp.MustCompile(`^([A-Za-z0-9_-]+|[^.].*\.conf)$`)
 
 func (p *profile) include(line string) error {
@@ -172,7 +172,7 @@ func (p *profile) include(line string) error {
 	return nil
 }
 
-// lib is a value of libdefaults, "" if there is none.
+// lib returns a value of libdefaults, or "".
 func (p *profile) lib(name string) string {
 	if v := p.libdefaults[name]; len(v) > 0 {
 		return v[0]
@@ -180,7 +180,7 @@ func (p *profile) lib(name string) string {
 	return ""
 }
 
-// flag is a value of libdefaults that is true or false (MIT's krb5.conf(5)).
+// flag returns a boolean value of libdefaults (MIT's krb5.conf(5)).
 func (p *profile) flag(name string, otherwise bool) bool {
 	v := strings.ToLower(p.lib(name))
 	switch {
@@ -194,8 +194,8 @@ func (p *profile) flag(name string, otherwise bool) bool {
 	return otherwise
 }
 
-// realmOf is the realm of a host by domain_realm: that of the host itself, or of the closest domain
-// that it is in. "" means that its KDC is to say.
+// realmOf returns the realm of a host according to domain_realm: that of the host itself, or of the
+// closest domain that contains it. "" means that the KDC must be asked.
 func (p *profile) realmOf(host string) string {
 	if v := p.domainRealm[host]; len(v) > 0 {
 		return v[0]

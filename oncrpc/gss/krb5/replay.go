@@ -8,20 +8,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 )
 
-// replayCache remembers the authenticators that were accepted for as long as they could be accepted
-// again (RFC 4120 section 3.2.3).
+// replayCache remembers accepted authenticators for as long as they could be accepted again (RFC
+// 4120 section 3.2.3).
 type replayCache struct {
-	max, maxEach int           // of all clients, and of each
-	keep         time.Duration // twice the skew: a clock may be ahead when its time is taken
+	max, maxEach int           // limits for all clients, and for each
+	keep         time.Duration // twice the skew, because the client's clock may be ahead
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // guards the fields below
 	seen    map[authenticatorID]struct{}
-	clients map[string]int // how many each has
+	clients map[string]int // number of authenticators by client
 	queue   []accepted     // the oldest first
 }
 
-// authenticatorID is the hash of an encrypted authenticator. Another that decrypts to the same has
-// the same ciphertext, as its checksum is over what it decrypts to.
+// authenticatorID is the hash of an encrypted authenticator. An attacker cannot alter the
+// ciphertext without breaking its checksum.
 type authenticatorID [16]byte
 
 type accepted struct {
@@ -35,23 +35,23 @@ func idOf(ciphertext []byte) authenticatorID {
 	return authenticatorID(sum[:16])
 }
 
-// add remembers an authenticator. It returns an error if that has been accepted before, or if there
-// is no room.
+// add remembers an authenticator. It returns an error if the authenticator was accepted before, or
+// if there is no room.
 func (r *replayCache) add(id authenticatorID, client string, now time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.expire(now)
 	if _, ok := r.seen[id]; ok {
-		return failed(codeRepeat, "%s has sent an authenticator for the second time: it is a replay",
+		return failed(codeRepeat, "%s sent the same authenticator again: it is a replay",
 			client)
 	}
 	n, free := r.clients[client], r.max-len(r.queue)
 	switch {
 	case free <= 0:
-		return failed(codeGeneric, "clients have made %d contexts within %v: see MaxReplays",
+		return failed(codeGeneric, "clients have created %d contexts within %v: see MaxReplays",
 			len(r.queue), r.keep)
 	case n >= r.maxEach || !fair.Fits(int64(free), int64(n), 1):
-		return failed(codeGeneric, "%s has made %d contexts within %v, which is its share: "+
+		return failed(codeGeneric, "%s has created %d contexts within %v, which is its share: "+
 			"see MaxReplays", client, n, r.keep)
 	}
 	r.seen[id] = struct{}{}
@@ -60,7 +60,7 @@ func (r *replayCache) add(id authenticatorID, client string, now time.Time) erro
 	return nil
 }
 
-// expire forgets what is too old to be accepted.
+// expire removes authenticators too old to be accepted.
 func (r *replayCache) expire(now time.Time) {
 	n := 0
 	for ; n < len(r.queue) && r.queue[n].until.Before(now); n++ {

@@ -11,27 +11,28 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// rereadEvery is how often, at most, the keytab is looked at for changes: strangers have it done.
+// rereadEvery is the minimum time between checks of the keytab for changes. Unauthenticated peers
+// cause them.
 const rereadEvery = time.Second
 
-// serviceKeys are the keys of a service, of the principals that it accepts tickets for.
+// serviceKeys are the keys of the principals for which an Acceptor accepts tickets.
 type serviceKeys struct {
 	path string
 
-	mu       sync.Mutex // guards the rest
+	mu       sync.Mutex // guards the fields below
 	owners   map[string]map[keyID]*enctype.Cipher
-	order    []principal // of owners, as in the keytab
+	order    []principal // the owners in the order of the keytab
 	modified time.Time
 	looked   time.Time
 }
 
-// keyID names one key of a principal.
+// keyID identifies a key of a principal.
 type keyID struct {
 	etype   enctype.ID
 	version int
 }
 
-// read reads the keytab. What it has then takes the place of what it had.
+// read replaces the keys by those in the keytab.
 func (s *serviceKeys) read(accepts func(principal) bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,8 +74,8 @@ func (s *serviceKeys) readLocked(accepts func(principal) bool) error {
 	return nil
 }
 
-// find returns the key that a ticket is encrypted with. version 0 is that of a ticket that has
-// none: then it is the newest. The error tells what there is instead.
+// find returns the key with which a ticket is encrypted. If the ticket has no version, version is
+// 0, and find returns the newest key. The error lists the keys that exist.
 func (s *serviceKeys) find(owner principal, id enctype.ID, version int, now time.Time,
 	accepts func(principal) bool) (*enctype.Cipher, error) {
 	s.mu.Lock()
@@ -115,7 +116,7 @@ func (s *serviceKeys) findLocked(owner principal, id enctype.ID, version int) (
 		s.path, owner, version, id, list(keys))
 }
 
-// list names keys.
+// list describes keys for an error.
 func list(keys map[keyID]*enctype.Cipher) string {
 	var have []string
 	for k := range keys {
@@ -131,14 +132,14 @@ func (s *serviceKeys) names() []string {
 	return names(s.order)
 }
 
-// first is the first principal in the keytab.
+// first returns the first principal in the keytab.
 func (s *serviceKeys) first() principal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.order[0]
 }
 
-// names are the names of principals, each once.
+// names returns the names of principals without duplicates.
 func names(of []principal) []string {
 	var names []string
 	for _, p := range of {

@@ -5,27 +5,26 @@ import (
 	"time"
 )
 
-// minLeft is how long a ticket must be valid yet to be used.
+// minLeft is how long a ticket must remain valid to be used.
 const minLeft = time.Minute
 
-// ticket is a ticket of a client's for a service, and what the client knows of it.
+// ticket is a client's ticket for a service, and what the client knows about it.
 type ticket struct {
 	client, service principal
-	key             key // of the session
+	key             key // session key
 	start, end      time.Time
-	encoded         []byte // as the KDC has encoded it
+	encoded         []byte // as encoded by the KDC
 }
 
-// usable reports whether a ticket is valid now, by a clock that may differ, and for a while to
-// come.
+// usable reports whether a ticket is valid now, allowing for clock skew, and for at least minLeft.
 func (t *ticket) usable(now time.Time) bool {
 	return t != nil && t.end.Sub(now) >= minLeft && t.start.Sub(now) <= DefaultSkew
 }
 
-// grantsIn is the realm whose tickets a ticket-granting ticket is for, "" if it is another ticket.
+// grantsIn returns the realm for which a ticket-granting ticket is, or "" for other tickets.
 func (t *ticket) grantsIn() string { return t.service.grants() }
 
-// grants is the realm whose tickets a service grants, "" if it grants none.
+// grants returns the realm for which a service grants tickets, or "".
 func (p principal) grants() string {
 	if len(p.name) == 2 && p.name[0] == ticketGranting {
 		return p.name[1]
@@ -33,12 +32,12 @@ func (p principal) grants() string {
 	return ""
 }
 
-// ticketGranting is the first part of the name of the service that grants tickets.
+// ticketGranting is the first part of the name of a ticket-granting service.
 const ticketGranting = "krbtgt"
 
 func granting(realm, issuer string) principal {
 	return principal{[]string{ticketGranting, realm}, issuer}
 }
 
-// id tells a ticket from others.
+// id identifies a ticket.
 func (t *ticket) id() [32]byte { return sha256.Sum256(t.encoded) }

@@ -7,12 +7,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// WrapLen is the length of a Wrap token with n bytes in it.
+// WrapLen returns the length of a Wrap token that contains n bytes.
 func (c *securityContext) WrapLen(n int) int {
 	return headerLen + n + headerLen + c.ours.seal.Overhead()
 }
 
-// AppendWrap appends a Wrap token with confidentiality, without filler and not rotated (RFC 4121
+// AppendWrap appends a Wrap token with confidentiality, without filler and rotation (RFC 4121
 // section 4.2.4).
 func (c *securityContext) AppendWrap(dst []byte, msg [][]byte) ([]byte, error) {
 	n := 0
@@ -34,8 +34,8 @@ func (c *securityContext) AppendWrap(dst []byte, msg [][]byte) ([]byte, error) {
 	return dst, nil
 }
 
-// Unwrap decrypts a Wrap token in its place. It returns a *gss.StatusError if the token is not the
-// peer's, or not encrypted.
+// Unwrap decrypts a Wrap token in place. It returns a *gss.StatusError if the token is not the
+// peer's or not encrypted.
 func (c *securityContext) Unwrap(token []byte) ([]byte, error) {
 	d := &c.theirs
 	if err := d.check(token, tokWrap, headerLen); err != nil {
@@ -48,7 +48,7 @@ func (c *securityContext) Unwrap(token []byte) ([]byte, error) {
 	if len(sealed) < d.seal.Overhead()+headerLen {
 		return nil, defective(errShortToken)
 	}
-	// The sender has rotated what follows the header to the right, by any number.
+	// The sender may have rotated the bytes after the header to the right, by any number.
 	rotateLeft(sealed, int(binary.BigEndian.Uint16(header[6:]))%len(sealed))
 	plain, err := d.seal.Open(sealed)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *securityContext) Unwrap(token []byte) ([]byte, error) {
 	}
 	end := len(plain) - headerLen
 	inner := plain[end:]
-	// The header that was encrypted has a rotation of zero.
+	// The encrypted copy of the header has a rotation of zero.
 	if string(inner[:6]) != string(header[:6]) || inner[6] != 0 || inner[7] != 0 ||
 		string(inner[8:]) != string(header[8:]) {
 		return nil, badMIC(errInnerHeader)

@@ -8,7 +8,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/crypto/common"
 )
 
-// Checksum makes checksums with the key for one usage. Its methods may be called concurrently.
+// Checksum makes checksums with the key for one usage. It is safe for concurrent use.
 type Checksum struct {
 	p    *profile
 	kc   []byte
@@ -33,7 +33,7 @@ func NewChecksum(id ID, key []byte, usage uint32) (*Checksum, error) {
 	return &Checksum{p: p, kc: kc}, nil
 }
 
-// Len is the length in bytes of a checksum.
+// Len returns the length in bytes of a checksum.
 func (c *Checksum) Len() int { return c.p.macLen }
 
 func (c *Checksum) sum(msg [][]byte, last []byte) *sum {
@@ -51,7 +51,7 @@ func (c *Checksum) sum(msg [][]byte, last []byte) *sum {
 	return s
 }
 
-// Append appends the checksum of msg and last, which follows it, to dst.
+// Append appends the checksum of msg followed by last to dst.
 func (c *Checksum) Append(dst []byte, msg [][]byte, last []byte) []byte {
 	s := c.sum(msg, last)
 	dst = append(dst, s.out[:c.p.macLen]...)
@@ -59,7 +59,7 @@ func (c *Checksum) Append(dst []byte, msg [][]byte, last []byte) []byte {
 	return dst
 }
 
-// Equal reports whether sum is the checksum of msg and last.
+// Equal reports whether sum is the checksum of msg followed by last.
 func (c *Checksum) Equal(sum []byte, msg [][]byte, last []byte) bool {
 	s := c.sum(msg, last)
 	equal := hmac.Equal(sum, s.out[:c.p.macLen])

@@ -10,17 +10,18 @@ import (
 	"sync"
 )
 
-// ErrIntegrity: what was decrypted has another checksum. It was changed, or the key is another one.
+// ErrIntegrity says that a decrypted message has the wrong checksum: it was changed, or the key is
+// wrong.
 var ErrIntegrity = errors.New("the checksum is wrong")
 
-// errTooShort: a ciphertext is shorter than that of no bytes.
+// errTooShort says that a ciphertext is shorter than that of an empty message.
 var errTooShort = errors.New("the ciphertext is too short")
 
-// batch is how many bytes are encrypted and hashed at a time, so that the second finds them in the
-// processor's cache.
+// batch is how many bytes are encrypted and hashed at a time, so that they stay in the processor's
+// cache.
 const batch = 8 << 10
 
-// Cipher encrypts and decrypts with the keys for one usage. Its methods may be called concurrently.
+// Cipher encrypts and decrypts with the keys for one usage. It is safe for concurrent use.
 type Cipher struct {
 	p     *profile
 	block cipher.Block
@@ -28,11 +29,11 @@ type Cipher struct {
 	pool  sync.Pool // of *state
 }
 
-// state is what one message takes.
+// state is the memory for one message.
 type state struct {
 	enc, dec         cipher.BlockMode
-	encChain         [aes.BlockSize]byte // what enc has chained to its next block
-	decChain         [aes.BlockSize]byte // and dec
+	encChain         [aes.BlockSize]byte // what enc will chain to its next block
+	decChain         [aes.BlockSize]byte // likewise dec
 	mac              hash.Hash
 	sum              []byte // room for a checksum
 	last             [aes.BlockSize]byte
@@ -58,7 +59,7 @@ func NewCipher(id ID, key []byte, usage uint32) (*Cipher, error) {
 	return &Cipher{p: p, block: block, ki: ki}, nil
 }
 
-// Overhead is by how many bytes a ciphertext is longer than what was encrypted.
+// Overhead returns how many bytes longer a ciphertext is than its plain text.
 func (c *Cipher) Overhead() int { return ConfounderLen + c.p.macLen }
 
 func (c *Cipher) get() *state {
@@ -74,14 +75,14 @@ func (c *Cipher) get() *state {
 	}
 }
 
-// Seal encrypts in place. b is room for the confounder, what is to be encrypted, and room for the
-// checksum: all of it together is Overhead longer than the middle part.
+// Seal encrypts in place. b consists of room for the confounder, the plain text, and room for the
+// checksum, so it is Overhead longer than the plain text.
 func (c *Cipher) Seal(b []byte) {
 	_, _ = rand.Read(b[:ConfounderLen]) // it never fails
 	c.seal(b)
 }
 
-// seal is Seal with the confounder that b begins with.
+// seal is Seal with the confounder at the beginning of b.
 func (c *Cipher) seal(b []byte) {
 	s := c.get()
 	defer c.pool.Put(s)
@@ -96,7 +97,7 @@ func (c *Cipher) seal(b []byte) {
 			s.mac.Write(part)
 		}
 		s.encrypt(part, at == 0)
-		// The last two blocks of a ciphertext are to be swapped, before they are hashed.
+		// The last two blocks of a ciphertext must be swapped before they are hashed.
 		if c.p.overCipher {
 			s.mac.Write(part[:min(len(part), max(0, whole-aes.BlockSize-at))])
 		}
@@ -113,7 +114,7 @@ func (c *Cipher) seal(b []byte) {
 	copy(mac, s.sum)
 }
 
-// Open decrypts in place. It returns what was encrypted, which is a part of b.
+// Open decrypts in place and returns the plain text, which is a part of b.
 func (c *Cipher) Open(b []byte) ([]byte, error) {
 	if len(b) < c.Overhead() {
 		return nil, errTooShort
@@ -124,7 +125,7 @@ func (c *Cipher) Open(b []byte) ([]byte, error) {
 	if c.p.overCipher {
 		s.mac.Write(zeros[:])
 	}
-	// All but the last two blocks, which are swapped.
+	// Decrypt all but the last two blocks, which are swapped.
 	whole := max(0, wholeBlocks(len(body))-aes.BlockSize)
 	for at := 0; at < whole; at += batch {
 		part := body[at:min(at+batch, whole)]
@@ -151,12 +152,11 @@ func (c *Cipher) Open(b []byte) ([]byte, error) {
 	return body[ConfounderLen:], nil
 }
 
-// wholeBlocks is the length of all blocks of n bytes but the last one, which may be a part of a
-// block.
+// wholeBlocks returns the length of all blocks of n bytes except the last, which may be partial.
 func wholeBlocks(n int) int { return (n - 1) / aes.BlockSize * aes.BlockSize }
 
-// encrypt does CBC. The initial vector is zero, and a BlockMode begins with what it ended with: so
-// that is taken out of the first block.
+// encrypt does CBC with a zero initial vector. A BlockMode continues with the chain of its last
+// block, so encrypt removes that from the first block.
 func (s *state) encrypt(b []byte, first bool) {
 	if len(b) == 0 {
 		return
@@ -181,12 +181,12 @@ func (s *state) decrypt(b []byte, first bool) {
 	}
 }
 
-// encryptTail encrypts the last block, which is padded with zeros, and swaps it with the one
-// before, which has been encrypted and is cut to what the last block had (RFC 3962 section 5:
-// CBC-CS3). tail is both of them; with only there is no block before.
+// encryptTail encrypts the last block, padded with zeros. It swaps the result with the block
+// before, already encrypted, which is cut to the length of the last (RFC 3962 section 5: CBC-CS3).
+// tail is both blocks; if only is set, there is just one.
 func (s *state) encryptTail(tail []byte, only bool) {
 	if only {
-		s.encrypt(tail, true) // the confounder makes it whole
+		s.encrypt(tail, true) // the confounder fills the block
 		return
 	}
 	s.last = zeros

@@ -1,6 +1,10 @@
-// Package enctype has the encryption types of Kerberos that are made of AES: those of RFC 3962
-// (with SHA-1) and of RFC 8009 (with SHA-2). It encrypts in place and, once warm, without
-// allocating. Keys are derived by gokrb5.
+// Package enctype implements the Kerberos encryption types with AES: those of RFC 3962 (with SHA-1)
+// and RFC 8009 (with SHA-2). It encrypts in place and does not allocate once its pools are filled.
+// gokrb5 derives the keys.
+//
+//	c, err := enctype.NewCipher(enctype.AES256SHA1, key, usage)
+//	c.Seal(b) // room for the confounder, the plain text, room for the checksum
+//	plain, err := c.Open(b)
 package enctype
 
 import (
@@ -31,7 +35,7 @@ const (
 // All are the encryption types, the strongest first.
 var All = []ID{AES256SHA384, AES128SHA256, AES256SHA1, AES128SHA1}
 
-// ConfounderLen is the length in bytes of the random bytes that a ciphertext begins with.
+// ConfounderLen is the number of random bytes at the beginning of a ciphertext.
 const ConfounderLen = aes.BlockSize
 
 type profile struct {
@@ -40,7 +44,7 @@ type profile struct {
 	keyLen     int
 	macLen     int
 	hash       func() hash.Hash
-	overCipher bool // the checksum is that of the ciphertext (RFC 8009 section 5)
+	overCipher bool // the checksum is over the ciphertext (RFC 8009 section 5)
 }
 
 var profiles = map[ID]*profile{
@@ -50,7 +54,7 @@ var profiles = map[ID]*profile{
 	AES256SHA384: {"aes256-cts-hmac-sha384-192", 20, 32, 24, sha512.New384, true},
 }
 
-// Supported reports whether this package has the encryption type.
+// Supported reports whether this package implements the encryption type.
 func (id ID) Supported() bool { return profiles[id] != nil }
 
 // String returns the name that MIT's programs use.
@@ -64,17 +68,17 @@ func (id ID) String() string {
 	return fmt.Sprintf("encryption type %d", int32(id))
 }
 
-// others are encryption types that peers may have, and this package does not.
+// others are encryption types that peers may use and this package lacks.
 var others = map[ID]string{
 	1: "des-cbc-crc", 3: "des-cbc-md5", 16: "des3-cbc-sha1", 23: "arcfour-hmac",
 	25: "camellia128-cts-cmac", 26: "camellia256-cts-cmac",
 }
 
-// KeyLen is the length in bytes of a key.
+// KeyLen returns the length in bytes of a key.
 func (id ID) KeyLen() int { return profiles[id].keyLen }
 
-// ChecksumID is the number of the checksum that goes with the encryption type (RFC 4120 section
-// 8.2).
+// ChecksumID returns the number of the checksum type that belongs to the encryption type (RFC 4120
+// section 8.2).
 func (id ID) ChecksumID() int32 { return profiles[id].checksumID }
 
 // NewKey makes a random key.
@@ -84,7 +88,7 @@ func (id ID) NewKey() []byte {
 	return key
 }
 
-// check returns what a key is derived by, and the profile of its encryption type.
+// check checks a key and returns what derives keys from it, and the profile of its encryption type.
 func (id ID) check(key []byte) (etype.EType, *profile, error) {
 	p := profiles[id]
 	if p == nil {
