@@ -27,10 +27,6 @@ func TestBlocks(t *testing.T) {
 	}
 	byHand, total := 0, 0
 	for _, file := range files {
-		if slices.Contains(mdblocks.Unconverted, file) {
-			t.Logf("%s is not converted", file)
-			continue
-		}
 		blocks, err := mdblocks.Read("..", file)
 		if err != nil {
 			t.Error(err)

@@ -120,9 +120,6 @@ func ReadAll(root string, infos ...string) ([]Block, error) {
 	}
 	var all []Block
 	for _, file := range files {
-		if slices.Contains(Unconverted, file) {
-			continue
-		}
 		blocks, err := Read(root, file)
 		if err != nil {
 			return nil, err
@@ -135,9 +132,6 @@ func ReadAll(root string, infos ...string) ([]Block, error) {
 	}
 	return all, nil
 }
-
-// Unconverted are the documents whose blocks do not follow the convention yet.
-var Unconverted = []string{"docs/json.md"}
 
 // Command is one command of a block, with the lines that continue it.
 type Command struct {
