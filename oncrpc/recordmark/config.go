@@ -57,9 +57,8 @@ type Config struct {
 	// MaxFragment is the maximum length in bytes of a fragment to send, 1 or more; 0 means the
 	// maximum of the protocol, 2 GiB less a byte.
 	MaxFragment int
-	// MaxCalls is the number of calls of this end that may be pending on a connection, 1 or more; 0
-	// means
-	//  64. Further calls wait.
+	// MaxCalls is the limit on pending calls of this end on a connection, 1 or more; 0 means 64.
+	// Further calls wait.
 	MaxCalls int
 	// MaxInFlight is the number of the peer's calls that may be unanswered on a connection, from 1
 	// to 1048576; 0 means 64. Further calls are not read.

@@ -74,7 +74,7 @@ type secrecy struct {
 	starting bool      // nothing is sent but the reply to who has asked for TLS
 }
 
-// StartTLS has TLS begin behind the reply to the call that is being dispatched:
+// StartTLS starts TLS right after the reply to the call being dispatched. It implements
 // oncrpc.TLSStarter.
 func (c *Conn) StartTLS() error {
 	c.mu.Lock()
