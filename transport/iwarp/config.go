@@ -97,7 +97,8 @@ type Config struct {
 	// not all. Chelsio adapters, given several, choose one that they cannot send.
 	OneRTR bool
 
-	// CRC is always on with version 0 of DDP and RDMAP.
+	// CRC says whether this side wants a CRC32C in each FPDU. With version 0 of DDP and RDMAP it is
+	// always on.
 	CRC CRC
 
 	// RNIC is the kind of adapter that this side presents itself as. Version, if set, is the
@@ -149,8 +150,8 @@ type Config struct {
 	// is sent, before the connection ends with mpa.ErrStalled. Zero means DefaultStallTimeout. It
 	// must not be negative.
 	//
-	// A slow peer has more time, as long as it moves 16 KiB within each StallTimeout, and 1 KiB in
-	// each second of it. This counts the payload of Sends and of responses to RDMA Reads, all bytes
+	// A slow peer has more time, as long as it moves 16 KiB within each StallTimeout, and 1 KiB a
+	// second on average. This counts the payload of Sends and of responses to RDMA Reads, all bytes
 	// of an incomplete segment, and the bytes that TCP could send. It may take a quarter to a half
 	// longer to notice a stall. A peer that leaves a message incomplete is sent a Terminate
 	// message: catastrophic error, localized to the stream (RFC 5040 sections 4.8 and 7.1).

@@ -22,10 +22,9 @@ type Dialer struct {
 	// tls.Dialer encrypts iWARP. NewListener says what a connection must be like. Config.Control is
 	// not called.
 	//
-	// If enhanced setup fails, Dial calls it again: the attempt without enhanced setup uses another
-	// connection. A net.Dialer should have a FallbackDelay of -1. Otherwise it may try two
-	// addresses at once and close one connection without sending anything, which Linux's siw does
-	// not survive.
+	// If the peer does not know enhanced setup, Dial calls it again, for a second attempt without.
+	// A net.Dialer should have a FallbackDelay of -1. Otherwise it may try two addresses at once
+	// and close one connection without sending anything, which Linux's siw does not survive.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 

@@ -1,6 +1,7 @@
 // Package iwarp provides RDMA in software over TCP: RDMAP (RFC 5040) over DDP (RFC 5041) over MPA
 // (RFC 5044, RFC 6581). It is a provider of package transport, and needs no RDMA hardware, kernel
-// modules or privileges. It talks to itself, to Linux's siw, and to iWARP adapters.
+// modules or privileges. The peer may be this package, Linux's siw, or an adapter that speaks
+// iWARP.
 //
 // One side listens, the other dials:
 //
@@ -10,8 +11,8 @@
 //
 //	ep, err := iwarp.Dialer{}.Dial(ctx, "server:20049", nil)
 //
-// The package example sends, writes and reads. ExampleNewListener_tls runs iWARP over TLS. Package
-// sctp runs it over SCTP.
+// See the package example for Sends, Writes and Reads, ExampleNewListener_tls for iWARP over TLS,
+// and package sctp for iWARP over SCTP.
 //
 // # Peers
 //
@@ -23,8 +24,9 @@
 //
 // # Limits
 //
-//   - The dialing side must send first. Until then, for any time, what the listening side posts is
-//     held back. [Config].PeerToPeer lifts this rule of MPA's client-server model.
+//   - The dialing side must send first. What the listening side posts before is held back until
+//     then, however long that takes. [Config].PeerToPeer lifts this rule of MPA's client-server
+//     model.
 //   - A Send or Write completes when TCP has taken it. Only an answer from the peer shows that it
 //     was placed. A refusal shows as the end of the connection.
 //   - Steering tags and data cross the network in clear, without authentication (RFC 5042). Use a

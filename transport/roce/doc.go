@@ -1,6 +1,7 @@
 // Package roce provides RDMA over RoCE version 2, in user space and without privileges: reliable
-// connections of InfiniBand (IBTA volume 1) in UDP datagrams (annex A17). It talks to itself, to
-// Linux's rdma_rxe, and to adapters. It is a provider of package transport, and needs Linux.
+// connections of InfiniBand (IBTA volume 1) in UDP datagrams (annex A17). It is a provider of
+// package transport, and needs Linux. The peer may be this package, Linux's rdma_rxe, or an
+// adapter.
 //
 // One side listens, the other dials:
 //

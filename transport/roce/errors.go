@@ -11,6 +11,7 @@ import (
 // provider is the name in errors and in Info.
 const provider = "roce"
 
+// Errors of Dial, Listen and connections.
 var (
 	// ErrPortTaken: another process, or the kernel's rdma_rxe, has UDP port 4791 at the local
 	// address.

@@ -15,7 +15,7 @@ import (
 // What may run at the same time:
 //
 //   - Append, Flush, Detach and Cut must not overlap.
-//   - While Wait waits, only Append and Detach may be called of those.
+//   - While Wait waits, only Append and Detach of these may be called.
 //   - Receive may overlap with any of the methods that send.
 //   - Only Interrupt may overlap with Close.
 //   - Resume and Traffic may be called at any time.
@@ -89,8 +89,8 @@ type Sink interface {
 
 	// Unfinished names a message that has begun to arrive and is incomplete, if others may have to
 	// wait for what it holds; 0 means that there is none. Moved is the number of payload bytes that
-	// all such messages have brought, ever. A peer stalls if the message stays the same and moved
-	// does not grow.
+	// all such messages have brought, ever. A peer has stalled if the message stays the same and
+	// moved does not grow fast enough.
 	Unfinished() (message uint64, moved int)
 
 	// Ready reports whether Segment will certainly not return ErrHold for now. If false, the LLP

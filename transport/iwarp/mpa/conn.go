@@ -31,8 +31,8 @@ type ConnOptions struct {
 
 	// Stall, above 0, is how long a peer may be too slow before the connection fails with
 	// ErrStalled. A peer is too slow if it leaves an FPDU or a message incomplete, or does not take
-	// what is sent, and moves less than 16 KiB within Stall or less than 1 KiB in each second of
-	// it. It may take up to three quarters longer to notice.
+	// what is sent, and moves less than 16 KiB within Stall, or less than 1 KiB a second on
+	// average. It may take up to three quarters longer to notice.
 	Stall time.Duration
 }
 

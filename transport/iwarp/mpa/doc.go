@@ -15,8 +15,9 @@
 //
 //	c, err := mpa.NewConn(conn, mpa.ConnOptions{CRC: setup.CRC, Stall: 30 * time.Second})
 //
-// The startup fails with a [StartupError], or with a [RejectError] if the peer refused. Both wrap
-// one of the errors below, such as [ErrFrame]. A wrong [Config] is an error that wraps [ErrConfig].
+// The startup fails with a [RejectError] if the peer refused, and otherwise with a [StartupError],
+// which wraps one of the errors below, such as [ErrFrame]. A wrong [Config] is an error that wraps
+// [ErrConfig].
 //
 // A Conn reads and writes TCP on Linux by system calls that do not block (socket_linux.go), and all
 // else by Read and Write (socket_plain.go).

@@ -58,7 +58,9 @@ type Frame struct {
 type FrameConn interface {
 	net.Conn
 
-	// WriteFrame sends a frame.
+	// WriteFrame sends a frame. ReadFrame receives the next one; f.Reply says whether that should
+	// be a reply or a request. ReadFrame returns a number above 0, or 0 if it fails. It fails with
+	// io.EOF if the peer has closed.
 	WriteFrame(f *Frame) error
 	ReadFrame(f *Frame) (int, error)
 }

@@ -13,8 +13,8 @@ import (
 
 // RNIC is the kind of adapter that a side presents itself as. It says which versions of DDP and
 // RDMAP the side has (draft-carrier-rddp-rnic-interop-00 section 5.1, Figure 1). Version 0 is that
-// of the RDMA Consortium, from before the IETF. As section 3 of the draft says, it is version 1
-// with other numbers.
+// of the RDMA Consortium, from before the IETF. By section 3 of the draft, it is version 1 with
+// another version number.
 type RNIC uint8
 
 const (

@@ -60,8 +60,8 @@ func (c *Conn) WriteFrame(f *mpa.Frame) error {
 	return nil
 }
 
-// ReadFrame waits for a startup frame: a reply or a request, as the state of the session has it. It
-// returns 1 if one came, otherwise 0 and an error. A Terminate is io.EOF.
+// ReadFrame waits for a startup frame: a reply on the side that asked for the session, a request on
+// the other. It returns 1 if one came, otherwise 0 and an error. A Terminate is io.EOF.
 func (c *Conn) ReadFrame(f *mpa.Frame) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,9 +9,9 @@ package pace
 
 import "time"
 
-// A peer does its part if it moves leastMoved bytes within the stall timeout, and leastRate bytes
-// in each second of it. Upper layers may require the same (rpcrdma.Config.PeerTimeout). A byte now
-// and then is not enough.
+// A peer does its part if it moves leastMoved bytes within the stall timeout, and leastRate bytes a
+// second on average. Upper layers may require the same (rpcrdma.Config.PeerTimeout). A byte now and
+// then is not enough.
 const (
 	leastMoved = 16 << 10
 	leastRate  = 1 << 10
