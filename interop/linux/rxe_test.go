@@ -9,12 +9,10 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/rpcrdma/go-rpcrdma/internal/mdblocks"
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/rping"
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -38,11 +36,10 @@ func TestRXE(t *testing.T) {
 		n = sizes{data: 256 << 20, entries: 10_000, fio: 64}
 	}
 	w := newWire(t, faultnet.Way{})
-	s := serveRXE(t, w, "--memory", "/export")
+	s := serveRXE(t, w)
 	g, sh := bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
 	data := random(t, n.data)
 	g.put("data", data)
-	t.Run("README", func(t *testing.T) { mountAsREADME(t, w, sh[0]) })
 	for _, export := range exports {
 		m := s.mount(t, sh[0], export)
 		for _, name := range allSteps(t) {
@@ -57,37 +54,9 @@ func TestRXE(t *testing.T) {
 	}
 	checkFile(t, filepath.Join(s.dir, "data", "data"), data)
 	g.closeShells(sh)
-	g.wait(t, loaded)
+	g.wait(t)
 	s.stop(t)
 	w.seen.end(t)
-}
-
-// loaded is what modules say that are loaded and unloaded.
-const loaded = `rdma_rxe: (un)?loaded|RPC: (Unr|R)egistered rdma .*transport module`
-
-// mountAsREADME has a guest that has loaded no module for it mount /export with the commands that
-// README prints for rdma_rxe.
-func mountAsREADME(t *testing.T, w *wire, sh *shell) {
-	blocks, err := mdblocks.Read("../..", "README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := slices.IndexFunc(blocks, func(b mdblocks.Block) bool {
-		return b.Info == "sh linux" && strings.Contains(b.Text, "type rxe")
-	})
-	if at < 0 {
-		t.Fatal("README has no commands for rdma_rxe")
-	}
-	commands := strings.NewReplacer("eth0", "eth1", "SERVER", w.host.String()).Replace(blocks[at].Text)
-	t.Log(commands)
-	sh.run(t, "rdma link del rxe0 && rmmod rdma_rxe nfsv3 nfs rpcrdma")
-	t.Log(sh.run(t, "set -e\n"+commands+`
-grep ' /mnt nfs .*proto=rdma' /proc/mounts
-echo content >/mnt/file
-cmp /mnt/file - <<-END
-	content
-END
-umount /mnt`))
 }
 
 // rpings is how many pings each way.
