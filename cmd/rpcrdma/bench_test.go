@@ -89,7 +89,7 @@ func TestBenchServer(t *testing.T) {
 			t.Errorf("exit %d: %s%s", code, stdout, stderr)
 		}
 	}
-	if got, _, stderr := execute(t, "bench", "serve", "--listen", m[1]); got != cli.ExitFailed || !strings.Contains(stderr, "address already in use; another server? choose a port with --listen") && runtime.GOOS != "windows" {
+	if got, _, stderr := execute(t, "bench", "serve", "--listen", m[1]); got != cli.ExitFailed || !strings.Contains(stderr, "address already in use; another server may have it: choose another port with --listen") && runtime.GOOS != "windows" {
 		t.Errorf("a second server: exit %d: %s", got, stderr)
 	}
 	cancel()
@@ -126,7 +126,7 @@ func init() {
 func TestBenchMemory(t *testing.T) {
 	t.Setenv(asCommand, "1s")
 	code, stdout, stderr := execute(t, "bench", "--memory", "1", "--cpus", "none")
-	if want := "rpcrdma: --memory 1: the smallest point takes 512 B\n"; code != cli.ExitUsage || stdout != "" || !strings.HasPrefix(stderr, want) {
+	if want := "rpcrdma: --memory 1: the smallest point needs 512 B\n"; code != cli.ExitUsage || stdout != "" || !strings.HasPrefix(stderr, want) {
 		t.Errorf("exit %d: %s%swant %s", code, stdout, stderr, want)
 	}
 }
@@ -136,32 +136,32 @@ func TestBenchCommandLine(t *testing.T) {
 	for _, tt := range []struct{ args, say string }{
 		{"now", `unknown argument "now"`},
 		{"serve now", `unknown argument "now"`},
-		{"--quick --full", "exclude each other"},
-		{"--quick --sizes 1KiB", "exclude each other"},
-		{"--paths carrier", "there is: loopback, iwarp, iwarp+crc, iwarp+markers, roce, tcp, or all"},
-		{"--ways slow", "there is: inline-call, padded-call, read-chunk, position-zero-call, inline-reply, write-chunk, reply-chunk, or all"},
-		{"--sizes 8MiB", "payloads have up to 4MiB"},
+		{"--quick --full", "use only one of --quick, --full, and a choice"},
+		{"--quick --sizes 1KiB", "use only one of --quick, --full, and a choice"},
+		{"--paths carrier", "write one of loopback, iwarp, iwarp+crc, iwarp+markers, roce, tcp, or all"},
+		{"--ways slow", "write one of inline-call, padded-call, read-chunk, position-zero-call, inline-reply, write-chunk, reply-chunk, or all"},
+		{"--sizes 8MiB", "write a size up to 4MiB"},
 		{"--sizes 0", "write a number of bytes"},
-		{"--sizes 1KiB,1024", "1024 is there twice"},
+		{"--sizes 1KiB,1024", "1024 is given twice"},
 		{"--in-flight 0", "write a number from 1 to 256"},
 		{"--conns 513", "write a number from 1 to 512"},
-		{"--paths tcp --ways read-chunk", "nothing is left to measure: there are no chunks over TCP, nor padding"},
-		{"--ways inline-call --sizes 1MiB", "nothing is left to measure: a Send is at most 65536 bytes"},
-		{"--time 0", "nothing can be measured in no time"},
-		{"--time -1s", "write a number with s, m or h behind it"},
+		{"--paths tcp --ways read-chunk", "nothing to measure: TCP has neither chunks nor padding"},
+		{"--ways inline-call --sizes 1MiB", "nothing to measure: a Send is at most 65536 bytes"},
+		{"--time 0", "write a time above 0"},
+		{"--time -1s", "write a number and its unit (s, m or h)"},
 		{"--server host:x", "--server host:x: write HOST[:PORT]"},
 		{"--server host:0", "--server host:0: write HOST[:PORT]"},
 		{"--server :1", "--server :1: write HOST[:PORT]"},
 		{"--server /host", "--server /host: write HOST[:PORT]"},
 		{"--server rdma://host", "--server rdma://host: write HOST[:PORT]"},
-		{"--server host --paths loopback", "both ends are in this process: leave out --server"},
+		{"--server host --paths loopback", "has both ends in this process: leave out --server"},
 		{"serve --listen rdma://host", "--listen rdma://host: write HOST[:PORT]"},
 		{"serve --listen host:x", "--listen host:x: write HOST[:PORT], with a port up to 65531"},
 		{"serve --listen :65532", "--listen :65532: write HOST[:PORT], with a port up to 65531"},
 		{"--congestion nosuch", "--congestion: " + noCongestion},
 		{"serve --congestion nosuch", "--congestion: " + noCongestion},
 		{"--cpus 99999:99998", "--cpus: " + noCPU},
-		{"--server host --cpus 0:1", "only the client is pinned here: write :CPUS"},
+		{"--server host --cpus 0:1", "pins only the client: write :CPUS"},
 		{"--cpus 0", "write CPUs of the server and of the client, such as 0:1, or none"},
 		{"--cpus a:b", "write numbers of CPUs"},
 	} {
@@ -181,14 +181,14 @@ func TestBenchExplains(t *testing.T) {
 		err    error
 		want   string
 	}{
-		{"host:1", timeout, "no answer from host:1: is the host up, and is a firewall between? A server takes five ports in a row"},
-		{"host:1", fmt.Errorf("INFO: %w", context.DeadlineExceeded), "no answer from host:1: is the host up, and is a firewall between? A server takes five ports in a row"},
+		{"host:1", timeout, "no answer from host:1: is the host up, and is a firewall in between? A server takes five ports in a row"},
+		{"host:1", fmt.Errorf("INFO: %w", context.DeadlineExceeded), "no answer from host:1: is the host up, and is a firewall in between? A server takes five ports in a row"},
 		{"", context.DeadlineExceeded, context.DeadlineExceeded.Error()},
 		{"host:1", errors.New("else"), "else"},
 		{"host:1", &bench.LostError{Server: "host:1", Points: 4, Err: fmt.Errorf("usage: %w", &net.OpError{Op: "read", Err: io.EOF})}, "the server at host:1 was lost after 4 points: the server has ended the connection"},
 		{"host:1", fmt.Errorf("a point failed: %w", &bench.LostError{Server: "host:1", Points: 1, Err: bench.ErrSilent}), "the server at host:1 stopped answering after 1 point"},
 		{"", &bench.LostError{Err: errors.New("signal: killed")}, "the server's process was lost before anything was measured: signal: killed"},
-		{"host:1", &bench.MemoryError{Least: 4096, Memory: 1, Server: true}, "the server has --memory 1: the smallest point takes 4 KiB"},
+		{"host:1", &bench.MemoryError{Least: 4096, Memory: 1, Server: true}, "the server has --memory 1, but the smallest point needs 4 KiB"},
 	} {
 		if got := benchcmd.Explain(bench.Options{Server: tt.server}, tt.err).Error(); got != tt.want {
 			t.Errorf("%v: got %q, want %q", tt.err, got, tt.want)

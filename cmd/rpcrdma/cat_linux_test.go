@@ -24,7 +24,7 @@ func TestCat(t *testing.T) {
 			stderr: "cat @/export/x: too many symbolic links\ncat @/export/y: link leads out of the export\ncat @/export/z: link leads out of the export\n"},
 		{name: "slash", files: []string{"a=one"}, args: "cat @/export/a/", code: 1, stderr: "cat @/export/a/: not a directory\n"},
 		{name: "not encoded", files: []string{"a#b=1"}, args: "cat @/export/a#b", code: 2,
-			stderr: "rpcrdma: @/export/a#b: a # in a name is written %23\nRun 'rpcrdma cat --help' for usage.\n"},
+			stderr: "rpcrdma: @/export/a#b: write %23 for a # in a name\nRun 'rpcrdma cat --help' for usage.\n"},
 	})
 }
 

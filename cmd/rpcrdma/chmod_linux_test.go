@@ -68,7 +68,7 @@ func TestSquashed(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	got := r.exec(t, "tcp", "ls", "--uid=0", "@/memory/d")
-	want := outcome{cli.ExitFailed, "", "rpcrdma ls @/memory/d: permission denied to user 0, whom many servers take for nobody: --uid calls as another\n"}
+	want := outcome{cli.ExitFailed, "", "rpcrdma ls @/memory/d: permission denied to user 0, whom many servers take for nobody: use --uid to call as another user\n"}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

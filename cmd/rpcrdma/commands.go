@@ -34,7 +34,8 @@ func grouped(id string, commands ...*cobra.Command) []*cobra.Command {
 
 // addCommands adds all commands.
 func addCommands(root *cobra.Command) {
-	root.AddGroup(&cobra.Group{ID: groupServe, Title: "Servers:"}, &cobra.Group{ID: groupFiles, Title: "Files on servers:"},
+	root.AddGroup(&cobra.Group{ID: groupServe, Title: "Servers:"},
+		&cobra.Group{ID: groupFiles, Title: "Files on servers:"},
 		&cobra.Group{ID: groupOther, Title: "Other commands:"})
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)

@@ -54,7 +54,7 @@ reads at server    16     -       16       16
 reads at client    16    16        -       16
 alignment           -     -        0        0
 `},
-		{"--conf off", "", `@ has no CONF_RDMA: there is no program 100400, nor 100417
+		{"--conf off", "", `@ has no CONF_RDMA: no program 100400, nor 100417
 at setup it sends private data of RFC 8797
 
                 setup
@@ -63,7 +63,7 @@ largest reply    4096
 reads at server    16
 reads at client    16
 `},
-		{"--conf off", "--program draft", `@ has no CONF_RDMA: there is no program 100400
+		{"--conf off", "--program draft", `@ has no CONF_RDMA: no program 100400
 at setup it sends private data of RFC 8797
 
                 setup
@@ -181,11 +181,11 @@ func TestConfErrors(t *testing.T) {
 		say  string
 	}{
 		{"rdma://" + denying, cli.ExitFailed,
-			"has CONF_RDMA, and denies it to this caller: AUTH_TOOWEAK; who may have it is in --conf of rpcrdma serve: try ?sec=krb5\n"},
+			"has CONF_RDMA, but denies it to this caller: AUTH_TOOWEAK; --conf of rpcrdma serve says who may use it: try ?sec=krb5\n"},
 		{"rdma://" + gone.rdma, cli.ExitFailed,
-			"rpcrdma: nothing listens at port " + gone.rdma + ": is NFS over RDMA turned on there? ?rpcbind in the URL asks for its port\n"},
+			"rpcrdma: nothing listens at port " + gone.rdma + ": is NFS over RDMA turned on at the server? ?rpcbind in the URL asks for its port\n"},
 		{"rdma://" + other.tcp, cli.ExitFailed,
-			"rpcrdma: port " + other.tcp + " is not one of NFS over RDMA (iWARP): write the one that is, or ?rpcbind to have it found\n"},
+			"rpcrdma: port " + other.tcp + " does not speak NFS over RDMA (iWARP): write the port that does, or ?rpcbind to find it\n"},
 		{"rdma://127.0.0.1?rpcbind=" + port(t, gone.rdma), cli.ExitFailed, "; write the port, such as rdma://127.0.0.1:20049\n"},
 		{"", cli.ExitUsage, "no URL: write rdma://HOST\n"},
 		{"rdma://a rdma://b", cli.ExitUsage, `unknown argument "rdma://b": one server at a time`},
@@ -193,12 +193,12 @@ func TestConfErrors(t *testing.T) {
 		{"rdma://", cli.ExitUsage, "no host: write rdma://HOST\n"},
 		{"nfs://host", cli.ExitUsage, "nfs://host: CONF_RDMA is for connections over RDMA: write rdma://HOST\n"},
 		{"tcp://host", cli.ExitUsage, "tcp://host: CONF_RDMA is for connections over RDMA: write rdma://HOST"},
-		{"rdma://host/export", cli.ExitUsage, "rdma://host/export: the server is asked, not a file of it: write rdma://host\n"},
-		{"rdma://host/export?rpcbind", cli.ExitUsage, "the server is asked, not a file of it: write rdma://host?rpcbind\n"},
-		{"rdma://host?mountport=5", cli.ExitUsage, "mountport is for files, and none is asked for: write rdma://host\n"},
+		{"rdma://host/export", cli.ExitUsage, "rdma://host/export: conf takes a server, not a file: write rdma://host\n"},
+		{"rdma://host/export?rpcbind", cli.ExitUsage, "conf takes a server, not a file: write rdma://host?rpcbind\n"},
+		{"rdma://host?mountport=5", cli.ExitUsage, "mountport is only for commands on files: write rdma://host\n"},
 		{"rdma://host:700?mountport=5", cli.ExitUsage, "write rdma://host:700\n"},
 		{"rdma://host?rpcbind=7&mountport=5", cli.ExitUsage, "write rdma://host?rpcbind=7\n"},
-		{"--program 100400 rdma://host", cli.ExitUsage, `there is: both, draft, rfc5666`},
+		{"--program 100400 rdma://host", cli.ExitUsage, `write one of both, draft, rfc5666`},
 		{"--call 1000 rdma://host", cli.ExitUsage, "write a multiple of 1KiB up to 64KiB"},
 		{"--reply 65KiB rdma://host", cli.ExitUsage, "write a multiple of 1KiB up to 64KiB"},
 	} {
@@ -264,13 +264,13 @@ func TestDraftGreeting(t *testing.T) {
 	s := startServe(t, "--memory", "/m", "--dialect", "draft")
 	_, port, _ := net.SplitHostPort(s.tcp)
 	want := "to reach it over RDMA:\n    rpcrdma ls --dialect draft rdma://" + s.rdma + "/m\n" +
-		"to mount it from Linux, over TCP (over RDMA it takes serve --dialect rfc8166):\n" +
+		"to mount it from Linux, over TCP (over RDMA it needs serve --dialect rfc8166):\n" +
 		"    mount -t nfs -o vers=3,tcp,port=" + port + ",mountport=" + port + ",mountproto=tcp,nolock 127.0.0.1:/m /mnt\n"
 	if !strings.HasSuffix(s.greeting, want) {
 		t.Errorf("got\n%swant at the end\n%s", s.greeting, want)
 	}
 	s = startServe(t, "--memory", "/m", "--dialect", "draft", "--mount", "none")
-	if want := "over TCP what --mount none leaves out\n"; !strings.HasSuffix(s.greeting, want) {
+	if want := "over TCP it needs --mount, which is none\n"; !strings.HasSuffix(s.greeting, want) {
 		t.Errorf("got\n%swant at the end\n%s", s.greeting, want)
 	}
 }

@@ -60,8 +60,8 @@ func TestCpNames(t *testing.T) {
 		{"cp @/export/l @/export/dir", "", 0},
 		{"cp -r @/export/l @/export/dir/link", "", 0},
 		{"cp -r @/export/dir @/export/dir2", "", 0},
-		{"cp -r @/export/dir @/export/dir2", "rpcrdma cp @/export/dir2: is there already: the copy goes into it, as @/export/dir2/dir; " +
-			"-T copies over it\n", 0}, // as cp does
+		{"cp -r @/export/dir @/export/dir2", "rpcrdma cp @/export/dir2: exists: the copy goes into it, as @/export/dir2/dir; " +
+			"use -T to copy over it\n", 0}, // as cp does
 		{"cp @/export/a @/export/a", "rpcrdma cp @/export/a: cannot be copied to itself\n", 1},
 		{"cp -r @/export/dir @/export/dir/new", "rpcrdma cp @/export/dir: cannot be copied to itself\n", 1},
 		{"cp @/export/dir @/export/x", "rpcrdma cp @/export/dir: is a directory: -r copies it\n", 1},
@@ -69,11 +69,11 @@ func TestCpNames(t *testing.T) {
 		{"cp @/export/a @/export/gone", "rpcrdma cp @/export/gone: is a link that leads nowhere: it is not written through\n", 1},
 		{"cp @/export/a @/export/b @/export/x", "rpcrdma cp @/export/x: no such directory\n", 1},
 		{"cp @/export/none @/export/a @/export/dir", "rpcrdma cp @/export/none: no such file or directory\n", 1},
-		{"cp @/export/a", "rpcrdma: write the URL of what to copy, and the one to copy to\nRun 'rpcrdma cp --help' for usage.\n", cli.ExitUsage},
-		{"cp @/export/a here", "rpcrdma: here is no URL: cp copies between servers; from one to this host use get, " +
-			"the other way put\nRun 'rpcrdma cp --help' for usage.\n", cli.ExitUsage},
-		{"get @/export/a @/export/b", "rpcrdma: write what to copy to: . is this directory; to copy from one server " +
-			"to another, use cp\nRun 'rpcrdma get --help' for usage.\n", cli.ExitUsage},
+		{"cp @/export/a", "rpcrdma: name the URL of what to copy, and the URL to copy to\nRun 'rpcrdma cp --help' for usage.\n", cli.ExitUsage},
+		{"cp @/export/a here", "rpcrdma: here is not a URL: cp copies between servers; use get to copy to this host, " +
+			"and put to copy from it\nRun 'rpcrdma cp --help' for usage.\n", cli.ExitUsage},
+		{"get @/export/a @/export/b", "rpcrdma: name what to copy to: . is this directory; use cp to copy " +
+			"between servers\nRun 'rpcrdma get --help' for usage.\n", cli.ExitUsage},
 	} {
 		if got := r.exec(t, "rdma", strings.Fields(tt.args)...); got != (outcome{tt.code, "", tt.stderr}) {
 			t.Errorf("%s: got %+v, want exit %d and %q", tt.args, got, tt.code, tt.stderr)

@@ -22,7 +22,7 @@ func TestPutNoSpace(t *testing.T) {
 		for _, option := range []string{"-q", "-p", "--sparse"} {
 			done(t, r.exec(t, scheme, "put", old, "@/memory/file"))
 			got := r.exec(t, scheme, "put", option, large, "@/memory/file")
-			if want := (outcome{1, "", "rpcrdma put @/memory/file: no space left on the server: 10 MiB are needed, 8.0 MiB are there\n"}); got != want {
+			if want := (outcome{1, "", "rpcrdma put @/memory/file: no space left on the server: 10 MiB needed, 8.0 MiB free\n"}); got != want {
 				t.Errorf("%s: got %+v, want %+v", scheme, got, want)
 			}
 			down := filepath.Join(t.TempDir(), "down")
@@ -65,8 +65,8 @@ func TestCopyOneTooLarge(t *testing.T) {
 			got := r.exec(t, "tcp", args...)
 			where := map[string]string{"put": "the server", "get": "device", "cp": "the server"}[args[0]]
 			if got.code != 1 || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 ||
-				!strings.HasPrefix(got.stderr, "rpcrdma "+args[0]+" "+args[3]+"/d/large: no space left on "+where+": 9.0 MiB are needed, 4.") ||
-				!strings.HasSuffix(got.stderr, " MiB are there\n") {
+				!strings.HasPrefix(got.stderr, "rpcrdma "+args[0]+" "+args[3]+"/d/large: no space left on "+where+": 9.0 MiB needed, 4.") ||
+				!strings.HasSuffix(got.stderr, " MiB free\n") {
 				t.Errorf("got %+v", got)
 			}
 			if got := rig.TreeOf(t, full+"/t"); got != want {
@@ -84,7 +84,7 @@ func TestCopyOneTooLarge(t *testing.T) {
 	got := r.exec(t, "rdma", "put", "-rT", source, "@/full/t")
 	lines := strings.Split(got.stderr, "\n")
 	if got.code != 1 || len(lines) != 3 || !strings.Contains(lines[0], "/d/large: no space left") ||
-		lines[1] != "rpcrdma put: for 2 larger files there is no room either: 21 MiB" {
+		lines[1] != "rpcrdma put: no room for 2 larger files either: 21 MiB" {
 		t.Errorf("got %+v", got)
 	}
 	if got := rig.TreeOf(t, full+"/t"); got != want {
@@ -173,7 +173,7 @@ func TestCopyPermissionSquashed(t *testing.T) {
 		t.Fatal(err)
 	}
 	up := rig.Write(t, filepath.Join(t.TempDir(), "up"), []byte("up"))
-	const hint = "permission denied to user 0, whom many servers take for nobody: --uid calls as another\n"
+	const hint = "permission denied to user 0, whom many servers take for nobody: use --uid to call as another user\n"
 	for what, args := range map[string][]string{"file": {"get", "@/export/file", t.TempDir()}, "up": {"put", up, "@/export"}} {
 		if got, want := r.exec(t, "tcp", args...), (outcome{1, "", "rpcrdma " + args[0] + " @/export/" + what + ": " + hint}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)

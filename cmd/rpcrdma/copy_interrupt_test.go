@@ -196,7 +196,7 @@ func TestPutServerGone(t *testing.T) {
 			first := []string{"the server has ended the connection", refused, reset}
 			left := []string{refused, reset, port + " takes connections and ends them at once"}
 			_, why, told := strings.Cut(strings.Join(lines[1:2], ""),
-				": an incomplete file may be left of that name: ")
+				": an incomplete file of that name may be left: ")
 			if got.code != cli.ExitFailed || len(lines) != 3 || !slices.Contains(first, strings.TrimPrefix(lines[0], "rpcrdma put @/memory/file: ")) ||
 				!strings.HasPrefix(lines[1], "rpcrdma put @/memory/.rpcrdma-") || !told || !slices.Contains(left, why) {
 				t.Errorf("got %+v", got)

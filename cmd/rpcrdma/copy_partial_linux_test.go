@@ -18,7 +18,7 @@ import (
 )
 
 // goesOn is what a copy says that goes on with what another has left.
-var goesOn = regexp.MustCompile(`^rpcrdma [a-z]+ \S+/file: of 16 MiB, (\S+ [KM]iB) are there and have been compared: going on from there\n$`)
+var goesOn = regexp.MustCompile(`^rpcrdma [a-z]+ \S+/file: (\S+ [KM]iB) of 16 MiB are there already, and the same: going on from there\n$`)
 
 // TestCopyPartial: a copy that was killed goes on behind what is there and the same, be it that the
 // source, or what is there, has changed.
@@ -96,7 +96,7 @@ func TestPutPartialInterrupted(t *testing.T) {
 	got := r.execContext(ctx, "tcp", "put", "--partial", up, "@/memory/file")
 	lines := strings.Split(got.stderr, "\n")
 	if got.code != cli.ExitInterrupted || len(lines) != 3 || !strings.HasPrefix(lines[0], "rpcrdma put @/memory/.rpcrdma-") ||
-		!strings.HasSuffix(lines[0], ": has what was copied: with --partial, the same command goes on from there") {
+		!strings.HasSuffix(lines[0], ": has what was copied so far: with --partial, the same command goes on from there") {
 		t.Errorf("got %+v", got)
 	}
 	down := filepath.Join(t.TempDir(), "down")

@@ -145,7 +145,7 @@ func TestPutForgotten(t *testing.T) {
 	}, filepath.Join(up, "file"), "@/export")
 	why := words.StatusWords[nfs3.ErrStale]
 	want := outcome{1, "", "rpcrdma put @/export/file: " + why + "\n" +
-		"rpcrdma put @/export/" + names(t, r.dir) + ": an incomplete file may be left of that name: " + why + "\n"}
+		"rpcrdma put @/export/" + names(t, r.dir) + ": an incomplete file of that name may be left: " + why + "\n"}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -16,7 +16,7 @@ func TestCopyTarget(t *testing.T) {
 		once   = `drwxr-xr-x "d"` + "\n" + `-rw-r--r-- "d/c" "c"` + "\n"
 		nested = `drwxr-xr-x "d/d"` + "\n" + `-rw-r--r-- "d/d/c" "c"` + "\n"
 		other  = `drwxr-xr-x "new"` + "\n" + `-rw-r--r-- "new/c" "c"` + "\n"
-		there  = "is there already: "
+		there  = "exists: "
 	)
 	for _, tt := range []struct {
 		name   string
@@ -25,7 +25,7 @@ func TestCopyTarget(t *testing.T) {
 		stderr string // in it
 		want   string
 	}{
-		{"the same name", "-r SRC/d DST/d", 1, "d: " + there + "-T copies over it; for a copy in it, write d/d", once},
+		{"the same name", "-r SRC/d DST/d", 1, "d: " + there + "use -T to copy over it; for a copy in it, write d/d", once},
 		{"the same name with a slash", "-r SRC/d DST/d/", 1, there, once},
 		{"-T", "-rT SRC/d DST/d", 0, "", once},
 		{"-T with a slash", "-aT SRC/d DST/d/", 0, "", once},
@@ -37,7 +37,7 @@ func TestCopyTarget(t *testing.T) {
 			once + other + strings.NewReplacer(`"d`, `"new/d`).Replace(once)},
 		{"another name with a slash", "-r SRC/d DST/new/", 0, "", once + other + strings.NewReplacer(`"d`, `"new/d`).Replace(once)},
 		{"a file over a directory", "-T SRC/d/c DST/d", 1, "d: is a directory: a file cannot replace it", once},
-		{"two over one", "-rT SRC/d SRC/d/c DST/d", 2, "-T: the last argument is the name of one file, and 2 are to be copied", once},
+		{"two over one", "-rT SRC/d SRC/d/c DST/d", 2, "-T gives the copy of one file its name, but there are 2 files to copy", once},
 		{"a pattern over one", "-T SRC/d/* DST/d", 1, "", once},
 	} {
 		for _, command := range []string{"put", "get", "cp"} {

@@ -123,7 +123,7 @@ func TestCommandLine(t *testing.T) {
 		{"--nonsense", cli.ExitUsage, "unknown flag: --nonsense"},
 		{"demo --nonsense", cli.ExitUsage, "unknown flag: --nonsense"},
 		{"demo --provider", cli.ExitUsage, "flag needs an argument: --provider"},
-		{"demo --provider nonsense", cli.ExitUsage, `unknown provider "nonsense"; there is: iwarp, loopback, roce, sctp
+		{"demo --provider nonsense", cli.ExitUsage, `unknown provider "nonsense": write one of iwarp, loopback, roce, sctp
 `},
 		{"demo --dialect nonsense", cli.ExitUsage, `unknown dialect "nonsense"`},
 		{"demo " + path + " " + missing, cli.ExitFailed, missing + ": no such file"},

@@ -34,25 +34,25 @@ func TestGatewayCommandLine(t *testing.T) {
 		code int
 		say  string
 	}{
-		{"", cli.ExitUsage, "where to? Name the server with --to rdma://HOST"},
+		{"", cli.ExitUsage, "no server: name it with --to rdma://HOST"},
 		{"rdma://host", cli.ExitUsage, `unknown argument "rdma://host": the server is named with --to`},
 		{"--nonsense", cli.ExitUsage, "unknown flag: --nonsense"},
 		{"--to host", cli.ExitUsage, "--to host: not a URL: write rdma://HOST[:PORT]\n"},
-		{"--to tcp://host", cli.ExitUsage, "--to tcp://host/: clients reach it without a gateway; write rdma://HOST"},
-		{"--to rdma://host:99999", cli.ExitUsage, "99999 is no port"},
-		{"--to rdma://host/export", cli.ExitUsage, "--to rdma://host/export: a gateway is to a server, not to a path: write rdma://host\n"},
+		{"--to tcp://host", cli.ExitUsage, "--to tcp://host/: clients reach a server over TCP without a gateway; write rdma://HOST"},
+		{"--to rdma://host:99999", cli.ExitUsage, "99999 is not a port"},
+		{"--to rdma://host/export", cli.ExitUsage, "--to rdma://host/export: a gateway leads to a server, not to a path: write rdma://host\n"},
 		{"--to rdma://host --mount-to host", cli.ExitUsage, "--mount-to host: not a URL: write tcp://HOST[:PORT]\n"},
-		{"--to rdma://host --mount-to tcp://host/export", cli.ExitUsage, "--mount-to tcp://host/export: a gateway is to a server"},
-		{"--to rdma://host --mount-to tcp://host?mountport=892", cli.ExitUsage, "--mount-to: the port is behind the host: tcp://HOST:PORT"},
-		{"--to rdma://host?mountport=892 --mount-to tcp://host", cli.ExitUsage, "--mount-to and mountport say the same"},
+		{"--to rdma://host --mount-to tcp://host/export", cli.ExitUsage, "--mount-to tcp://host/export: a gateway leads to a server"},
+		{"--to rdma://host --mount-to tcp://host?mountport=892", cli.ExitUsage, "--mount-to: write the port after the host: tcp://HOST:PORT"},
+		{"--to rdma://host?mountport=892 --mount-to tcp://host", cli.ExitUsage, "--mount-to and mountport both name MOUNT"},
 		{"--to rdma://host --listen 2049", cli.ExitUsage, `--listen "2049": write HOST:PORT`},
 		{"--to rdma://host --max-reply 1KiB", cli.ExitUsage, "--max-reply 1KiB: write a size from 64KiB to 64MiB"},
 		{"--to rdma://host --max-reply 65MiB", cli.ExitUsage, "--max-reply 65MiB: "},
 		{"--to rdma://host --inline 1500", cli.ExitUsage, `invalid argument "1500" for "--inline" flag`},
 		{"--to rdma://host --credits 0", cli.ExitUsage, `invalid argument "0" for "--credits" flag`},
-		{"--to rdma://host --crc maybe", cli.ExitUsage, `invalid argument "maybe" for "--crc" flag: there is: auto, on, off`},
+		{"--to rdma://host --crc maybe", cli.ExitUsage, `invalid argument "maybe" for "--crc" flag: write one of auto, on, off`},
 		{"--to rdma://host --allow nonsense", cli.ExitUsage, `invalid argument "nonsense" for "--allow" flag`},
-		{"--to rdma://host --listen " + taken.Addr().String(), cli.ExitFailed, "address already in use; another server? choose a port with --listen"},
+		{"--to rdma://host --listen " + taken.Addr().String(), cli.ExitFailed, "address already in use; another server may have it: choose another port with --listen"},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"gateway"}, strings.Fields(tt.args)...)...)
 		if code != tt.code || !strings.Contains(stderr, tt.say) {
@@ -165,12 +165,12 @@ func TestGatewayMountToItself(t *testing.T) {
 			c := oncrpc.NewClient(conn, mount3.Program, mount3.Version, oncrpc.AuthNone())
 			answer <- c.Call(ctx, 0, nil, nil)
 		}()
-		g.stderr.await("that is the gateway itself", g.over)
+		g.stderr.await("is the gateway itself", g.over)
 		cancel()
 		if err := <-answer; err == nil {
 			t.Error("a call was answered")
 		}
-		if code := g.stop(); code != cli.ExitOK || strings.Count(g.stderr.String(), "that is the gateway itself") != 1 {
+		if code := g.stop(); code != cli.ExitOK || strings.Count(g.stderr.String(), "is the gateway itself") != 1 {
 			t.Errorf("exit %d: %s", code, g.stderr)
 		}
 	}
@@ -181,7 +181,7 @@ func TestGatewayMountToItself(t *testing.T) {
 func TestGatewayProbe(t *testing.T) {
 	server := startServe(t, "--memory", "/export")
 	for _, tt := range []struct{ to, want string }{
-		{"rdma://" + server.tcp, "is not one of NFS over RDMA"},
+		{"rdma://" + server.tcp, "does not speak NFS over RDMA"},
 		{"rdma://127.0.0.1:1", "nothing listens at port 127.0.0.1:1"},
 	} {
 		g := startGateway(t, nil, "--to", tt.to)
@@ -227,7 +227,7 @@ func TestGatewayAllow(t *testing.T) {
 			t.Error("a client was not refused")
 		}
 	}
-	if code := refused.stop(); code != cli.ExitOK || strings.Count(refused.stderr.String(), "client refused") != 1 {
+	if code := refused.stop(); code != cli.ExitOK || strings.Count(refused.stderr.String(), "refused a client") != 1 {
 		t.Errorf("exit %d: %s", code, refused.stderr)
 	}
 	admitted := startGateway(t, nil, "--to", "rdma://"+server.rdma, "--allow", "127.0.0.0/8")

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// initHelp adds the command that prints help, and how it looks.
+// initHelp adds the command help, and the layout of all help.
 func initHelp(root *cobra.Command) {
 	root.SetUsageFunc(cli.Usage)
 	root.InitDefaultHelpCmd()
@@ -31,9 +31,9 @@ func initHelp(root *cobra.Command) {
 	}
 }
 
-// initUnknown has help that is asked for of a command that is not there be an error, which what is
-// returned tells when the command line has been carried out. Cobra prints the help of what is
-// above.
+// initUnknown makes --help of an unknown command an error; cobra would print the help of the
+// command above. The function that it returns gives that error when the command line has been
+// executed.
 func initUnknown(root *cobra.Command) (unknown func() error) {
 	var err error
 	help := root.HelpFunc()
@@ -47,8 +47,7 @@ func initUnknown(root *cobra.Command) (unknown func() error) {
 	return func() error { return err }
 }
 
-// unknownCommand is the usage error of a command that is not there. It names those that may be
-// meant.
+// unknownCommand is the usage error of an unknown command. It suggests similar ones.
 func unknownCommand(root *cobra.Command, args []string) error {
 	text := fmt.Sprintf("unknown command %q", cli.Cut(strings.Join(args, " ")))
 	if len(args) == 1 {
@@ -57,7 +56,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	return cli.Usagef("%s", text)
 }
 
-// flagError is the usage error of flags. Of one that is not there it names those that may be meant.
+// flagError is the usage error of a flag. For an unknown one it suggests similar ones.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {

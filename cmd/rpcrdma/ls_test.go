@@ -46,7 +46,7 @@ func TestLs(t *testing.T) {
 			"-rws--x--x 2 1000 100 0 TIME b\n" +
 			"-rw-r--r-- 1    7   8 0 TIME deep\n"},
 		{args: "ls -nd @/memory/dir/sub", stdout: "drwsr-s--T 2 7 8 4096 TIME @/memory/dir/sub\n"},
-		{args: "ls -tUS @/memory", code: 2, stderr: "rpcrdma: of -t, -S and -U there can be one: an order\nRun 'rpcrdma ls --help' for usage.\n"},
+		{args: "ls -tUS @/memory", code: 2, stderr: "rpcrdma: use only one of -t, -S and -U\nRun 'rpcrdma ls --help' for usage.\n"},
 
 		{args: "touch -d @3 @/memory/dir/1"},
 		{args: "touch -d @1 @/memory/dir/2"},

@@ -1,4 +1,5 @@
-// Command rpcrdma is ONC RPC over RDMA on the command line.
+// Command rpcrdma serves files by NFS over RDMA and TCP, and reads and writes files of such
+// servers.
 package main
 
 import (
@@ -10,7 +11,7 @@ import (
 
 func main() { command(cli.RepeatTime) }
 
-// command runs the command line of this process, and ends it.
+// command runs the command line of this process, and exits.
 func command(repeat time.Duration) {
 	os.Exit(run(cli.UntilSignal(repeat), os.Args[1:], os.Stdout, os.Stderr))
 }

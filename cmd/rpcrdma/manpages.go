@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/manpage"
 )
 
-// newManPagesCommand writes the man pages of all commands. It is hidden: packages have the pages.
+// newManPagesCommand writes the man pages of all commands. It is hidden, because packages include
+// the pages.
 func newManPagesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "manpages DIR",
@@ -18,7 +19,7 @@ func newManPagesCommand() *cobra.Command {
 		Hidden: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return cli.Usagef("write one directory")
+				return cli.Usagef("name one directory to write the pages to")
 			}
 			return nil
 		},

@@ -22,7 +22,7 @@ func TestMkdir(t *testing.T) {
 		{name: "parents, by links", files: []string{"a/", "l -> a"}, args: "mkdir -p @/export/l @/export/l/b/c",
 			tree: []string{`drwxr-xr-x "a"`, `drwxr-xr-x "a/b"`, `drwxr-xr-x "a/b/c"`, `L "l" -> "a"`}},
 		{name: "a slash in a name", files: []string{"a/"}, args: "mkdir @/export/a%2Fb", code: 2,
-			stderr: "rpcrdma: @/export/a%2Fb: a name cannot hold a slash: no %2F in a URL\nRun 'rpcrdma mkdir --help' for usage.\n"},
+			stderr: "rpcrdma: @/export/a%2Fb: a name cannot contain a slash: leave out %2F\nRun 'rpcrdma mkdir --help' for usage.\n"},
 		{name: "mode", args: "mkdir -m 2705 @/export/a", tree: []string{`dgrwx---r-x "a"`}},
 		{name: "mode of the last", args: "mkdir -p -m 700 @/export/a/b", tree: []string{`drwxr-xr-x "a"`, `drwx------ "a/b"`}},
 		{name: "mode in letters", args: "mkdir -m o-rx,+t @/export/a", tree: []string{`dtrwxrwx-w- "a"`}},

@@ -109,7 +109,7 @@ func TestMetricsUsage(t *testing.T) {
 	taken := strings.TrimPrefix(metricsURL(t, s.greeting), "http://")
 	for addr, want := range map[string]string{
 		"9049": "--metrics \"9049\": write HOST:PORT, or :PORT",
-		taken:  "choose a port with --metrics",
+		taken:  "choose another port with --metrics",
 	} {
 		out := newTranscript()
 		code := run(t.Context(), []string{"serve", "--memory", "/export", "--metrics", addr}, out, out)

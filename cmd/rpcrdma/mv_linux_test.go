@@ -54,9 +54,9 @@ func TestMv(t *testing.T) {
 		{name: "root", files: []string{"d/"}, args: "mv @/export @/export/d/e", code: 1, stderr: "mv @/export: that is the root of the export\n"},
 		{name: "root into a directory", files: []string{"d/"}, args: "mv @/export @/export/d", code: 1, stderr: "mv @/export: that is the root of the export\n"},
 		{name: "another export", files: []string{"a=1"}, args: "mv @/export/a @/memory/a", code: 1,
-			stderr: "mv @/export/a: not in the same export of the same server as @/memory/a: use get and put\n"},
+			stderr: "mv @/export/a: not in the same export of the same server as @/memory/a: use cp\n"},
 		{name: "one URL", args: "mv @/export/a", code: 2,
-			stderr: "rpcrdma: there are at least two arguments: the last one is where to\nRun 'rpcrdma mv --help' for usage.\n"},
+			stderr: "rpcrdma: too few arguments: the last one names the target\nRun 'rpcrdma mv --help' for usage.\n"},
 		{name: "names", files: []string{"-T=1", "\xff?=2", "d/"}, args: "mv @/export/-T @/export/%FF%3F @/export/d",
 			tree: []string{`drwxr-xr-x "d"`, `-rw-r--r-- "d/-T" "1"`, `-rw-r--r-- "d/\xff?" "2"`}},
 	})

@@ -57,7 +57,7 @@ func TestNotifyServe(t *testing.T) {
 			send(t, cmd, syscall.SIGHUP)
 			m.learns(t, "RELOADING=1")
 			m.learns(t, "READY=1") // with what held before, if the file is wrong
-			said := []string{reloaded, "the exports are not as the file says"}[i]
+			said := []string{reloaded, "the exports have not changed: the file cannot be used"}[i]
 			if got := s.stderr.await(said, s.over); !strings.Contains(got, said) {
 				t.Errorf("%q was not logged: %s", said, got)
 			}
@@ -95,7 +95,7 @@ func TestNotifyGateway(t *testing.T) {
 func TestNotifyNobody(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "missing"))
 	s := startServe(t, "--memory", "/m")
-	s.stderr.await("systemd does not learn the status", s.over)
+	s.stderr.await("cannot tell systemd the status", s.over)
 	m := mountAs(t, dialRDMA(t, s.rdma), 0, "/m")
 	m.put(t, "file", []byte("data"))
 	s.stop()

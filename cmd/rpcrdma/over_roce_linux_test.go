@@ -127,7 +127,7 @@ func TestServeRoCETaken(t *testing.T) {
 	at := netip.AddrPortFrom(ip, 20049).String()
 	code, _, errs := execute(t, "serve", "--provider", "iwarp,roce", "--listen", at, "--mount", "none", "--memory", "/export")
 	want := "rpcrdma: --listen " + at + ": RoCE's UDP port 4791 is taken, by another process or the kernel's rdma_rxe; " +
-		reach.PortTaken + ". Or choose an address whose port is free with --listen, or leave roce out of --provider\n"
+		reach.PortTaken + ". Or choose another address with --listen, or leave roce out of --provider\n"
 	if code != cli.ExitFailed || errs != want {
 		t.Errorf("exit %d: %swant %s", code, errs, want)
 	}
@@ -138,7 +138,7 @@ func TestRoCENobody(t *testing.T) {
 	s := startRoCE(t, "--memory", "/export")
 	s2 := strings.TrimSuffix(s.rdma, port(t, s.rdma)) + "1"
 	code, _, errs := execute(t, "ls", "rdma+roce://"+s2+"/export")
-	if want := ": nothing listens at port " + s2 + ": is NFS over RDMA turned on there?"; code != cli.ExitFailed || !strings.Contains(errs, want) {
+	if want := ": nothing listens at port " + s2 + ": is NFS over RDMA turned on at the server?"; code != cli.ExitFailed || !strings.Contains(errs, want) {
 		t.Errorf("exit %d: %swant %s", code, errs, want)
 	}
 }
@@ -189,7 +189,7 @@ func TestProbeNoRoCE(t *testing.T) {
 		p.Usual = []reach.Target{{Scheme: "tcp", Host: "127.0.0.1", Port: rdmaAt(t, s.tcp).Port}}
 	}
 	f := probing{short: true, change: up}.of(t, "rdma+roce://"+s.rdma).names(t, "port", probe.Fail, probe.CauseRefused)
-	if !strings.Contains(f.Do, "there is no RoCE: is it turned on there") {
+	if !strings.Contains(f.Do, "there is no RoCE: is it turned on at the server") {
 		t.Errorf("to do: %s", f.Do)
 	}
 }
@@ -268,7 +268,7 @@ func TestRoCEURLs(t *testing.T) {
 	for _, tt := range []struct{ url, want string }{
 		{"rdma+roce://h/a", "rdma+roce://h/a"},
 		{"RDMA+RoCE://h:20049/a", "rdma+roce://h/a"},
-		{"rdma+roce://[2001:db8::1]:1/a?rpcbind=2", "the port is 1, and rpcbind is to be asked for it"},
+		{"rdma+roce://[2001:db8::1]:1/a?rpcbind=2", "the URL names port 1 and asks rpcbind for the port"},
 		{"rdma+roce://h/a?rpcbind&mountport=3", "rdma+roce://h/a?mountport=3&rpcbind"},
 		{"rdma+roce://h/a?udp=2", "udp=N is for rdma+sctp://"},
 		{"rdma+roce://h/a?tls", "tls is for tcp://"},

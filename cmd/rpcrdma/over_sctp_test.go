@@ -78,7 +78,7 @@ func TestSCTPURLs(t *testing.T) {
 		{"rdma+sctp://h/a?rpcbind&udp=2", "rdma+sctp://h/a?rpcbind&udp=2"},
 		{"rdma+roce://h/a?udp=2", "udp=N is for rdma+sctp://"},
 		{"rdma://h/a?udp=2", "udp=N is for rdma+sctp://"},
-		{"rdma+sctp://h/a?udp=0", "0 is no port"},
+		{"rdma+sctp://h/a?udp=0", "0 is not a port"},
 		{"sctp://h/a", "unknown scheme sctp"},
 	} {
 		got, err := reach.ParseTarget(tt.url)

@@ -37,17 +37,17 @@ func TestPatterns(t *testing.T) {
 			stderr: "mv @/export/x*: no file matches\n", tree: []string{`-rw-r--r-- "a" "1"`}},
 		{name: "mkdir makes what it says", args: "mkdir @/export/*", tree: []string{`drwxr-xr-x "*"`}},
 		{name: "no pattern", files: []string{"a=1"}, args: "rm @/export/[a", code: 1,
-			stderr: "rm @/export/[a: a [ without a ]: in a name it is written %5B\n"},
+			stderr: "rm @/export/[a: a [ without a ]: write %5B for a [ in a name\n"},
 		{name: "others than these", files: []string{"k1=1", "k2=2", "ka=3", "k!=4"}, args: "rm @/export/k[!0-9]",
 			tree: []string{`-rw-r--r-- "k1" "1"`, `-rw-r--r-- "k2" "2"`}},
 		{name: "one of these", files: []string{"k!=1", "k[=2", "ka=3"}, args: "rm @/export/k[a!]",
 			tree: []string{`-rw-r--r-- "k[" "2"`}},
 		{name: "named class", files: []string{"a=1"}, args: "rm @/export/[[:alpha:]]", code: 1,
-			stderr: "rm @/export/[[:alpha:]]: [:alpha:] and its like are not known: write [a-zA-Z]\n",
+			stderr: "rm @/export/[[:alpha:]]: [:alpha:] and the like are not supported: write [a-zA-Z]\n",
 			tree:   []string{`-rw-r--r-- "a" "1"`}},
 		{name: "exports", args: "ls @/exp*", code: 1,
 			stderr: "ls @/exp*: mount refused: no export of 127.0.0.1 holds / (MNT3ERR_NOENT); it exports /memory (to everyone) " +
-				"and /export (to everyone); a pattern stands for files in an export, not for exports\n"},
+				"and /export (to everyone); a pattern matches files in an export, not exports\n"},
 		{name: "nowhere", args: "rm @/export/none/*", code: 1, stderr: "rm @/export/none/*: no file matches\n"},
 	})
 }

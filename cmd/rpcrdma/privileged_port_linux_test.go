@@ -20,7 +20,7 @@ const advicePort = "it may want calls from a port below 1024 (secure, the defaul
 // a port below 1024. Who may not have one is told so, by probe, too.
 func TestPrivilegedPort(t *testing.T) {
 	s := serveFile(t, "/m *(rw,memory)\n")
-	if !strings.Contains(s.greeting, "    not /m: Linux calls from a port above 1023 over RDMA, which takes the option insecure\n") {
+	if !strings.Contains(s.greeting, "    not /m: Linux calls from a port above 1023 over RDMA, which needs the option insecure\n") {
 		t.Errorf("greeting: %s", s.greeting)
 	}
 	conn, err := recordmark.DialPrivilegedTCP(t.Context(), net.Dialer{}, s.tcp)

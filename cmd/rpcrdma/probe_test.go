@@ -86,7 +86,7 @@ func TestProbeText(t *testing.T) {
 	text = probing{}.text(t, "rdma://"+s.tcp)
 	for _, want := range []string{
 		"FAIL    port     ports-swapped: port " + s.tcp + ": RPC over TCP, not iWARP\n" +
-			"                 -> the URL has the wrong scheme for this port: write tcp://" + s.tcp + "\n",
+			"                 -> the scheme of the URL is wrong for this port: write tcp://" + s.tcp + "\n",
 		"skipped mpa, call, conf, program, mount, root, read, mtu\n\n",
 		"\nrdma://" + s.tcp + "/ cannot be used: ports-swapped.\n",
 	} {

@@ -32,7 +32,7 @@ func TestExplain(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Err: words.ConnRefused}
 	startup := func(err error) error { return &transport.OpError{Op: "dial", Err: &mpa.StartupError{Err: err}} }
 	roceFailed := func(err error) error { return &transport.OpError{Op: "dial", Provider: "roce", Err: err} }
-	const noRoCE = "no answer from h:20049 over RoCE: is the host up, has it RoCE (rpcrdma serve --provider roce, rdma_rxe of " +
+	const noRoCE = "no answer from h:20049 over RoCE: is the host up, does it have RoCE (rpcrdma serve --provider roce, rdma_rxe of " +
 		"Linux, an adapter), and does UDP port 4791 pass, without NAT?"
 	plain := errors.New("something else")
 	tests := []struct {
@@ -41,10 +41,10 @@ func TestExplain(t *testing.T) {
 		err  error
 		want string // "": the error itself
 	}{
-		{"refused, RDMA", "rdma://h", refused, "nothing listens at port h:20049: is NFS over RDMA turned on there? " +
-			"?rpcbind in the URL asks for its port. Over TCP, the usual ones are tcp://h of rpcrdma serve and tcp://h:2049 of Linux"},
-		{"refused, TCP", "tcp://[::1]", refused, "nothing listens at port [::1]:20048: the usual ones are tcp://[::1]:2049 and, over RDMA, rdma://[::1]"},
-		{"refused, Linux's port", "tcp://h:2049", refused, "nothing listens at port h:2049: is the NFS server running? One of this kind is at tcp://h"},
+		{"refused, RDMA", "rdma://h", refused, "nothing listens at port h:20049: is NFS over RDMA turned on at the server? " +
+			"?rpcbind in the URL asks for its port. Over TCP, try tcp://h for rpcrdma serve, or tcp://h:2049 for Linux"},
+		{"refused, TCP", "tcp://[::1]", refused, "nothing listens at port [::1]:20048: try tcp://[::1]:2049 or, over RDMA, rdma://[::1]"},
+		{"refused, Linux's port", "tcp://h:2049", refused, "nothing listens at port h:2049: is the NFS server running? rpcrdma serve is usually at tcp://h"},
 		{"no such host", "rdma://h", &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}, "there is no host h"},
 		{"no name service", "rdma://h", &net.DNSError{Err: "server misbehaving", Name: "h"},
 			"cannot look up host h: server misbehaving; is the name right? An IP address needs no look-up"},
@@ -52,42 +52,42 @@ func TestExplain(t *testing.T) {
 			"cannot connect to port 192.0.2.1:20049: " + words.ErrPipe.Error() + "; is the address right, and the network up?"},
 		{"broken when connected", "rdma://h", &net.OpError{Op: "read", Err: os.NewSyscallError("read", plain)}, ""},
 		{"no answer", "rdma://h", fmt.Errorf("dial: %w", context.DeadlineExceeded),
-			"port h:20049 takes connections, and does not answer: does the server hang, or is it one of something else?"},
+			"port h:20049 takes connections, but does not answer: does the server hang, or is this the port of another service?"},
 		{"no connection", "rdma://h", &net.OpError{Op: "dial", Err: context.DeadlineExceeded},
-			"no answer from port h:20049: is the host up, is a firewall between, or is the server too busy to take connections?"},
-		{"refused, RoCE", "rdma+roce://h", roceFailed(roce.ErrRefused), "nothing listens at port h:20049: is NFS over RDMA turned on there? " +
-			"?rpcbind in the URL asks for its port. Over TCP, the usual ones are tcp://h of rpcrdma serve and tcp://h:2049 of Linux"},
+			"no answer from port h:20049: is the host up, is a firewall in between, or is the server too busy to take connections?"},
+		{"refused, RoCE", "rdma+roce://h", roceFailed(roce.ErrRefused), "nothing listens at port h:20049: is NFS over RDMA turned on at the server? " +
+			"?rpcbind in the URL asks for its port. Over TCP, try tcp://h for rpcrdma serve, or tcp://h:2049 for Linux"},
 		{"no answer, RoCE", "rdma+roce://h", roceFailed(roce.ErrPeerTimeout), noRoCE},
 		{"closed, RoCE", "rdma+roce://h", roceFailed(roce.ErrNoRoCE), "no RoCE at h, where UDP port 4791 is closed: " +
 			"is it turned on there (rpcrdma serve --provider iwarp,roce, rdma_rxe of Linux, an adapter)?"},
 		{"no time, RoCE", "rdma+roce://h", roceFailed(context.DeadlineExceeded), noRoCE},
 		{"RoCE's port taken", "rdma+roce://h", roceFailed(roce.ErrPortTaken),
-			"UDP port 4791 of this host is taken, which RoCE needs: 'rdma link' shows whether it is the kernel's rdma_rxe " +
-				"('rdma link delete' ends that), 'ss -ulnp' a process; a server of this host is reached at 127.0.0.1"},
+			"RoCE needs UDP port 4791 of this host, which is taken: 'rdma link' shows whether the kernel's rdma_rxe has it " +
+				"('rdma link delete' ends that), and 'ss -ulnp' which process has it; reach a server of this host at 127.0.0.1"},
 		{"not iWARP", "rdma://h:2049", startup(fmt.Errorf("%w: %w", mpa.ErrFrame, mpa.ErrNotMPA)),
-			"port h:2049 is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://h:2049"},
+			"port h:2049 does not speak NFS over RDMA (iWARP); if it speaks TCP, write tcp://h:2049"},
 		{"not iWARP, which hangs up", "rdma://h:2049", startup(io.EOF),
-			"port h:2049 is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://h:2049"},
+			"port h:2049 does not speak NFS over RDMA (iWARP); if it speaks TCP, write tcp://h:2049"},
 		{"not iWARP, which hangs up hard", "rdma://h", startup(words.ConnReset),
-			"port h:20049 is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://h:20049"},
+			"port h:20049 does not speak NFS over RDMA (iWARP); if it speaks TCP, write tcp://h:20049"},
 		{"not TCP", "tcp://h:20049", &recordmark.OpError{Op: "read", Err: recordmark.ErrClosedByPeer},
-			"the server at port h:20049 ends the connection at the first call; if it is one of RDMA: rdma://h"},
+			"the server at port h:20049 ends the connection at the first call; if it speaks RDMA, write rdma://h"},
 		{"a web server", "tcp://h:80", &recordmark.OpError{Op: "read", Err: recordmark.ErrRecordTooLong},
-			"port h:80 answers, but not in RPC: it is one of something else; " +
-				"?rpcbind in place of the port asks for that of NFS"},
+			"port h:80 answers, but not in RPC: it belongs to another service; " +
+				"write ?rpcbind in place of the port to find that of NFS"},
 		{"another program", "tcp://h", &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail},
-			"port h:20048 is not that of NFS: it answers PROG_UNAVAIL; NFS is as a rule at tcp://h:2049; ?rpcbind in place of the port asks for it"},
+			"port h:20048 is not the port of NFS: it answers PROG_UNAVAIL; NFS is usually at tcp://h:2049; write ?rpcbind in place of the port to find it"},
 		{"another program over RDMA", "rdma://h", &oncrpc.AcceptError{Stat: oncrpc.ProgUnavail},
-			"port h:20049 is not that of NFS: it answers PROG_UNAVAIL; ?rpcbind in place of the port asks for it"},
+			"port h:20049 is not the port of NFS: it answers PROG_UNAVAIL; write ?rpcbind in place of the port to find it"},
 		{"other versions", "tcp://h:2049", &oncrpc.AcceptError{Stat: oncrpc.ProgMismatch, Low: 4, High: 4},
-			"the server at port h:2049 has NFS versions 4 to 4, and not 3"},
+			"the server at port h:2049 has NFS versions 4 to 4, but not 3"},
 		{"denied", "tcp://h:2049", &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak},
 			"the server at port h:2049 denies calls with these credentials: AUTH_TOOWEAK"},
 		{"no answer of rpcbind", "rdma://h?rpcbind", context.DeadlineExceeded,
-			"no answer from rpcbind at port h:111: is the host up, is a firewall between, or does it hang? Or write the port, such as rdma://h:20049"},
+			"no answer from rpcbind at port h:111: is the host up, is a firewall in between, or does rpcbind hang? Or write the port, such as rdma://h:20049"},
 		{"not found", "rdma://h?rpcbind", &rpcbind.FindError{Tried: []rpcbind.Attempt{
 			{Place: "TCP", Err: rpcbind.ErrNotRegistered}, {Place: "RDMA", Err: refused}}},
-			"nobody says at which port of h NFS is over RDMA: TCP: not registered; RDMA: " + words.ConnRefused.Error() + "; write the port, such as rdma://h:20049"},
+			"h does not say at which port NFS over RDMA is: TCP: not registered; RDMA: " + words.ConnRefused.Error() + "; write the port, such as rdma://h:20049"},
 		{"no host to ask", "tcp://h?rpcbind", &rpcbind.FindError{Tried: []rpcbind.Attempt{{Err: &net.DNSError{Name: "h", IsNotFound: true}}}},
 			"there is no host h"},
 		{"anything else", "tcp://h", plain, ""},
@@ -123,17 +123,17 @@ func TestExplainFound(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"refused, named", words.Explainer{Asked: true}, refused, "nothing listens at port h:700, which was named for NFS over RDMA: " +
-			"is the server still running, and does it listen at this address? Over TCP, the usual ones are tcp://h of rpcrdma serve and tcp://h:2049 of Linux"},
-		{"refused, named, RDMA alone", words.Explainer{Asked: true, RDMAOnly: true}, refused, "nothing listens at port h:700, which was named for NFS over RDMA: " +
+		{"refused, named", words.Explainer{Asked: true}, refused, "nothing listens at port h:700, which rpcbind names for NFS over RDMA: " +
+			"is the server still running, and does it listen at this address? Over TCP, try tcp://h for rpcrdma serve, or tcp://h:2049 for Linux"},
+		{"refused, named, RDMA alone", words.Explainer{Asked: true, RDMAOnly: true}, refused, "nothing listens at port h:700, which rpcbind names for NFS over RDMA: " +
 			"is the server still running, and does it listen at this address?"},
-		{"refused, RDMA alone", words.Explainer{RDMAOnly: true}, refused, "nothing listens at port h:700: is NFS over RDMA turned on there? " +
+		{"refused, RDMA alone", words.Explainer{RDMAOnly: true}, refused, "nothing listens at port h:700: is NFS over RDMA turned on at the server? " +
 			"?rpcbind in the URL asks for its port"},
 		{"not iWARP, RDMA alone", words.Explainer{RDMAOnly: true}, notMPA,
-			"port h:700 is not one of NFS over RDMA (iWARP): write the one that is, or ?rpcbind to have it found"},
+			"port h:700 does not speak NFS over RDMA (iWARP): write the port that does, or ?rpcbind to find it"},
 		{"not iWARP, named, RDMA alone", words.Explainer{Asked: true, RDMAOnly: true}, notMPA,
-			"port h:700 is not one of NFS over RDMA (iWARP): write the one that is, such as rdma://h:20049"},
-		{"another program, named", words.Explainer{Asked: true}, unavail, "port h:700 is not that of NFS: it answers PROG_UNAVAIL"},
+			"port h:700 does not speak NFS over RDMA (iWARP): write the port that does, such as rdma://h:20049"},
+		{"another program, named", words.Explainer{Asked: true}, unavail, "port h:700 is not the port of NFS: it answers PROG_UNAVAIL"},
 	} {
 		at := reach.Target{Scheme: "rdma", Host: "h", Port: 700, Path: "/"}
 		if got := tt.x.Explain(at, tt.err); got.Error() != tt.want || !errors.Is(got, tt.err) {
@@ -188,13 +188,13 @@ func TestRemoteErrors(t *testing.T) {
 	other := tcpServer(t, oncrpc.Program{Number: 7, Version: 1, Procedures: make([]oncrpc.Procedure, 1)})
 	newer := tcpServer(t, oncrpc.Program{Number: nfs3.Program, Version: 4, Procedures: make([]oncrpc.Procedure, 1)})
 	tests := []struct{ name, url, want string }{
-		{"nobody, RDMA", "rdma://" + closed + "/a", "nothing listens at port " + closed + ": is NFS over RDMA turned on there?"},
-		{"nobody, TCP", "tcp://" + closed + "/a", "nothing listens at port " + closed + ": the usual ones are tcp://127.0.0.1:2049"},
-		{"the port for TCP", "rdma://" + s.tcp + "/a", "port " + s.tcp + " is not one of NFS over RDMA (iWARP); if it is one of TCP: tcp://" + s.tcp},
+		{"nobody, RDMA", "rdma://" + closed + "/a", "nothing listens at port " + closed + ": is NFS over RDMA turned on at the server?"},
+		{"nobody, TCP", "tcp://" + closed + "/a", "nothing listens at port " + closed + ": try tcp://127.0.0.1:2049"},
+		{"the port for TCP", "rdma://" + s.tcp + "/a", "port " + s.tcp + " does not speak NFS over RDMA (iWARP); if it speaks TCP, write tcp://" + s.tcp},
 		{"the port for RDMA", "tcp://" + s.rdma + "/a",
-			"the server at port " + s.rdma + " ends the connection at the first call; if it is one of RDMA: rdma://" + s.rdma},
-		{"another program", "tcp://" + other + "/a", "port " + other + " is not that of NFS: it answers PROG_UNAVAIL"},
-		{"another version", "tcp://" + newer + "/a", "the server at port " + newer + " has NFS versions 4 to 4, and not 3"},
+			"the server at port " + s.rdma + " ends the connection at the first call; if it speaks RDMA, write rdma://" + s.rdma},
+		{"another program", "tcp://" + other + "/a", "port " + other + " is not the port of NFS: it answers PROG_UNAVAIL"},
+		{"another version", "tcp://" + newer + "/a", "the server at port " + newer + " has NFS versions 4 to 4, but not 3"},
 		{"no export", s.url("rdma", "/database"),
 			"mount refused: no export of 127.0.0.1 holds /database (MNT3ERR_NOENT); it exports /a (to everyone) and /data (to everyone)"},
 		{"no export at the root", s.url("tcp", "/"),
@@ -214,7 +214,7 @@ func TestRemoteErrors(t *testing.T) {
 	// Commands say the same.
 	lookups := startServe(t, "--memory", "/a", "--rdma-rpcbind", "127.0.0.1:0").lookups(t)
 	code, _, stderr := execute(t, "ls", "rdma://"+lookups+"/a")
-	if want := "port " + lookups + " is not that of NFS: it answers PROG_UNAVAIL; ?rpcbind in place of the port asks for it\n"; code != cli.ExitFailed ||
+	if want := "port " + lookups + " is not the port of NFS: it answers PROG_UNAVAIL; write ?rpcbind in place of the port to find it\n"; code != cli.ExitFailed ||
 		!strings.HasSuffix(stderr, want) {
 		t.Errorf("ls: exit %d, %swant %s", code, stderr, want)
 	}

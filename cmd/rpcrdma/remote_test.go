@@ -186,15 +186,15 @@ func TestRemoteFlagErrors(t *testing.T) {
 		{"--inline", "1500", "write a multiple of 1KiB up to 64KiB"},
 		{"--inline", "65KiB", "write a multiple of 1KiB up to 64KiB"},
 		{"--inline", "4 kB", "write a number of bytes"},
-		{"--crc", "yes", "there is: auto, on, off"},
-		{"--wait", "10", "write a number with s, m or h behind it"},
-		{"--wait", "-1s", "write a number with s, m or h behind it"},
+		{"--crc", "yes", "write one of auto, on, off"},
+		{"--wait", "10", "write a number and its unit (s, m or h)"},
+		{"--wait", "-1s", "write a number and its unit (s, m or h)"},
 		{"--uid", "no-such-user", "this host has no user of that name"},
 		{"--gid", "-1", "write a number from 0 to 4294967294"},
 		{"--gid", "no-such-group", "this host has no group of that name"},
 		{"--uid", "4294967295", "write a number from 0 to 4294967294"},
-		{"--groups", "1,,2", "or several with commas between them"},
-		{"--groups", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "calls have room for 16 groups"},
+		{"--groups", "1,,2", "or several, separated by commas"},
+		{"--groups", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "a call has room for 16 groups"},
 	}
 	for _, tt := range tests {
 		var r remote.Session

@@ -15,7 +15,7 @@ func TestRm(t *testing.T) {
 		{name: "link with a slash", files: []string{"dir/a=1", "l -> dir"}, args: "rm -r @/export/l/", code: 1,
 			stderr: "rm @/export/l/: not a directory\n"},
 		{name: "directory", files: []string{"dir/"}, args: "rm @/export/dir", code: 1,
-			stderr: "rm @/export/dir: is a directory: -d removes an empty one, -r one with all that is in it\n"},
+			stderr: "rm @/export/dir: is a directory: use -d if it is empty, or -r to remove all that is in it\n"},
 		{name: "tree", files: []string{"x=1", "dir/a=1", "dir/b/c=2", "dir/b/.h=2", "dir/l -> /etc", "dir/m -> ../x", "dir/e/", "0555 dir/e", "0400 dir/a"},
 			args: "rm -r @/export/dir", tree: []string{`-rw-r--r-- "x" "1"`}},
 		{name: "tree with a slash", files: []string{"dir/a=1"}, args: "rm -r @/export/dir/", tree: []string{}},

@@ -17,7 +17,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	defer reach.CloseSCTP()
 	out := &cli.CheckedWriter{W: stdout}
 	root := newRoot(out, stderr)
-	root.SetArgs(append([]string{}, args...)) // for nil, cobra takes those of the process
+	root.SetArgs(append([]string{}, args...)) // cobra replaces nil by os.Args
 	unknown := initUnknown(root)
 
 	cmd, err := root.ExecuteContextC(ctx)
@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return cli.ExitFailed
 }
 
-// newRoot returns the command line with all commands, which print to stdout and stderr.
+// newRoot returns the root command with all commands, which print to stdout and stderr.
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "rpcrdma",
@@ -109,7 +109,7 @@ SIGTERM. Servers stop in order after a signal, and exit with 0; for ping, see th
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.SetOut(stdout) // before cobra's own commands are made, which keep it
+	root.SetOut(stdout) // before cobra makes its own commands, which copy it
 	root.SetErr(stderr)
 	addCommands(root)
 	return root

@@ -140,9 +140,9 @@ func TestDebugCommandLine(t *testing.T) {
 		{"--debug=6060", cli.ExitUsage, `--debug "6060": write --debug=HOST:PORT, such as --debug=127.0.0.1:6060`},
 		{"--debug=localhost", cli.ExitUsage, "write --debug=HOST:PORT"},
 		{"--debug=127.0.0.1:66000", cli.ExitUsage, "write --debug=HOST:PORT"},
-		{"--debug=:6060", cli.ExitUsage, `--debug ":6060": write --debug=127.0.0.1:6060; or 0.0.0.0:6060, if everybody may see what is in memory here`},
+		{"--debug=:6060", cli.ExitUsage, `--debug ":6060": write --debug=127.0.0.1:6060, or 0.0.0.0:6060 if everybody may see the memory of this process`},
 		{"--debug 127.0.0.1:6061", cli.ExitUsage, `unknown argument "127.0.0.1:6061": exports are named with --export and --memory; or write --debug=127.0.0.1:6061`},
-		{ports + "--debug=" + taken, cli.ExitFailed, "--debug " + taken + ": " + "address already in use; another server? choose a port with --debug"},
+		{ports + "--debug=" + taken, cli.ExitFailed, "--debug " + taken + ": " + "address already in use; another server may have it: choose another port with --debug"},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"serve", "--memory", "/m"}, strings.Fields(tt.args)...)...)
 		if code != tt.code || !strings.Contains(stderr, tt.say) {

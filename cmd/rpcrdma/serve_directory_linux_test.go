@@ -109,7 +109,7 @@ func TestServeSameFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := startServe(t, "--export", "/a="+dir, "--export", "/b="+link, "--export", "/c="+other, "--memory", "/m")
-	want := `level=WARN msg="two exports are names for the same files: the rules of each hold for its own clients" one=/a other=/b`
+	want := `level=WARN msg="two exports share files: the rules of each one hold for its own clients" one=/a other=/b`
 	if got := s.stderr.String(); strings.Count(got, want) != 1 || strings.Count(got, "WARN") != 1 {
 		t.Errorf("want once %s\n%s", want, got)
 	}
@@ -121,7 +121,7 @@ func TestServeStateInTheWay(t *testing.T) {
 	args := []string{"serve", "--listen", "127.0.0.1:0", "--mount", "none", "--export", "/e=" + dir, "--state", state}
 	s := startServe(t, args[5:]...)
 	code, _, stderr := execute(t, args...)
-	if want := "rpcrdma: --state " + state + ": "; code != cli.ExitFailed || !strings.HasPrefix(stderr, want) || !strings.HasSuffix(stderr, "; name another --state: clients have to mount again then\n") {
+	if want := "rpcrdma: --state " + state + ": "; code != cli.ExitFailed || !strings.HasPrefix(stderr, want) || !strings.HasSuffix(stderr, "; name another --state, and have clients mount again\n") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	s.stop()

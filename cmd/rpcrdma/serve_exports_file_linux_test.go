@@ -69,7 +69,7 @@ const reloaded = "exports reloaded"
 // a keytab, whose log says what to do.
 func TestServeReloadToKerberos(t *testing.T) {
 	s := serveFile(t, "/m *(rw,insecure,memory)\n")
-	s.reload(t, "/m *(rw,insecure,memory,sec=krb5)\n", "start serve again, which reads the keytab then (--keytab)")
+	s.reload(t, "/m *(rw,insecure,memory,sec=krb5)\n", "restart serve, so that it reads the keytab (--keytab)")
 	mountAs(t, dialTCP(t, s.tcp), 7, "/m").put(t, "file", []byte("data"))
 }
 
@@ -133,7 +133,7 @@ func TestServeExportsFile(t *testing.T) {
 		t.Errorf("the file system in memory: %q", got)
 	}
 
-	s.reload(t, one+" *(rw,insecure)\n"+two+" *(fast)\n", "the exports are not as the file says")
+	s.reload(t, one+" *(rw,insecure)\n"+two+" *(fast)\n", "the exports have not changed: the file cannot be used")
 	if !strings.Contains(s.stderr.String(), "line 2: *(fast): option fast: it is not known") {
 		t.Errorf("logged: %v", s.stderr)
 	}
@@ -200,7 +200,7 @@ func TestServeMadeAgain(t *testing.T) {
 func TestServeMountPoint(t *testing.T) {
 	dir := t.TempDir()
 	s := serveFile(t, dir+" *(rw,insecure,mp)\n")
-	for _, want := range []string{", when it is there)\n", "nolock,noresvport 127.0.0.1:" + dir} {
+	for _, want := range []string{", once it exists)\n", "nolock,noresvport 127.0.0.1:" + dir} {
 		if !strings.Contains(s.greeting, want) {
 			t.Errorf("greeting: %s, want %q", s.greeting, want)
 		}
@@ -297,9 +297,9 @@ func TestServeCheck(t *testing.T) {
 	code, out, errs := execute(t, "serve", "--check", "--exports", file)
 	for _, want := range []string{
 		dir + " (directory " + dir + ", to be mounted again after a restart; read-write, no squashing, from ports below 1024, for 192.0.2.0/24; read-only, root squashed to 65534:65534)\n",
-		dir + "/later (", "    is not there: it is exported when it is\n",
+		dir + "/later (", "    does not exist yet: it is exported when it does\n",
 	} {
-		if code != cli.ExitOK || !strings.Contains(strings.ReplaceAll(out, ", files belong to user 1000, who runs this", ""), want) {
+		if code != cli.ExitOK || !strings.Contains(strings.ReplaceAll(out, ", files belong to user 1000, who runs serve", ""), want) {
 			t.Errorf("exit %d, %s%swant %s", code, out, errs, want)
 		}
 	}

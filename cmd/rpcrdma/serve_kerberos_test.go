@@ -59,8 +59,8 @@ func TestServeKerberos(t *testing.T) {
 	s := startServe(t, "--memory", "/proved", "--sec", "krb5p:krb5", "--keytab", kt, "--conf", "gss")
 	for _, want := range []string{
 		"serving /proved (memory, 4GiB, read-write, root squashed to 65534:65534, sec=krb5p:krb5)\n",
-		"Kerberos: clients have tickets for nfs/localhost@EXAMPLE.ORG\n",
-		"to mount it from Linux:\n    not /proved: that takes port 2049 of TCP, too\n",
+		"Kerberos: clients need tickets for nfs/localhost@EXAMPLE.ORG\n",
+		"to mount it from Linux:\n    not /proved: with Kerberos it needs TCP port 2049, too\n",
 		"nolock,sec=krb5p localhost:/proved /mnt\n",
 	} {
 		if !strings.Contains(s.greeting, want) {
@@ -75,13 +75,13 @@ func TestServeKerberos(t *testing.T) {
 		{"ls rdma://" + byName(s.rdma) + "/proved", "/proved is for callers with sec=krb5p:krb5: there is no credential cache "},
 		{"ls rdma://" + byName(s.rdma) + "/proved", ": run kinit\n"},
 		{"ls tcp://" + s.tcp + "/proved", "sec=krb5p:krb5: Kerberos knows hosts by their names: write that of 127.0.0.1 in the URL\n"},
-		{"ls tcp://" + s.tcp + "/proved?sec=sys", "/proved is for callers with sec=krb5p:krb5, and the URL says sec=sys: leave that out, or write one of these\n"},
+		{"ls tcp://" + s.tcp + "/proved?sec=sys", "/proved is for callers with sec=krb5p:krb5, but the URL says sec=sys: leave that out, or write one of these\n"},
 		{"ls rdma://" + byName(s.rdma) + "/proved?sec=krb5p", ": run kinit\n"},
 		{"ls --keytab " + kt + " --principal other rdma://" + byName(s.rdma) + "/proved", "has no key of other@EXAMPLE.ORG, but of nfs/localhost@EXAMPLE.ORG\n"},
 		{"ls --keytab " + kt + "x rdma://" + byName(s.rdma) + "/proved", "sec=krb5p:krb5: keytab: stat " + kt + "x: no such file or directory\n"},
 		{"ping --count 1 rdma://" + byName(s.rdma) + "?sec=krb5", ": run kinit\n"},
 		{"ping --count 1 rdma://" + s.rdma + "?sec=krb5", "Kerberos knows hosts by their names"},
-		{"conf rdma://" + s.rdma, "denies it to this caller: AUTH_TOOWEAK; who may have it is in --conf of rpcrdma serve: try ?sec=krb5\n"},
+		{"conf rdma://" + s.rdma, "denies it to this caller: AUTH_TOOWEAK; --conf of rpcrdma serve says who may use it: try ?sec=krb5\n"},
 		{"conf rdma://" + byName(s.rdma) + "?sec=krb5", ": run kinit\n"},
 		{"ls --dialect draft rdma://" + byName(s.rdma) + "/proved?sec=krb5", ": run kinit\n"},
 	} {
@@ -129,7 +129,7 @@ func TestServeExportsSec(t *testing.T) {
 		"/said (memory, 4GiB, read-write, root squashed to 65534:65534, sec=sys)\n",
 		"/both (memory, 4GiB, read-write, root squashed to 65534:65534 " +
 			"(sys: read-only, all squashed to 65534:65534), sec=krb5p:krb5i:sys:krb5)\n",
-		"Kerberos: clients have tickets for nfs/localhost@EXAMPLE.ORG\n",
+		"Kerberos: clients need tickets for nfs/localhost@EXAMPLE.ORG\n",
 	} {
 		if code != cli.ExitOK || !strings.Contains(stdout, want) {
 			t.Errorf("--check: exit %d, %s%s, want %q", code, stdout, stderr, want)
@@ -187,7 +187,7 @@ func TestCheckUsers(t *testing.T) {
 func TestServeUnusedKeytab(t *testing.T) {
 	kt := keytabOf(t, "nfs/localhost")
 	code, stdout, _ := execute(t, "serve", "--check", "--memory", "/m", "--keytab", kt)
-	want := "nfs/localhost@EXAMPLE.ORG; no export asks for them: --sec or the option sec= does\n"
+	want := "nfs/localhost@EXAMPLE.ORG; no export asks for them: use --sec or the option sec=\n"
 	if code != cli.ExitOK || !strings.HasSuffix(stdout, want) {
 		t.Errorf("exit %d, %s, want %q", code, stdout, want)
 	}
@@ -231,14 +231,14 @@ func TestServeKeytab(t *testing.T) {
 	kt := keytabOf(t, "host/localhost")
 	const ports = " --listen 127.0.0.1:0 --mount 127.0.0.1:0"
 	for _, tt := range []struct{ args, want string }{
-		{"--sec krb5 --keytab " + kt, "the keytab has keys of host/localhost@EXAMPLE.ORG, and clients ask for nfs/HOST; on the KDC"},
+		{"--sec krb5 --keytab " + kt, "the keytab has keys of host/localhost@EXAMPLE.ORG, but clients ask for nfs/HOST; on the KDC"},
 		{"--sec krb5 --principal nfs/localhost --keytab " + kt, "has no key of the principal wanted, but of host/localhost@EXAMPLE.ORG"},
-		{"--sec krb5", "/m are to prove who they are (sec=krb5 and the like), which takes a keytab with this host's keys: keytab: stat "},
+		{"--sec krb5", "/m must prove who they are (sec=krb5 and the like), which needs a keytab with this host's keys: keytab: stat "},
 		{"--map-users " + kt + "x --principal host/localhost --keytab " + kt, "--map-users " + kt + "x: open "},
 		{"--map-users " + os.DevNull + " --realm A --realm B --check --principal host/localhost --keytab " + kt, ""},
-		{"--check --sec krb5", "which takes a keytab"},
-		{"--check --realm A", "--realm, which takes a keytab"},
-		{"--check --map-users " + kt + "x", "--map-users, which takes a keytab"},
+		{"--check --sec krb5", "which needs a keytab"},
+		{"--check --realm A", "--realm, which needs a keytab"},
+		{"--check --map-users " + kt + "x", "--map-users, which needs a keytab"},
 	} {
 		code, _, stderr := execute(t, strings.Fields("serve --memory /m "+tt.args+ports)...)
 		if (code == cli.ExitOK) != (tt.want == "") || !strings.Contains(stderr, tt.want) {
@@ -258,7 +258,7 @@ func TestNoKerberos(t *testing.T) {
 		}
 	}
 	code, _, stderr := execute(t, "ls", "--keytab", kt, byName+"/said?sec=krb5")
-	if want := "/said is for callers with sec=sys, and the URL says sec=krb5: leave that out, or write one of these\n"; code != cli.ExitFailed || !strings.Contains(stderr, want) {
+	if want := "/said is for callers with sec=sys, but the URL says sec=krb5: leave that out, or write one of these\n"; code != cli.ExitFailed || !strings.Contains(stderr, want) {
 		t.Errorf("exit %d, %s, want %q", code, stderr, want)
 	}
 	plain := startServe(t, "--memory", "/said") // which takes AUTH_NONE, too
@@ -269,7 +269,7 @@ func TestNoKerberos(t *testing.T) {
 			t.Errorf("%s: exit %d, %s", url, code, stderr)
 		}
 		code, _, stderr := execute(t, "ls", "--keytab", kt, url+"?sec=krb5p")
-		if want := "/said is for callers with sec=sys, and the URL says sec=krb5p: leave that out, or write one of these\n"; code != cli.ExitFailed || !strings.Contains(stderr, want) {
+		if want := "/said is for callers with sec=sys, but the URL says sec=krb5p: leave that out, or write one of these\n"; code != cli.ExitFailed || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit %d, %s, want %q", url, code, stderr, want)
 		}
 	}

@@ -146,9 +146,9 @@ func TestServeRDMARPCBindUsage(t *testing.T) {
 		{free + ":65536", cli.ExitUsage, `--rdma-rpcbind ":65536": write a port from 0 to 65535`},
 		{"--memory /m --rdma-rpcbind :20049", cli.ExitUsage, "--rdma-rpcbind and --listen are both :20049, which answers look-ups anyway: leave out --rdma-rpcbind"},
 		{"--memory /m --rdma-rpcbind :20048", cli.ExitUsage, "--rdma-rpcbind and --mount are both :20048: RDMA and TCP need a port each"},
-		{free + ":111 --rpcbind", cli.ExitUsage, "--rpcbind is for hosts with rpcbind, which has port 111: leave out --rdma-rpcbind, or --rpcbind where there is none\n"},
-		{free + "127.0.0.1:00111 --rpcbind", cli.ExitUsage, "--rpcbind is for hosts with rpcbind"},
-		{free + taken.Addr().String(), cli.ExitFailed, "--rdma-rpcbind " + taken.Addr().String() + ": address already in use; another server? choose a port with --rdma-rpcbind"},
+		{free + ":111 --rpcbind", cli.ExitUsage, "--rpcbind needs rpcbind, which has port 111: leave out --rdma-rpcbind, or --rpcbind if rpcbind does not run\n"},
+		{free + "127.0.0.1:00111 --rpcbind", cli.ExitUsage, "--rpcbind needs rpcbind"},
+		{free + taken.Addr().String(), cli.ExitFailed, "--rdma-rpcbind " + taken.Addr().String() + ": address already in use; another server may have it: choose another port with --rdma-rpcbind"},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"serve"}, strings.Fields(tt.args)...)...)
 		if code != tt.code || !strings.Contains(stderr, tt.say) || stdout != "" {
@@ -218,14 +218,14 @@ func TestFindURLFails(t *testing.T) {
 	none := newLookups(t, rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: "tcp", Addr: universal(t, dead)})
 	for _, tt := range []struct{ name, url, say string }{
 		{"nobody to ask", "rdma://127.0.0.1/x?rpcbind=" + port(t, dead),
-			"nobody says at which port of 127.0.0.1 NFS is over RDMA: RDMA port " + dead + ": " + words.ConnRefused.Error() +
+			"127.0.0.1 does not say at which port NFS over RDMA is: RDMA port " + dead + ": " + words.ConnRefused.Error() +
 				"; TCP port " + dead + ": " + words.ConnRefused.Error() + "; write the port, such as rdma://127.0.0.1:20049\n"},
 		{"nobody to ask, TCP", "tcp://127.0.0.1/x?rpcbind=" + port(t, dead),
-			"nobody says at which port of 127.0.0.1 NFS is over TCP: TCP port " + dead + ": " + words.ConnRefused.Error() +
+			"127.0.0.1 does not say at which port NFS over TCP is: TCP port " + dead + ": " + words.ConnRefused.Error() +
 				"; RDMA port " + dead + ": " + words.ConnRefused.Error() + "; write the port, such as tcp://127.0.0.1:20048\n"},
 		{"not registered", "rdma://127.0.0.1/x?rpcbind=" + port(t, none),
 			"; TCP port " + none + ": not registered; write the port, such as rdma://127.0.0.1:20049\n"},
-		{"registered and gone", "rdma://127.0.0.1/x?rpcbind=" + port(t, gone), "nothing listens at port " + dead + ", which was named for NFS over RDMA: is the server still running, and does it listen at this address? Over TCP, the usual ones are tcp://127.0.0.1 "},
+		{"registered and gone", "rdma://127.0.0.1/x?rpcbind=" + port(t, gone), "nothing listens at port " + dead + ", which rpcbind names for NFS over RDMA: is the server still running, and does it listen at this address? Over TCP, try tcp://127.0.0.1 "},
 	} {
 		code, stdout, stderr := execute(t, "ls", tt.url)
 		if code != cli.ExitFailed || stdout != "" || !strings.Contains(stderr, tt.say) {
@@ -295,7 +295,7 @@ func TestGatewayFinds(t *testing.T) {
 		t.Error(err)
 	}
 	code, _, stderr := execute(t, "gateway", "--to", "rdma://h", "--mount-to", "tcp://h?rpcbind")
-	if code != cli.ExitUsage || !strings.Contains(stderr, "--mount-to: the port is behind the host: tcp://HOST:PORT") {
+	if code != cli.ExitUsage || !strings.Contains(stderr, "--mount-to: write the port after the host: tcp://HOST:PORT") {
 		t.Errorf("--mount-to with ?rpcbind: exit %d, %s", code, stderr)
 	}
 }

@@ -185,7 +185,7 @@ func TestServeRPCBind(t *testing.T) {
 	if diff := cmp.Diff(want, p.registered()); diff != "" {
 		t.Error("registered while the server runs:", diff)
 	}
-	warning := `level=WARN msg="replaced in rpcbind the registration of a server that does not answer" was="` + left.String() + ", " + more.String() + `"`
+	warning := `level=WARN msg="replaced the rpcbind registration of a server that does not answer" was="` + left.String() + ", " + more.String() + `"`
 	if got := s.stderr.String(); strings.Count(got, warning) != 1 || strings.Count(got, "WARN") != 1 {
 		t.Errorf("want once %s\n%s", warning, got)
 	}
@@ -319,7 +319,7 @@ func TestServeRPCBindStays(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	want := `level=WARN msg="still registered with rpcbind: root removes it with 'rpcinfo -d 100003 3' and 'rpcinfo -d 100005 3'" ` +
+	want := `level=WARN msg="this server is still registered with rpcbind: root removes that with 'rpcinfo -d 100003 3' and 'rpcinfo -d 100005 3'" ` +
 		`err="rpcbind unset 100003.3 rdma `
 	if got := s.stderr.String(); !strings.Contains(got, want) || strings.Contains(got, `\n`) {
 		t.Errorf("no %s in\n%s", want, got)
@@ -337,7 +337,7 @@ func TestServeRPCBindGone(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	want := `level=WARN msg="cannot unregister: what rpcbind has of this server when it is back, root removes with 'rpcinfo -d 100003 3' and 'rpcinfo -d 100005 3'" `
+	want := `level=WARN msg="cannot unregister from rpcbind: if it comes back and still knows this server, root removes that with 'rpcinfo -d 100003 3' and 'rpcinfo -d 100005 3'" `
 	if got := s.stderr.String(); !strings.Contains(got, want) || strings.Contains(got, "still registered") {
 		t.Errorf("no %s in\n%s", want, got)
 	}

@@ -192,7 +192,7 @@ func TestServeAllow(t *testing.T) {
 		if tt.want {
 			want = 0
 		}
-		if n := strings.Count(s.stderr.String(), "client refused, whom --allow does not name"); n != want {
+		if n := strings.Count(s.stderr.String(), "refused a client that --allow does not name"); n != want {
 			t.Errorf("%q: %d refusals logged, want %d:\n%s", tt.args, n, want, s.stderr)
 		}
 	}

@@ -24,7 +24,7 @@ func TestServePortTaken(t *testing.T) {
 		args := []string{"serve", "--memory", "/m", "--listen", "127.0.0.1:0", "--mount",
 			"127.0.0.1:0", flag, taken}
 		code, stdout, stderr := execute(t, args...)
-		want := "rpcrdma: " + flag + " " + taken + ": address already in use; another server? choose a port with " + flag + "\n"
+		want := "rpcrdma: " + flag + " " + taken + ": address already in use; another server may have it: choose another port with " + flag + "\n"
 		if code != cli.ExitFailed || stdout != "" || stderr != want {
 			t.Errorf("exit %d, %q, %q, want %q", code, stdout, stderr, want)
 		}

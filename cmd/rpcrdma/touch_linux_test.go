@@ -18,11 +18,11 @@ func TestTouch(t *testing.T) {
 			stderr: "touch @/export/d/a: no such file or directory\ntouch @/export/d/: no such file or directory\n", tree: []string{`-rw-r--r-- "b" ""`}},
 		{name: "the root", args: "touch @/export @/export/"},
 		{name: "no time", args: "touch -d tomorrow @/export/a", code: 2,
-			stderr: "rpcrdma: tomorrow is no time: write 2006-01-02T15:04:05Z, 2006-01-02 or @SECONDS\nRun 'rpcrdma touch --help' for usage.\n"},
+			stderr: "rpcrdma: tomorrow is not a time: write 2006-01-02T15:04:05Z, 2006-01-02 or @SECONDS\nRun 'rpcrdma touch --help' for usage.\n"},
 		{name: "empty time", args: "touch --date= @/export/a", code: 2,
-			stderr: "rpcrdma: \"\" is no time: write 2006-01-02T15:04:05Z, 2006-01-02 or @SECONDS\nRun 'rpcrdma touch --help' for usage.\n"},
+			stderr: "rpcrdma: \"\" is not a time: write 2006-01-02T15:04:05Z, 2006-01-02 or @SECONDS\nRun 'rpcrdma touch --help' for usage.\n"},
 		{name: "two times", args: "touch -d @1 -r @/export/b @/export/a", code: 2,
-			stderr: "rpcrdma: -d and -r both say what time to set: one is enough\nRun 'rpcrdma touch --help' for usage.\n"},
+			stderr: "rpcrdma: use only one of -d and -r: both say which time to set\nRun 'rpcrdma touch --help' for usage.\n"},
 		{name: "reference is missing", args: "touch -r @/export/b @/export/a", code: 1, stderr: "touch @/export/b: no such file or directory\n"},
 	})
 }

@@ -276,7 +276,7 @@ func TestTraceBound(t *testing.T) {
 	for _, scheme := range schemes {
 		r := startRig(t)
 		got := r.exec(t, scheme, "put", "-q", "--trace", file, up, "@/memory/file")
-		want := "rpcrdma: --trace " + file + ": what follows is not in it: trace: the trace is full: "
+		want := "rpcrdma: --trace " + file + " ends here: trace: the trace is full: "
 		told := strings.HasPrefix(got.stderr, want) && strings.Count(got.stderr, "\n") == 1
 		if got.code != cli.ExitOK || !told {
 			t.Errorf("%s: exit %d: %s", scheme, got.code, got.stderr)
@@ -307,7 +307,7 @@ func TestTraceBench(t *testing.T) {
 		t.Setenv(reach.TraceEnv, file)
 		code, _, errs := execute(t, "bench", "--paths", path, "--ways", "inline-call", "--sizes", "4KiB",
 			"--time", "1s", "--cpus", "none")
-		if code != cli.ExitOK || strings.Count(errs, "what follows is not in it") != 1 {
+		if code != cli.ExitOK || strings.Count(errs, " ends here: ") != 1 {
 			t.Fatalf("%s: exit %d: %s", path, code, errs)
 		}
 		b := traceOfFile(t, file)

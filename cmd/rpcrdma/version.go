@@ -10,10 +10,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// release is the version of a binary that is released. The linker sets it.
+// release is the version of a released binary. The linker sets it.
 var release string
 
-// moduleVersion is that of the release, or else that of the module, as the toolchain knows it.
+// moduleVersion is the version of the release, or else of the module as the toolchain knows it.
 func moduleVersion() string {
 	if release != "" {
 		return release
@@ -25,7 +25,7 @@ func moduleVersion() string {
 	return info.Main.Version
 }
 
-// version is that of the module, and of the toolchain that built it.
+// version is the version of the module, and of the toolchain that built it.
 func version() string { return moduleVersion() + " " + runtime.Version() }
 
 // newVersionCommand does what --version does.
@@ -35,7 +35,7 @@ func newVersionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return cli.UsageError{Err: fmt.Errorf("unknown argument %q: version takes none", args[0])}
+				return cli.UsageError{Err: fmt.Errorf("unknown argument %q: version takes no arguments", args[0])}
 			}
 			return nil
 		},

@@ -24,11 +24,11 @@ func TestWait(t *testing.T) {
 	free.Close()
 	_, port, _ := net.SplitHostPort(mute)
 	for _, tt := range []struct{ url, want string }{
-		{"tcp://" + mute + "/a", "port " + mute + " takes connections, and does not answer the first call for 250ms"},
-		{"rdma://" + mute + "/a", "port " + mute + " takes connections, and does not answer for 250ms"},
+		{"tcp://" + mute + "/a", "port " + mute + " takes connections, but does not answer the first call for 250ms"},
+		{"rdma://" + mute + "/a", "port " + mute + " takes connections, but does not answer for 250ms"},
 		{"tcp://127.0.0.1/a?rpcbind=" + port, "no answer from rpcbind at port " + mute + " for 250ms"},
-		{"tcp://" + full + "/a", "no answer from port " + full + " for 250ms: is the host up, is a firewall between"},
-		{"rdma://" + full + "/a", "no answer from port " + full + " for 250ms: is the host up, is a firewall between"},
+		{"tcp://" + full + "/a", "no answer from port " + full + " for 250ms: is the host up, is a firewall in between"},
+		{"rdma://" + full + "/a", "no answer from port " + full + " for 250ms: is the host up, is a firewall in between"},
 		{"tcp://" + closed + "/a", "nothing listens at port " + closed},
 		{"rdma://" + closed + "/a", "nothing listens at port " + closed},
 	} {
@@ -76,7 +76,7 @@ func TestWaitInTheMiddle(t *testing.T) {
 		})
 		url := scheme + "://" + relay + "/memory/file"
 		code, _, stderr := execute(t, "get", "--wait", "2s", url, filepath.Join(t.TempDir(), "file"))
-		want := "rpcrdma get " + url + ": there is a connection, and the server has not answered for 2s: does it hang"
+		want := "rpcrdma get " + url + ": the server is connected, but has not answered for 2s: does it hang"
 		if code != cli.ExitFailed || !strings.HasPrefix(stderr, want) {
 			t.Errorf("got %d, %q, want %q", code, stderr, want)
 		}

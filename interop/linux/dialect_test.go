@@ -47,7 +47,7 @@ func draftServer(t *testing.T, sh *shell, export string, n sizes) {
 func (k *knfsd) draftClient(t *testing.T) {
 	t.Run("conf", func(t *testing.T) {
 		got := k.do(t, "conf", "rdma://"+local(k.RDMA))
-		want := fmt.Sprintf("has no CONF_RDMA: there is no program %d, nor %d\n", confproto.Program, confproto.ProgramRFC5666)
+		want := fmt.Sprintf("has no CONF_RDMA: no program %d, nor %d\n", confproto.Program, confproto.ProgramRFC5666)
 		if !strings.Contains(got, want) {
 			t.Errorf("conf prints no %q:\n%s", want, got)
 		}

@@ -57,8 +57,8 @@ func TestRefused(t *testing.T) {
 	r.fails(t, "", list+": ", "ls", file(""))
 	r.fails(t, "", "run kinit", "ls", file(""))
 	r.fails(t, "", "run kinit", "ls", file("krb5p"))
-	r.fails(t, "alice", list+", and the URL says sec=sys: leave that out, or write one of these", "ls", file("sys"))
-	r.fails(t, "alice", list+", and the URL says sec=krb5: leave that out, or write one of these", "ls", file("krb5"))
+	r.fails(t, "alice", list+", but the URL says sec=sys: leave that out, or write one of these", "ls", file("sys"))
+	r.fails(t, "alice", list+", but the URL says sec=krb5: leave that out, or write one of these", "ls", file("krb5"))
 	r.fails(t, "alice", "Kerberos knows hosts by their names: write that of 127.0.0.1 in the URL", "ls",
 		strings.Replace(file("krb5i"), "localhost", "127.0.0.1", 1))
 	r.fails(t, "alice", "Kerberos knows hosts by their names", "ls", strings.Replace(file(""), "localhost", "127.0.0.1", 1))
@@ -81,7 +81,7 @@ func TestRefused(t *testing.T) {
 	}
 	for _, tt := range []struct{ keytab, want string }{
 		{filepath.Join(r.Dir, "nothing"), "ktadd -k FILE nfs/"},
-		{stranger, "the keytab has keys of host/localhost@" + r.Realm + ", and clients ask for nfs/HOST"},
+		{stranger, "the keytab has keys of host/localhost@" + r.Realm + ", but clients ask for nfs/HOST"},
 	} {
 		r.fails(t, "", tt.want, "serve", "--memory", "/m", "--sec", "krb5", "--keytab", tt.keytab,
 			"--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0")
@@ -92,7 +92,7 @@ func TestRefused(t *testing.T) {
 func TestNoGSS(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "sys")
-	r.fails(t, "alice", "is for callers with sec=sys, and the URL says sec=krb5", "ls", s.url("rdma", "/export", "krb5"))
+	r.fails(t, "alice", "is for callers with sec=sys, but the URL says sec=krb5", "ls", s.url("rdma", "/export", "krb5"))
 	r.fails(t, "alice", "", "ping", "--count", "1", "tcp://localhost:1?sec=krb5")
 }
 
@@ -144,7 +144,7 @@ func TestClientKeytab(t *testing.T) {
 	r.ok(t, "", "ls", "--keytab", keytab, dir)
 	r.ok(t, "", "ls", "--keytab", keytab, "--principal", "robot", dir)
 	r.fails(t, "", "has no key of other@"+r.Realm, "ls", "--keytab", keytab, "--principal", "other", dir)
-	r.fails(t, "alice", "the tickets are those of alice@"+r.Realm+", and --principal is bob: run kinit bob", "ls", "--principal", "bob", dir)
+	r.fails(t, "alice", "the tickets are those of alice@"+r.Realm+", but --principal is bob: run kinit bob", "ls", "--principal", "bob", dir)
 	env := []string{"KRB5CCNAME=FILE:" + r.cache(""), "KRB5_CLIENT_KTNAME=FILE:" + keytab}
 	if got := r.runWith(t, env, "ls", dir); got.code != 0 {
 		t.Errorf("by KRB5_CLIENT_KTNAME: %+v", got)
@@ -224,7 +224,7 @@ func TestNFSPort(t *testing.T) {
 		t.Errorf("ping at port 2049: %+v", got)
 	}
 	for _, want := range []string{
-		"and on [::]:2049, where clients may make contexts of RPCSEC_GSS",
+		"and on [::]:2049, where clients may make RPCSEC_GSS contexts",
 		"nolock,noresvport,sec=krb5 localhost:/export /mnt\nor without RDMA",
 		"nolock,sec=krb5 localhost:/export /mnt\n",
 	} {

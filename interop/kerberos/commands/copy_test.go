@@ -79,7 +79,7 @@ func TestCopy(t *testing.T) {
 		t.Errorf("a file of bob, who is no user there, belongs to user %d", n)
 	}
 	r.fails(t, "bob", "operation not permitted to bob@"+r.Realm+
-		"; if the server has no such user, it takes this principal for nobody: its log says so\n", "rm", s.url("rdma", "/export/rdmakrb5", ""))
+		"; if the server has no such user, it takes this principal for nobody, and its log says so\n", "rm", s.url("rdma", "/export/rdmakrb5", ""))
 	text := metrics(t, s)
 	if value(t, text, `rpcrdma_gss_contexts{state="made"}`) != 0 ||
 		value(t, text, "rpcrdma_gss_contexts_made_total") == 0 ||

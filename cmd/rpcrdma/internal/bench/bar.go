@@ -15,9 +15,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// benchBar shows on a terminal how far a benchmark is, and how long it will take still; elsewhere
-// just the latter, once: when the first point is to be measured. What is written to it are
-// messages, each on a line of its own.
+// benchBar shows on a terminal how far a benchmark is, and how long it will still take. Elsewhere
+// it prints the time once, before the first point. What is written to it are messages, each on its
+// own line.
 type benchBar struct {
 	w     io.Writer
 	limit time.Duration
@@ -48,7 +48,7 @@ func (b *benchBar) begin(points, rounds int) {
 		progressbar.OptionFullWidth())
 }
 
-// progress draws it. That it cannot be drawn is no reason to fail.
+// progress draws it. It ignores errors of drawing.
 func (b *benchBar) progress(p bench.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +60,8 @@ func (b *benchBar) progress(p bench.Progress) {
 	}
 	left := int(p.Left.Round(time.Second).Seconds())
 	z := cli.Size(p.Point.Size)
-	b.line.Describe(fmt.Sprintf("%d:%02d left  %-32s", left/60, left%60, strings.Join([]string{string(p.Point.Path), string(p.Point.Way), z.String()}, " ")))
+	b.line.Describe(fmt.Sprintf("%d:%02d left  %-32s", left/60, left%60,
+		strings.Join([]string{string(p.Point.Path), string(p.Point.Way), z.String()}, " ")))
 	_ = b.line.Set(p.Done)
 }
 

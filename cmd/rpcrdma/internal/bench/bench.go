@@ -104,7 +104,7 @@ An interrupt ends the measurement: bench shows what it has measured so far, and 
 	return cmd
 }
 
-// noArguments is for commands that have flags alone.
+// noArguments is for commands that take only flags.
 func noArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return cli.Usagef("unknown argument %q", args[0])
@@ -112,7 +112,7 @@ func noArguments(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// runBench measures, and shows what came of it.
+// runBench measures, and prints the result.
 func runBench(ctx context.Context, cfg *Config, o bench.Options, stdout, stderr io.Writer) error {
 	if cfg.out != "" { // before ten minutes have passed
 		if err := os.MkdirAll(cfg.out, 0o777); err != nil {
@@ -142,7 +142,7 @@ func runBench(ctx context.Context, cfg *Config, o bench.Options, stdout, stderr 
 	return errors.Join(Explain(o, err), failed)
 }
 
-// Explain says of an error what to do next.
+// Explain adds to an error what to do about it.
 func Explain(o bench.Options, err error) error {
 	var (
 		lost   *bench.LostError
@@ -160,20 +160,21 @@ func Explain(o bench.Options, err error) error {
 	case errors.As(err, &memory):
 		z, least := cli.Size(memory.Memory), bench.FormatSize(int(memory.Least))
 		if memory.Server {
-			return fmt.Errorf("the server has --memory %v: the smallest point takes %s", &z, least)
+			return fmt.Errorf("the server has --memory %v, but the smallest point needs %s", &z, least)
 		}
-		return cli.Usagef("--memory %v: the smallest point takes %s", &z, least)
+		return cli.Usagef("--memory %v: the smallest point needs %s", &z, least)
 	case o.Server != "" && errors.Is(err, words.ConnRefused):
 		return fmt.Errorf("nothing listens at %s: run rpcrdma bench serve there", o.Server)
 	case o.Server != "" && (errors.Is(err, roce.ErrPeerTimeout) || errors.Is(err, roce.ErrRefused)):
 		return fmt.Errorf("nobody answers at %s over RoCE: run rpcrdma bench serve --roce there", o.Server)
 	case o.Server != "" && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)):
-		return fmt.Errorf("no answer from %s: is the host up, and is a firewall between? A server takes five ports in a row", o.Server)
+		return fmt.Errorf("no answer from %s: is the host up, and is a firewall in between? A server takes five "+
+			"ports in a row", o.Server)
 	}
 	return err
 }
 
-// QuickTime and FullTime are how long these grids take. With what comes before and behind, quick
+// QuickTime and FullTime are how long these grids take. With what comes before and after, quick
 // ends within 45 seconds.
 const (
 	QuickTime = 36 * time.Second

@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 )
 
-// checkHere finds out whether this host has what is asked for.
+// checkHere checks that this host has the congestion control and the CPUs of the options.
 func checkHere(o *bench.Options) error {
 	if err := o.Sockets.Check(); err != nil {
 		return fmt.Errorf("--congestion: %w", err)
@@ -30,13 +30,14 @@ func checkHere(o *bench.Options) error {
 	}
 	for _, cpu := range cpus {
 		if !slices.Contains(allowed, cpu) {
-			return fmt.Errorf("--cpus: there is no CPU %d for this process: it may use %s", cpu, host.FormatCPUs(allowed))
+			return fmt.Errorf("--cpus: there is no CPU %d for this process: it may use %s", cpu,
+				host.FormatCPUs(allowed))
 		}
 	}
 	return nil
 }
 
-// benchAddress splits the address of a bench server, whose port is benchPort unless told otherwise.
+// benchAddress splits the address of a bench server. The default port is benchPort.
 func benchAddress(flag, addr string) (name, port string, err error) {
 	name, port, err = net.SplitHostPort(addr)
 	if err != nil {
@@ -60,7 +61,8 @@ func ListenAddress(addr string) (string, error) {
 		return "", err
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n > 65535-4 {
-		return "", fmt.Errorf("--listen %s: write HOST[:PORT], with a port up to %d: the next four are used, too", cli.Printable(addr), 65535-4)
+		return "", fmt.Errorf("--listen %s: write HOST[:PORT], with a port up to %d: the server also takes the "+
+			"next four", cli.Printable(addr), 65535-4)
 	}
 	return net.JoinHostPort(name, port), nil
 }
@@ -69,7 +71,8 @@ func ListenAddress(addr string) (string, error) {
 func ListenFailed(addr string, err error) error {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
-		return fmt.Errorf("--listen %s: there is no host %s: write HOST[:PORT] with an address of this host, or :PORT for all", cli.Printable(addr), cli.Printable(dns.Name))
+		return fmt.Errorf("--listen %s: there is no host %s: write HOST[:PORT] with an address of this host, or "+
+			":PORT for all", cli.Printable(addr), cli.Printable(dns.Name))
 	}
 	return daemon.ListenError("--listen", addr, err)
 }

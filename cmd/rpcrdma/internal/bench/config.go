@@ -54,7 +54,7 @@ func NewConfig() *Config {
 	}
 }
 
-// systemCongestion stands for the congestion control that the system has chosen.
+// systemCongestion leaves the choice of congestion control to the system.
 const systemCongestion = "system"
 
 // AddFlags gives a command the flags of bench.
@@ -62,25 +62,28 @@ func (c *Config) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&c.quick, "quick", false, "measure the quick grid, as by default")
 	f.BoolVar(&c.full, "full", false, "measure the full grid")
-	f.Var(c.paths, "paths", "comma-separated `LIST` of loopback, iwarp, iwarp+crc, iwarp+markers, tcp, roce; all is all but roce")
+	f.Var(c.paths, "paths",
+		"comma-separated `LIST` of loopback, iwarp, iwarp+crc, iwarp+markers, tcp, roce; all is all but roce")
 	f.Var(c.ways, "ways", "comma-separated `LIST` of ways, see above, or all")
 	f.Var(c.sizes, "sizes", "comma-separated `LIST` of payload sizes up to 4MiB, such as 1KiB,64KiB, or all")
-	f.Var(c.inFlight, "in-flight", "comma-separated `LIST` of numbers of calls in flight on each connection; all is 1,8,64")
+	f.Var(c.inFlight, "in-flight",
+		"comma-separated `LIST` of numbers of calls in flight on each connection; all is 1,8,64")
 	f.Var(c.conns, "conns", "comma-separated `LIST` of numbers of connections; all is 1,4,64")
-	f.Var(&c.time, "time", "how long to measure, such as 30s or 5m; default 36s with --quick, 10m with --full, and else one second per point, "+
-		"but at most 10m")
+	f.Var(&c.time, "time", "how long to measure, such as 30s or 5m; default 36s with --quick, 10m with --full, and "+
+		"else one second per point, but at most 10m")
 	f.Lookup("time").DefValue = ""
 	f.StringVar(&c.out, "out", "", "`DIR` to write CSV, JSON, HTML and PNG to; created if missing")
 	f.StringVar(&c.server, "server", "", "`HOST[:PORT]` of a rpcrdma bench serve that runs already; default port 20051")
-	f.Var(&c.cpus, "cpus", "CPUs of the server and of the client, such as 0:1 or 0,1:2,3, or none to leave both unpinned; default half of the "+
-		"CPUs each; with --server, :CPUS of the client alone")
-	f.StringVar(&c.congestion, "congestion", c.congestion, "`NAME` of the TCP congestion control, at both ends if bench starts the server; system leaves it as it is")
+	f.Var(&c.cpus, "cpus", "CPUs of the server and of the client, such as 0:1 or 0,1:2,3, or none to leave both "+
+		"unpinned; default half of the CPUs each; with --server, :CPUS of the client alone")
+	f.StringVar(&c.congestion, "congestion", c.congestion,
+		"`NAME` of the TCP congestion control, at both ends if bench starts the server; system leaves it as it is")
 	f.Var(&c.memory, "memory", "most memory for the payloads of all calls in flight, at both ends together")
 	c.paths.all, c.ways.all = bench.FullAxes().Paths, bench.Ways()
 	c.sizes.all, c.inFlight.all, c.conns.all = bench.FullAxes().Sizes, bench.FullAxes().InFlight, bench.FullAxes().Conns
 }
 
-// Options returns what is to be measured. The error is one of usage.
+// Options returns the options of the benchmark. An error is one of usage.
 func (c *Config) Options(named func(flag string) bool) (bench.Options, error) {
 	o := bench.Options{Memory: int64(c.memory), Sockets: sockets(c.congestion)}
 	custom := false
@@ -89,9 +92,10 @@ func (c *Config) Options(named func(flag string) bool) (bench.Options, error) {
 	}
 	switch {
 	case c.quick && c.full, custom && (c.quick || c.full):
-		return o, errors.New("--quick, --full, and choosing by --paths, --ways and the like exclude each other")
+		return o, errors.New("use only one of --quick, --full, and a choice by --paths, --ways and the like")
 	case custom:
-		axes := bench.Axes{Paths: c.paths.of, Ways: c.ways.of, Sizes: c.sizes.of, InFlight: c.inFlight.of, Conns: c.conns.of}
+		axes := bench.Axes{Paths: c.paths.of, Ways: c.ways.of, Sizes: c.sizes.of, InFlight: c.inFlight.of,
+			Conns: c.conns.of}
 		o.Grid = axes.Grid("custom")
 		o.Time = min(time.Duration(len(o.Grid.Points))*time.Second, FullTime)
 		if len(o.Grid.Points) == 0 {
@@ -104,7 +108,7 @@ func (c *Config) Options(named func(flag string) bool) (bench.Options, error) {
 	}
 	if named("time") {
 		if o.Time = c.time.Duration; o.Time == 0 {
-			return o, errors.New("--time 0: nothing can be measured in no time")
+			return o, errors.New("--time 0: write a time above 0, such as 30s")
 		}
 	}
 	if named("server") {
@@ -115,14 +119,14 @@ func (c *Config) Options(named func(flag string) bool) (bench.Options, error) {
 
 // nothingToMeasure says why a grid is empty.
 func nothingToMeasure(g bench.Grid) error {
-	why := "there are no chunks over TCP, nor padding"
+	why := "TCP has neither chunks nor padding"
 	if len(g.LeftOut) > 0 {
 		why = g.LeftOut[0].Why
 	}
-	return fmt.Errorf("nothing is left to measure: %s", why)
+	return fmt.Errorf("nothing to measure: %s", why)
 }
 
-// there has the server be one that runs already.
+// there sets up a benchmark against a server that runs already.
 func (c *Config) there(o *bench.Options, named func(flag string) bool) error {
 	name, port, err := benchAddress("--server", c.server)
 	if err != nil {
@@ -132,7 +136,7 @@ func (c *Config) there(o *bench.Options, named func(flag string) bool) error {
 		return addressError("--server", c.server)
 	}
 	if !slices.ContainsFunc(o.Grid.Points, func(p bench.Point) bool { return p.Path != bench.Loopback }) {
-		return errors.New("--server: over the path loopback both ends are in this process: leave out --server")
+		return errors.New("--server: the path loopback has both ends in this process: leave out --server")
 	}
 	o.Server = net.JoinHostPort(name, port)
 	if !named("congestion") {
@@ -140,16 +144,16 @@ func (c *Config) there(o *bench.Options, named func(flag string) bool) error {
 	}
 	o.ClientCPUs = c.cpus.client
 	if len(c.cpus.server) > 0 {
-		return errors.New("--cpus with --server: only the client is pinned here: write :CPUS")
+		return errors.New("--cpus with --server pins only the client: write :CPUS")
 	}
 	return nil
 }
 
-// here has a process of this host be the server.
+// here sets up a benchmark against a server process that it starts on this host.
 func (c *Config) here(o *bench.Options, named func(flag string) bool) error {
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("the program that runs is not to be found: %w; use --server", err)
+		return fmt.Errorf("cannot find the program that is running: %w; use --server", err)
 	}
 	at, overRoCE := netip.AddrFrom4([4]byte{127, 0, 0, 1}), o.Grid.Over(bench.RoCE)
 	if overRoCE {
@@ -167,8 +171,8 @@ func (c *Config) here(o *bench.Options, named func(flag string) bool) error {
 	return nil
 }
 
-// halves returns the CPUs that this process may use in two halves; none if there are not two, or
-// the system does not let choose.
+// halves splits the CPUs that this process may use. It returns none if there is only one, or if the
+// system cannot pin processes.
 func halves() (server, client []int) {
 	cpus, err := host.AllowedCPUs()
 	if err != nil || len(cpus) < 2 {
@@ -202,7 +206,7 @@ func oneOf[T ~string](all []T, name string) (T, error) {
 		}
 		names = append(names, strings.ReplaceAll(string(v), " ", "-"))
 	}
-	return "", errors.New("there is: " + strings.Join(names, ", ") + ", or all")
+	return "", errors.New("write one of " + strings.Join(names, ", ") + ", or all")
 }
 
 // parsePayload parses the size of a payload.
@@ -212,7 +216,7 @@ func parsePayload(s string) (int, error) {
 		return 0, err
 	}
 	if n > program.MaxPayload {
-		return 0, errors.New("payloads have up to 4MiB")
+		return 0, errors.New("write a size up to 4MiB")
 	}
 	return int(n), nil
 }

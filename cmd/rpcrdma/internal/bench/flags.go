@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// list is a flag with values that have commas between them.
+// list is a flag with comma-separated values.
 type list[T comparable] struct {
 	parse func(string) (T, error)
 	of    []T
@@ -21,7 +21,7 @@ func newList[T comparable](parse func(string) (T, error), byDefault ...T) *list[
 	return &list[T]{parse: parse, of: byDefault}
 }
 
-// Set takes values, each of which counts once.
+// Set takes values, each of them once.
 func (l *list[T]) Set(s string) error {
 	if s == "all" {
 		l.of, l.text = l.all, s
@@ -34,7 +34,7 @@ func (l *list[T]) Set(s string) error {
 			return err
 		}
 		if slices.Contains(of, v) {
-			return fmt.Errorf("%s is there twice", word)
+			return fmt.Errorf("%s is given twice", word)
 		}
 		of = append(of, v)
 	}
@@ -54,7 +54,7 @@ type cpusFlag struct {
 	text           string
 }
 
-// Set takes two lists with a colon between them, or one of them, or none.
+// Set takes SERVER:CLIENT, two lists of which one may be empty, or the word none.
 func (c *cpusFlag) Set(s string) error {
 	server, client, ok := strings.Cut(s, ":")
 	if s == "none" {

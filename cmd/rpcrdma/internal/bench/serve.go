@@ -43,11 +43,13 @@ It does not ask who its callers are: whoever reaches it can use CPU, network, an
 			o.Trace = reach.TraceOf(cmd.Context())
 			o.Logger = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 			if child {
-				// A signal is the parent's business, who has had it too, and ends this in order.
+				// The parent gets the same signal, and ends this process in order.
 				return bench.ServeChild(context.WithoutCancel(cmd.Context()), o, host.Stdin(), cmd.OutOrStdout())
 			}
 			err = bench.Serve(cmd.Context(), o, func(addr string) {
-				fmt.Fprintf(cmd.OutOrStdout(), "bench server on %s; on another host:\n\n  rpcrdma bench --server %s\n", addr, benchServerName(addr))
+				fmt.Fprintf(cmd.OutOrStdout(),
+					"bench server on %s; on another host:\n\n  rpcrdma bench --server %s\n", addr,
+					benchServerName(addr))
 			})
 			if err != nil {
 				return ListenFailed(listen, err)
@@ -57,7 +59,8 @@ It does not ask who its callers are: whoever reaches it can use CPU, network, an
 	}
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", listen, "`HOST[:PORT]` or :PORT of the first of five ports; port 0 picks free ones")
-	f.StringVar(&congestion, "congestion", congestion, "`NAME` of the TCP congestion control; system leaves it as it is")
+	f.StringVar(&congestion, "congestion", congestion,
+		"`NAME` of the TCP congestion control; system leaves it as it is")
 	f.Var(&memory, "memory", "most memory for calls")
 	f.BoolVar(&o.RoCE, "roce", false, "answer over RoCE, too, for bench --paths roce")
 	f.BoolVar(&child, "child", false, "tell the address, and end with the standard input")
@@ -65,8 +68,8 @@ It does not ask who its callers are: whoever reaches it can use CPU, network, an
 	return cmd
 }
 
-// benchServerName is how clients name a server that listens on addr, as far as it can be known
-// here.
+// benchServerName is how clients name a server that listens on addr. HOST stands for an unknown
+// name.
 func benchServerName(addr string) string {
 	name, port, err := net.SplitHostPort(addr)
 	if err != nil || net.ParseIP(name).IsUnspecified() {

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/term"
 )
 
-// A transfer that takes longer than barDelay gets a bar, which is drawn anew each barPause.
+// A transfer that takes longer than barDelay gets a bar, redrawn every barPause.
 const (
 	barDelay = time.Second / 2
 	barPause = time.Second / 5
 )
 
-// Bar shows on a terminal how far a transfer is, when it takes some time, and writes messages, each
-// on a line of its own. What it is told may come from several goroutines.
+// Bar shows the progress of a transfer on a terminal, if the transfer takes some time. It also
+// writes messages, each on its own line. Its methods may be called concurrently.
 type Bar struct {
 	W        io.Writer // for messages, and the bar
 	Terminal bool      // else there is no bar
@@ -29,7 +29,7 @@ type Bar struct {
 	line  *progressbar.ProgressBar
 	known bool // line knows the size
 	shown bool
-	past  []moment // the latest times that it was drawn, from which the rate is
+	past  []moment // the latest times that it was drawn, for the rate
 	stop  func()   // ends what draws
 }
 
@@ -58,7 +58,7 @@ func NewBar(w io.Writer) *Bar {
 	return &Bar{W: w, Terminal: ok && term.IsTerminal(int(f.Fd()))}
 }
 
-// Begin begins a transfer of size bytes, 0 if that is not known yet. It is followed by end.
+// Begin begins a transfer of size bytes; 0 means not known yet. End must follow.
 func (b *Bar) Begin(what string, size int64) {
 	if !b.Terminal {
 		return
@@ -113,7 +113,7 @@ func (b *Bar) run(stop <-chan struct{}) {
 			b.Mu.Lock()
 			defer b.Mu.Unlock()
 			b.clear()
-			b.shown = false // not after what is written from now on either
+			b.shown = false // and not over messages that follow
 			return
 		case <-wait.C:
 			b.Mu.Lock()
@@ -124,8 +124,7 @@ func (b *Bar) run(stop <-chan struct{}) {
 	}
 }
 
-// draw draws the bar over what there was; b.mu is held. That it cannot be drawn is no reason to
-// fail.
+// draw draws the bar over the last one; b.mu is held. It ignores errors of drawing.
 func (b *Bar) draw() {
 	b.shown = true
 	done := b.State.Done
@@ -133,14 +132,14 @@ func (b *Bar) draw() {
 		if b.line.GetMax64() != b.State.Size {
 			b.line.ChangeMax64(b.State.Size)
 		}
-		// the whole would be the end of the line, and is not that of the transfer
+		// at 100 % the bar would end the line, but the transfer may go on
 		done = min(done, b.State.Size-1)
 	}
 	_ = b.line.Set64(done)
 	b.line.Describe(b.State.description(b.rate()))
 }
 
-// rate returns the bytes a second of late; b.mu is held.
+// rate returns the recent bytes per second; b.mu is held.
 func (b *Bar) rate() float64 {
 	now, from := moment{time.Now(), b.State.Done}, b.past[0]
 	b.past = append(b.past[max(0, len(b.past)-rateMoments+1):], now)
@@ -150,7 +149,7 @@ func (b *Bar) rate() float64 {
 	return 0
 }
 
-// description says how far it is: files, bytes, the rate of late, and what it makes of the rest.
+// description says how far it is: files, bytes, the recent rate, and the time that is left.
 func (s *BarState) description(rate float64) string {
 	text := s.what
 	switch {
@@ -170,7 +169,7 @@ func (s *BarState) description(rate float64) string {
 	return text
 }
 
-// clear makes room for something else; b.mu is held.
+// clear removes the bar from the line; b.mu is held.
 func (b *Bar) clear() {
 	if b.shown {
 		_ = b.line.Clear()
@@ -199,17 +198,16 @@ func (b *Bar) tell(change func(s *BarState)) {
 	change(&b.State)
 }
 
-// Grow adds a file to a transfer under way, skip takes bytes out of one that are not transferred,
-// copied tells that one is through, and complete that there are no others.
+// Grow adds a file of some bytes to a transfer under way.
 func (b *Bar) Grow(size int64) { b.tell(func(s *BarState) { s.Size += size; s.Found++ }) }
 
-// Skip takes bytes off what is to come, such as those of a hole.
+// Skip removes bytes from the transfer, such as those of a hole.
 func (b *Bar) Skip(size int64) { b.tell(func(s *BarState) { s.Size -= size }) }
 
-// Copied counts a file that is copied.
+// Copied counts a file that has been copied.
 func (b *Bar) Copied() { b.tell(func(s *BarState) { s.Copied++ }) }
 
-// Complete says that all that is to come has been found.
+// Complete says that no more files will be found.
 func (b *Bar) Complete() {
 	b.tell(func(s *BarState) {
 		s.Complete = true

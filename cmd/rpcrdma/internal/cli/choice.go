@@ -21,7 +21,7 @@ type option[T any] struct {
 // Named is an option of a choice.
 func Named[T any](name string, value T) option[T] { return option[T]{name, value} }
 
-// NewChoice returns a choice that is made already, by default.
+// NewChoice returns a choice with a default. It panics if no option has that name.
 func NewChoice[T any](byDefault string, options ...option[T]) *Choice[T] {
 	c := &Choice[T]{options: options}
 	if err := c.Set(byDefault); err != nil {
@@ -30,7 +30,7 @@ func NewChoice[T any](byDefault string, options ...option[T]) *Choice[T] {
 	return c
 }
 
-// Set chooses.
+// Set takes one of the words.
 func (c *Choice[T]) Set(s string) error {
 	for _, o := range c.options {
 		if o.name == s {
@@ -38,7 +38,7 @@ func (c *Choice[T]) Set(s string) error {
 			return nil
 		}
 	}
-	return errors.New("there is: " + c.Names())
+	return errors.New("write one of " + c.Names())
 }
 
 // Words returns the words.

@@ -7,11 +7,11 @@ import (
 // Exit codes.
 const (
 	ExitOK     = 0
-	ExitFailed = 1 // what was asked for did not work
-	ExitUsage  = 2 // it is not clear what was asked for
+	ExitFailed = 1 // something failed
+	ExitUsage  = 2 // the command line is wrong
 
-	ExitInterrupted = 128 + 2 // by SIGINT, as shells say it
+	ExitInterrupted = 128 + 2 // by SIGINT, as in shells
 )
 
-// ErrReported ends a command that has said already what did not work.
+// ErrReported ends a command that has already printed its errors.
 var ErrReported = errors.New("not everything was done")

@@ -4,8 +4,8 @@ import (
 	"strconv"
 )
 
-// HumanSize returns bytes as ls -h does: in units of powers of 1024, with a digit behind the point
-// below 10 of them, rounded up.
+// HumanSize returns bytes as ls -h prints them: in units of powers of 1024, with one decimal below
+// 10, rounded up.
 func HumanSize(n uint64) string {
 	if n < 1<<10 {
 		return strconv.FormatUint(n, 10)
@@ -25,7 +25,7 @@ func HumanSize(n uint64) string {
 	return strconv.FormatUint(whole, 10) + letters[i:i+1]
 }
 
-// Bytes returns bytes as HumanSize does, with the unit in full.
+// Bytes is HumanSize with the unit in full, such as "1.5 KiB".
 func Bytes(n int64) string {
 	text := HumanSize(uint64(max(n, 0)))
 	if last := len(text) - 1; text[last] > '9' {
@@ -38,7 +38,7 @@ func Bytes(n int64) string {
 func units10(n, unit uint64) uint64 {
 	whole, rest := n/unit, n%unit
 	tenths := whole * 10
-	// Of a large unit the last bytes do not count, so that nothing overflows.
+	// Drop the low bits of large units, so that nothing overflows.
 	for unit > 1<<50 {
 		unit, rest = unit>>10, (rest+1023)>>10
 	}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Names are the names that users and groups have on this host, each looked up once. It is not for
-// concurrent use.
+// Names looks up the names of users and groups on this host, each once. It is not for concurrent
+// use.
 type Names struct {
 	users, groups map[uint32]string
 }
@@ -33,7 +33,7 @@ func (n *Names) Group(id uint32) string {
 	})
 }
 
-// find looks up what is not known yet.
+// find looks up a name, unless it is known already.
 func find(known *map[uint32]string, id uint32, lookUp func(number string) (string, error)) string {
 	if name, ok := (*known)[id]; ok {
 		return name

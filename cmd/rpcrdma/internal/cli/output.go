@@ -19,8 +19,8 @@ func OnTerminal(cmd *cobra.Command) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Interruptible is an output that may not be read, such as a pipe to a pager: a write ends with the
-// context. The bytes of one that ended so may be used still, until the process ends.
+// Interruptible is an output that nobody may read, such as a pipe to a pager. A Write returns when
+// the context ends; its buffer may then still be read, until the process ends.
 type Interruptible struct {
 	Ctx context.Context
 	W   io.Writer
@@ -31,9 +31,9 @@ func (i Interruptible) Write(p []byte) (int, error) {
 	return untilEnd(i.Ctx, func() (int, error) { return i.W.Write(p) })
 }
 
-// InterruptibleReader is an input that may have nothing to read for long, such as a terminal: a
-// read ends with the context. The bytes of one that ended so may be written still, until the
-// process ends.
+// InterruptibleReader is an input that may have nothing to read for long, such as a terminal. A
+// Read returns when the context ends; its buffer may then still be written to, until the process
+// ends.
 type InterruptibleReader struct {
 	Ctx context.Context
 	R   io.Reader
@@ -44,7 +44,7 @@ func (i InterruptibleReader) Read(p []byte) (int, error) {
 	return untilEnd(i.Ctx, func() (int, error) { return i.R.Read(p) })
 }
 
-// untilEnd waits for what do does, or for the end of the context.
+// untilEnd waits until do returns or the context ends.
 func untilEnd(ctx context.Context, do func() (int, error)) (int, error) {
 	type outcome struct {
 		n   int
@@ -63,8 +63,8 @@ func untilEnd(ctx context.Context, do func() (int, error)) (int, error) {
 	}
 }
 
-// CheckedWriter remembers an error of the writer below, so that what could not be printed is not
-// reported as done.
+// CheckedWriter remembers an error of the writer below, so that a command whose output is lost does
+// not report success.
 type CheckedWriter struct {
 	W   io.Writer
 	Err error

@@ -1,6 +1,6 @@
 package cli
 
-// Permissions returns the mode as ls prints it.
+// Permissions returns the permissions of a mode as ls prints them, such as rwxr-x---.
 func Permissions(mode uint32) string {
 	b := []byte("rwxrwxrwx")
 	for i := range b {

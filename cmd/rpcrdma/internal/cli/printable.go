@@ -8,16 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns a name as it can be shown on a terminal: quoted if it has more than printable
-// characters, or a space at an end.
+// Printable returns a name for a terminal: quoted if it has unprintable characters, or a space at
+// either end.
 func Printable(name string) string {
-	if name == "" || name != strings.TrimSpace(name) || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if name == "" || name != strings.TrimSpace(name) || !utf8.ValidString(name) ||
+		strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(name)
 	}
 	return name
 }
 
-// long finds what is too long to be shown, and its two ends.
+// long matches overlong words, and captures their two ends.
 var long = regexp.MustCompile(`(\S{120})\S{80,}(\S{60})`)
 
 // Cut leaves out the middle of overlong words, such as names, of a message.

@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// RepeatTime is how long further signals mean what the first meant: coreutils' timeout and
-// supervisors send one to a process and at once to its group, which is two for the process.
+// RepeatTime is for how long further signals count as the first one. Coreutils' timeout and
+// supervisors signal a process and then its group at once, so the process gets two.
 const RepeatTime = time.Second
 
-// UntilSignal returns a context that ends with the first signal. One that comes more than repeat
-// later ends the process.
+// UntilSignal returns a context that ends with the first signal. A signal that comes more than
+// repeat later ends the process.
 func UntilSignal(repeat time.Duration) context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // unless under nohup
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	end := func(sig os.Signal) {
-		// What the messages are piped to has had the same signal, and may be gone: that shall not
-		// end this before it is through.
+		// The reader of our messages has had the same signal and may be gone. SIGPIPE must not end
+		// this process before it has cleaned up.
 		signal.Ignore(syscall.SIGPIPE)
 		cancel(SignalError{sig})
 	}
@@ -33,7 +33,7 @@ func UntilSignal(repeat time.Duration) context.Context {
 	return ctx
 }
 
-// SignalError is why a context has ended: a signal came.
+// SignalError is the cause of a context that a signal has ended.
 type SignalError struct{ Signal os.Signal }
 
 func (e SignalError) Error() string {
@@ -43,8 +43,8 @@ func (e SignalError) Error() string {
 	return e.Signal.String()
 }
 
-// ExitCode is that of a command whose context has ended, as shells have it: 128 and the number of
-// the signal.
+// ExitCode is the exit code of a command whose context has ended: 128 plus the number of the
+// signal, as in shells.
 func ExitCode(ctx context.Context) int {
 	var e SignalError
 	if errors.As(context.Cause(ctx), &e) {
@@ -55,10 +55,10 @@ func ExitCode(ctx context.Context) int {
 	return ExitInterrupted
 }
 
-// reloading is whether SIGHUP has something be read again, and does not end the process.
+// reloading says that SIGHUP reloads, and does not end the process.
 var reloading atomic.Bool
 
-// TakeHangups has SIGHUP come here, and not end the process, until release is called.
+// TakeHangups returns a channel of SIGHUPs, which do not end the process until release is called.
 func TakeHangups() (hangups <-chan os.Signal, release func()) {
 	c := make(chan os.Signal, 1)
 	reloading.Store(true)
@@ -69,8 +69,8 @@ func TakeHangups() (hangups <-chan os.Signal, release func()) {
 	}
 }
 
-// onSignal waits for a signal and calls end, and after the time of repeat, whatever comes
-// meanwhile, release, which gives signals back their usual meaning.
+// onSignal waits for a signal and calls end. After the time repeat it calls release, which restores
+// the default action of signals. Signals in between are ignored.
 func onSignal(signals <-chan os.Signal, repeat time.Duration, end func(sig os.Signal), release func()) {
 	sig := <-signals
 	for sig == syscall.SIGHUP && reloading.Load() {

@@ -10,13 +10,13 @@ import (
 // Size is a number of bytes.
 type Size int64
 
-// units are what a size may end with, in full or the first letter, the largest first.
+// units are the units of a size, the largest first. The first letter is enough.
 var units = []struct {
 	name  string
 	bytes int64
 }{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
 
-// Set takes a whole number of bytes, or of a unit, whose first letter is enough.
+// Set takes a whole number of bytes, or a whole number and a unit.
 func (z *Size) Set(s string) error {
 	number, unit := s, int64(1)
 	for _, u := range units {
@@ -28,13 +28,13 @@ func (z *Size) Set(s string) error {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n <= 0 || n > math.MaxInt64/unit {
-		return errors.New("write a number of bytes, or one with KiB, MiB, GiB or TiB behind it, such as 4GiB")
+		return errors.New("write a number of bytes, or a number and its unit (KiB, MiB, GiB or TiB), such as 4GiB")
 	}
 	*z = Size(n * unit)
 	return nil
 }
 
-// String returns the size in the largest unit of which it is a whole number.
+// String returns the size in the largest unit that divides it.
 func (z *Size) String() string {
 	for _, u := range units {
 		if n := int64(*z); n != 0 && n%u.bytes == 0 {

@@ -8,16 +8,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Suggestions returns the names of commands below another that are like a word.
+// Suggestions returns the names of subcommands that are similar to a word.
 func Suggestions(above *cobra.Command, word string) []string {
 	above.SuggestionsMinimumDistance = 2
-	if len(word) <= 4 { // else all that have two letters are like one of these
+	if len(word) <= 4 { // else every name of two letters is similar
 		above.SuggestionsMinimumDistance = 1
 	}
 	return above.SuggestionsFor(word)
 }
 
-// FlagsLike returns the names of flags that are like a word.
+// FlagsLike returns the names of flags that are similar to a word.
 func FlagsLike(f *pflag.FlagSet, word string) []string {
 	names := new(cobra.Command) // cobra knows how to compare names of commands
 	f.VisitAll(func(f *pflag.Flag) {
@@ -28,7 +28,8 @@ func FlagsLike(f *pflag.FlagSet, word string) []string {
 	return Suggestions(names, word)
 }
 
-// DidYouMean asks whether names are meant, with a prefix, if there are any.
+// DidYouMean returns ": did you mean A or B?", with a prefix before each name; "" if there are no
+// names.
 func DidYouMean(prefix string, like []string) string {
 	for i := range like {
 		like[i] = prefix + like[i]

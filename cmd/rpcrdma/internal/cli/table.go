@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Table is rows of as many cells each. The first column is of names, the others are of numbers.
+// Table is rows with the same number of cells. The first column has names, the others numbers.
 type Table [][]string
 
-// Write writes it with columns that are as wide as need be.
+// Write prints the rows with aligned columns.
 func (t Table) Write(w io.Writer) error {
 	width := make([]int, len(t[0]))
 	for _, row := range t {

@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// usageWidth is how many columns the lines of flags have, at most.
+// usageWidth is the largest width of the lines of flags, in columns.
 const usageWidth = 100
 
-// connectionFlag marks flags that all commands have that reach a server.
+// connectionFlag marks the flags that all commands have which connect to a server.
 const connectionFlag = "connection"
 
-// AddConnectionFlags gives a command flags that are shown behind its own.
+// AddConnectionFlags adds flags to a command that --help shows after the command's own.
 func AddConnectionFlags(cmd *cobra.Command, flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		f.Annotations = map[string][]string{connectionFlag: nil}

@@ -14,9 +14,11 @@ import (
 // SquashFlag is a choice that knows the words of exports(5).
 type SquashFlag struct{ *Choice[nfsserver.Squash] }
 
-// Set chooses.
+// Set takes one of the words.
 func (f SquashFlag) Set(s string) error {
-	words := map[string]string{"root_squash": "root", "all_squash": "all", "no_root_squash": "none", "no_all_squash": "root"}
+	words := map[string]string{
+		"root_squash": "root", "all_squash": "all", "no_root_squash": "none", "no_all_squash": "root",
+	}
 	if word := words[s]; word != "" {
 		return fmt.Errorf("write --squash %s", word)
 	}
@@ -59,8 +61,8 @@ func (f *GroupFlag) Set(s string) error {
 	return err
 }
 
-// parseID parses a number of a user or group, or a name that is looked up. The largest of 32 bits
-// means nobody to Linux.
+// parseID parses the number of a user or group, or looks up a name. It refuses 2^32-1, which is no
+// ID on Linux.
 func parseID(s, kind string, lookUp func(name string) (string, error)) (uint32, error) {
 	if strings.Trim(s, "-+0123456789") == "" {
 		n, err := strconv.ParseUint(s, 10, 32)
@@ -75,7 +77,7 @@ func parseID(s, kind string, lookUp func(name string) (string, error)) (uint32, 
 	}
 	n, err := strconv.ParseUint(number, 10, 32)
 	if err != nil {
-		return 0, fmt.Errorf("this host has no numbers of users, but %s: write a number", Printable(number))
+		return 0, fmt.Errorf("users of this host have no numbers, but %s: write a number", Printable(number))
 	}
 	return uint32(n), nil
 }

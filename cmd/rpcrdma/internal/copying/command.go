@@ -44,11 +44,11 @@ func (o *Options) addFlags(cmd *cobra.Command) {
 			"answer")
 	f.BoolVarP(&o.quiet, "quiet", "q", false,
 		"print errors only: no progress bar, and no line at the end")
-	f.BoolVar(&o.json, "json", false, "print one JSON object at the end instead of the line; docs/json.md has the fields")
+	f.BoolVar(&o.json, "json", false,
+		"print one JSON object at the end instead of the line; docs/json.md has the fields")
 }
 
-// newCopier returns what carries a command out. On a terminal that the data goes to there is no
-// bar.
+// newCopier returns the copier of a command. It shows no bar on a terminal that the data goes to.
 func (o *Options) newCopier(cmd *cobra.Command, r *remote.Session, verb string, toStdout bool) *copier {
 	c := &copier{Options: *o, pace: newPace(o.limit), teller: teller{
 		opt:     o.telling,
@@ -70,7 +70,7 @@ func (o *Options) newCopier(cmd *cobra.Command, r *remote.Session, verb string, 
 		c.results = c.bar
 	}
 	r.Verbose = o.verbose
-	if o.json { // which is alone there
+	if o.json { // JSON must be alone on standard output
 		c.dryTo = c.bar
 	}
 	c.opt.verbose = o.verbose && !o.quiet
@@ -81,11 +81,11 @@ func (o *Options) newCopier(cmd *cobra.Command, r *remote.Session, verb string, 
 	return c
 }
 
-// leastTransfer is the least of a READ or WRITE that a limit makes smaller: larger ones would pass
-// in bursts.
+// leastTransfer is the smallest READ or WRITE, in bytes, that --bwlimit leads to: with a low limit,
+// larger ones would pass in bursts.
 const leastTransfer = 4 << 10
 
-// long and exits are what the help of get, put and cp has in common.
+// long and exits are the parts of the help that get, put and cp share.
 const (
 	long = `
 Files are written under a temporary name in the directory that they go to, .rpcrdma- and ten
@@ -147,7 +147,7 @@ The exit code is 0 if everything was copied, 1 if something was not, 2 if the co
 wrong, 130 after an interrupt, and 143 after SIGTERM.`
 )
 
-// into finds two sources that would be copied to the same name.
+// into detects two sources that would be copied to the same name.
 type into map[string]bool
 
 func (m into) claim(to place, as string) error {

@@ -8,10 +8,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
-// compared is how much is compared at a time, in bytes.
+// compared is how many bytes are compared at a time.
 const compared = 256 << 10
 
-// common returns how many bytes two files have in common from where they are read, most at most.
+// common returns how many bytes two files have in common from their current offsets on, up to most.
 func common(a, b content, aName, bName string, most int64) (same int64, err error) {
 	one, two := ahead(a, aName), ahead(b, bName)
 	defer one.stop()
@@ -43,7 +43,7 @@ func common(a, b content, aName, bName string, most int64) (same int64, err erro
 	return same, nil
 }
 
-// full reads as much as there is for p.
+// full reads until p is full or the file ends.
 func full(r io.Reader, p []byte) (int, error) {
 	n, err := io.ReadFull(r, p)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -52,13 +52,13 @@ func full(r io.Reader, p []byte) (int, error) {
 	return n, err
 }
 
-// readAhead reads a file with as many READs under way as a copy has.
+// readAhead reads a file with as many READs under way as a copy.
 type readAhead struct {
 	*io.PipeReader
 	done chan struct{}
 }
 
-// ahead begins to read a file that is known by some name.
+// ahead begins to read a file. name is for errors.
 func ahead(from content, name string) readAhead {
 	r, w := io.Pipe()
 	a := readAhead{r, make(chan struct{})}
@@ -70,7 +70,7 @@ func ahead(from content, name string) readAhead {
 	return a
 }
 
-// stop ends the reading. The file is not used any more then.
+// stop ends the reading. Afterwards nothing uses the file.
 func (a readAhead) stop() {
 	a.Close()
 	<-a.done

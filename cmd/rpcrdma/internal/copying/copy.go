@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
-// Options are what get and put are told.
+// Options are the flags of get, put and cp.
 type Options struct {
 	Recursive bool
 	preserve  bool
@@ -21,7 +21,7 @@ type Options struct {
 	sparse    bool
 	need
 	partial bool
-	limit   cli.Size // bytes a second; 0: none
+	limit   cli.Size // bytes per second; 0: no limit
 	telling
 }
 
@@ -33,26 +33,26 @@ type copier struct {
 	transfer func(ctx context.Context, to, from content, f *Item) error
 	pace     *pace
 
-	foreseen bool        // the bar is told of what is in directories by foresee
-	notOwned atomic.Bool // a file could not be given to the owner of its source
+	foreseen bool        // foresee tells the bar what is in directories
+	notOwned atomic.Bool // the caller may not give files away
 }
 
-// Item is a file to copy, or what is in a directory.
+// Item is a file to copy, or a directory.
 type Item struct {
 	details
 	from, to place
-	name     string // in from
-	as       string // in to
-	dir      *dir   // nil: it was named itself
-	stream   bool   // it has no details to keep
+	name     string // name in from
+	as       string // name in to
+	dir      *dir   // nil: the command line names it
+	stream   bool   // a device or a FIFO, without details to keep
 
-	looked bool     // there is what is known to have the name already
-	there  *details // nil: nothing has it
+	looked bool     // there is known
+	there  *details // what has the name as already; nil: nothing
 
-	verified int64 // bytes from the start that the copy has already
+	verified int64 // bytes from the start that the copy already has
 }
 
-// source and target are the names of the file as messages have them.
+// source and target are the names of the file in messages.
 func (f *Item) source() string { return f.from.show(f.name) }
 func (f *Item) target() string { return f.to.show(f.as) }
 
@@ -64,7 +64,7 @@ func (f *Item) bytes() int64 {
 	return f.size
 }
 
-// all copies files, and what is in directories.
+// all copies files, and directories with their contents.
 func (c *copier) all(ctx context.Context, items []Item) error {
 	c.bar.Begin(c.verb, 0)
 	defer c.bar.End()
@@ -105,7 +105,7 @@ func (c *copier) all(ctx context.Context, items []Item) error {
 	return err
 }
 
-// one copies anything but a directory.
+// one copies anything except a directory.
 func (c *copier) one(ctx context.Context, f *Item) error {
 	if err := c.skip(ctx, f); err != nil {
 		return err

@@ -43,19 +43,20 @@ type cp struct {
 	remotes remote.Session
 	urls    []string
 	to      string
-	slash   bool // behind it
+	slash   bool // the last URL ends with a slash
 }
 
-// parse takes the arguments apart.
+// parse parses the arguments.
 func (p *cp) parse(args []string) error {
 	n := len(args) - 1
 	if n < 1 {
-		return cli.Usagef("write the URL of what to copy, and the one to copy to")
+		return cli.Usagef("name the URL of what to copy, and the URL to copy to")
 	}
 	p.urls, p.to = args[:n], args[n]
 	for _, url := range args {
 		if !reach.IsURL(url) {
-			return cli.Usagef("%s is no URL: cp copies between servers; from one to this host use get, the other way put",
+			return cli.Usagef("%s is not a URL: cp copies between servers; use get to copy to this host, and put "+
+				"to copy from it",
 				cli.Printable(url))
 		}
 		t, err := reach.ParseTarget(url)
@@ -79,7 +80,7 @@ func (p *cp) run(cmd *cobra.Command) (err error) {
 	return c.finish(ctx, p.copy(ctx, c))
 }
 
-// copy copies all.
+// copy copies all sources.
 func (p *cp) copy(ctx context.Context, c *copier) error {
 	to, as, err := openRemote(ctx, &p.remotes, p.to)
 	if err != nil {
@@ -124,12 +125,12 @@ func (p *cp) copy(ctx context.Context, c *copier) error {
 	return c.all(ctx, items)
 }
 
-// within reports whether a name of a file system is that of a directory, or of something in it.
+// within reports whether name is dir, or lies below it.
 func within(name, dir string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// between copies the content of a file of a server to one of a server.
+// between copies the content of a file from one server to another.
 func (c *copier) between(ctx context.Context, to, from content, f *Item) error {
 	if c.sparse {
 		return c.fromServer(ctx, to, from, f)

@@ -7,7 +7,7 @@ import (
 	"path"
 )
 
-// existing returns what has the name of a copy already, nil if nothing has.
+// existing returns what already has the name of a copy, or nil.
 func (c *copier) existing(ctx context.Context, f *Item) (*details, error) {
 	if f.looked || f.dir != nil && f.dir.made {
 		return f.there, nil
@@ -24,28 +24,27 @@ func (c *copier) existing(ctx context.Context, f *Item) (*details, error) {
 	return f.there, nil
 }
 
-// leastSurveyed is how many names a directory may have that is listed whatever is copied to it, and
-// surveyedEach how many more for each file that is. In one with more, what is not listed is looked
-// up.
+// A target directory is listed, in place of a LOOKUP for each file, up to leastSurveyed names and
+// surveyedEach more for each file that is copied to it. Names beyond that are looked up.
 const (
 	leastSurveyed = 1024
 	surveyedEach  = 64
 )
 
-// survey is what a directory has in it that is copied to, as one list tells.
+// survey is the contents of a target directory, from one listing.
 type survey struct {
 	names     map[string]details
 	all       bool
 	temporary []details
 }
 
-// surveyOf lists a directory that n files or more are copied to.
+// surveyOf lists a directory that at least n files are copied to.
 func surveyOf(ctx context.Context, to place, name string, n int) survey {
 	s := survey{names: make(map[string]details)}
 	limit := leastSurveyed + n*surveyedEach
 	for one, err := range to.list(ctx, name) {
 		if err != nil || len(s.names) == limit {
-			return s // each look-up tells what is wrong
+			return s // the look-ups will report the error
 		}
 		s.names[one.name] = one
 		if mayBeLeft(&one) {
@@ -56,7 +55,7 @@ func surveyOf(ctx context.Context, to place, name string, n int) survey {
 	return s
 }
 
-// tell says of a file what has the name of its copy, if that is known.
+// tell sets in a file what has the name of its copy, if that is known.
 func (s *survey) tell(f *Item) {
 	there, found := s.names[path.Base(f.as)]
 	if f.looked = found || s.all; found {

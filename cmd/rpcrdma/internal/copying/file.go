@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// file copies a regular file. Under its final name it is complete, or what it was before. One that
-// changes meanwhile is copied once more.
+// file copies a regular file. Under its final name there is always the complete copy, or what was
+// there before. If the source changes meanwhile, it is copied once more.
 func (c *copier) file(ctx context.Context, f *Item) error {
 	defer c.turn(f.size, c.isSmall(f))()
 	ctx, cancel := context.WithCancel(ctx)
@@ -43,7 +43,7 @@ func (c *copier) attempt(ctx context.Context, f *Item, again bool) error {
 			return words.About(f.from.show(f.name), err)
 		}
 		now.name, f.details = f.details.name, now
-		c.bar.Skip(-f.size) // all of it comes again
+		c.bar.Skip(-f.size) // the next attempt counts it again
 	}
 	f.verified = 0
 	return c.write(ctx, f, func(to content) error {
@@ -63,13 +63,13 @@ func (c *copier) attempt(ctx context.Context, f *Item, again bool) error {
 	})
 }
 
-// sameContent reports whether a file has not been written to between two looks at it, as far as its
-// size and times tell.
+// sameContent reports whether the size and the times of a file have stayed the same between two
+// looks at it.
 func (d *details) sameContent(now *details) bool {
 	return d.size == now.size && d.mtime.Equal(now.mtime) && d.ctime.Equal(now.ctime)
 }
 
-// write makes a file with what fill writes.
+// write makes a file with the content that fill writes.
 func (c *copier) write(ctx context.Context, f *Item, fill func(to content) error) (err error) {
 	keep, times, err := c.keeps(ctx, f)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *copier) write(ctx context.Context, f *Item, fill func(to content) error
 		keep = &details{mode: perm &^ remote.Umask, uid: -1}
 	}
 	if keep != nil {
-		perm = 0o600 // it may be for fewer people than the umask says
+		perm = 0o600 // it may be for fewer users than the umask allows
 	}
 	to, temp, err := c.begin(ctx, f, perm)
 	if err != nil {
@@ -123,8 +123,8 @@ func (c *copier) write(ctx context.Context, f *Item, fill func(to content) error
 	return nil
 }
 
-// keeps returns what the file is to be given when it has been written, nil if nothing: what it was,
-// or what a file has that it replaces.
+// keeps returns the details to set when the file has been written: those of the source, or of the
+// file that it replaces; nil if none.
 func (c *copier) keeps(ctx context.Context, f *Item) (d *details, times bool, err error) {
 	if c.preserve && !f.stream {
 		return &f.details, true, nil
@@ -139,11 +139,11 @@ func (c *copier) keeps(ctx context.Context, f *Item) (d *details, times bool, er
 		return nil, false, nil
 	}
 	there := *has
-	there.mode &= fs.ModePerm // writing takes the rest away
+	there.mode &= fs.ModePerm // writing clears the other bits
 	return &there, false, nil
 }
 
-// named makes an error about the temporary file one about the file.
+// named changes an error about the temporary file to one about the file.
 func (c *copier) named(f *Item, temp string, err error) error {
 	var e *words.AboutError
 	if errors.As(err, &e) && e.Name == f.to.show(temp) {
@@ -152,12 +152,12 @@ func (c *copier) named(f *Item, temp string, err error) error {
 	return err
 }
 
-// discard removes what was not completed, for a reason that it returns.
+// discard removes an incomplete file. It returns why, and what may be left.
 func (c *copier) discard(ctx context.Context, to place, temp string, why error) error {
 	ctx, cancel := afterwards(ctx)
 	defer cancel()
 	err := to.remove(ctx, temp)
-	// by which the directory may be meant
+	// the error may be about the directory
 	if err != nil && (!errors.Is(err, fs.ErrNotExist) || errors.Is(err, nfs3.ErrStale)) {
 		return &words.LeftError{Err: why, Left: words.MaybeLeft(to.show(temp), err)}
 	}

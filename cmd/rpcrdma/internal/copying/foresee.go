@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
 )
 
-// foresee tells the bar how much there is to copy in directories, long before the copy has come
-// there. What cannot be read is passed over: the copy says what is wrong.
+// foresee tells the bar how much there is to copy in directories, before the copy gets there. It
+// ignores errors, which the copy will report.
 func foresee(ctx context.Context, bar *cli.Bar, items []Item) {
 	for i := range items {
 		if f := &items[i]; f.mode.IsDir() {

@@ -57,7 +57,7 @@ type get struct {
 	to      string
 }
 
-// parse takes the arguments apart.
+// parse parses the arguments.
 func (g *get) parse(args []string) error {
 	g.urls, g.to = args, "."
 	if n := len(args) - 1; n >= 0 && !reach.IsURL(args[n]) {
@@ -71,7 +71,8 @@ func (g *get) parse(args []string) error {
 	}
 	for _, url := range g.urls {
 		if !reach.IsURL(url) && reach.IsURL(args[len(args)-1]) {
-			return cli.Usagef("%s is no URL: get copies from a server; to copy to one, use put, and cp from one to another", cli.Printable(url))
+			return cli.Usagef("%s is not a URL: get copies from a server; use put to copy to a server, and cp to "+
+				"copy between servers", cli.Printable(url))
 		}
 		if _, err := reach.ParseTarget(url); err != nil {
 			return err
@@ -81,7 +82,7 @@ func (g *get) parse(args []string) error {
 		return err
 	}
 	if len(g.urls) > 1 && len(g.urls) == len(args) {
-		return cli.Usagef("write what to copy to: . is this directory; to copy from one server to another, use cp")
+		return cli.Usagef("name what to copy to: . is this directory; use cp to copy between servers")
 	}
 	return nil
 }
@@ -93,7 +94,7 @@ func (g *get) run(cmd *cobra.Command) (err error) {
 		}
 	}()
 	if g.to == "-" && (g.Recursive || len(g.urls) > 1) {
-		return cli.Usagef("to standard output one file can be copied, without -r")
+		return cli.Usagef("only one file can be copied to standard output, without -r")
 	}
 	ctx := cmd.Context()
 	c := g.newCopier(cmd, &g.remotes, "get", g.to == "-")
@@ -106,7 +107,7 @@ func (g *get) run(cmd *cobra.Command) (err error) {
 	return c.finish(ctx, err)
 }
 
-// files copies to files.
+// files copies to regular files.
 func (g *get) files(ctx context.Context, c *copier) error {
 	urls, err := c.expand(ctx, &g.remotes, g.urls)
 	if err != nil || len(urls) == 0 {
@@ -156,8 +157,8 @@ func (g *get) files(ctx context.Context, c *copier) error {
 	return c.all(ctx, items)
 }
 
-// place opens the directory to copy to, and returns the name to copy to in it: that of a file, or
-// of the directory to copy into.
+// place opens the target directory, and returns the name in it to copy to: that of a file, or "."
+// to copy into it.
 func (g *get) place(isDir bool) (*localDir, string, error) {
 	if isDir {
 		to, err := openLocal(g.to)
@@ -180,7 +181,7 @@ func (g *get) source(ctx context.Context, url string, to place, as string, isDir
 	case err != nil:
 		return Item{}, err
 	case !f.mode.IsDir() && !isDir && strings.HasSuffix(g.to, "/"):
-		return Item{}, words.About(g.to, words.ErrNoDirectory) // it would have been found
+		return Item{}, words.About(g.to, words.ErrNoDirectory) // a directory would have been found
 	}
 	if f.to, f.as = to, as; isDir && !g.asName && base != "/" {
 		f.as = base
@@ -188,7 +189,7 @@ func (g *get) source(ctx context.Context, url string, to place, as string, isDir
 	return f, nil
 }
 
-// stream copies to what is no regular file.
+// stream copies to standard output, or to a device or FIFO.
 func (g *get) stream(ctx context.Context, c *copier, url string, w io.Writer, as string) error {
 	from, name, err := openRemote(ctx, &g.remotes, url)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// extentsOf yields the whole file, below size: there is no asking for holes.
+// extentsOf yields the whole file up to size: this system does not tell where holes are.
 func extentsOf(_ *os.File, size int64) iter.Seq2[extent, error] {
 	return func(yield func(extent, error) bool) {
 		if size > 0 {

@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// lastTime is how long what must be known to have happened or not, and what cleans up, may go on
-// when a command is interrupted.
+// lastTime bounds, after an interrupt, calls whose result must be known, and cleaning up.
 const lastTime = 3 * time.Second
 
-// lasting returns a context that, until done is called, goes on for a while when ctx has ended: a
-// call that is given up may still be carried out, which is the wrong moment to clean up after it.
-// After done it ends with ctx, which is to end when the file is done with.
+// lasting returns a context that outlives ctx by lastTime, until done is called. A call that is
+// given up may still be executed, and cleaning up would then come too early. After done, the
+// context ends with ctx.
 func lasting(ctx context.Context) (last context.Context, done func()) {
 	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		// The timer holds nothing that a command waits for.
+		// A command does not wait for the timer.
 		time.AfterFunc(lastTime, cancel)
 	})
 	return last, func() {
@@ -24,7 +23,7 @@ func lasting(ctx context.Context) (last context.Context, done func()) {
 	}
 }
 
-// afterwards returns a context to clean up with, whether ctx has ended or not.
+// afterwards returns a context for cleaning up, even if ctx has ended.
 func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), lastTime)
 }

@@ -15,19 +15,18 @@ import (
 type leftover struct {
 	details
 	to   place
-	name string // in to
-	dir  *dir   // nil: what is in it was named itself
+	name string // name in to
+	dir  *dir   // nil: the command line names the files
 }
 
-// abandoned is for how long nothing was written to a temporary file that no copy will complete any
-// more.
+// abandoned is the age at which a temporary file counts as abandoned.
 const abandoned = 24 * time.Hour
 
-// mostLeftovers bounds how many are looked at in a copy.
+// mostLeftovers bounds how many temporary files a copy checks.
 const mostLeftovers = 1 << 16
 
-// keepInMind has temporary files in a directory looked at when all is copied: by then those of
-// other copies under way are complete, or have been written to.
+// keepInMind notes temporary files in a directory for sweep at the end. By then, other running
+// copies have completed theirs, or written to them.
 func (w *walk) keepInMind(s *survey, to place, in string, d *dir) {
 	for _, one := range s.temporary {
 		if w.dryRun || len(w.leftovers) == mostLeftovers {
@@ -40,7 +39,7 @@ func (w *walk) keepInMind(s *survey, to place, in string, d *dir) {
 	}
 }
 
-// sweep removes temporary files that were abandoned, if the user who copies owns them.
+// sweep removes abandoned temporary files of the user who copies.
 func (w *walk) sweep(ctx context.Context) error {
 	if len(w.leftovers) == 0 {
 		return nil
@@ -65,14 +64,15 @@ func (w *walk) sweep(ctx context.Context) error {
 	}
 	if removed > 0 && !w.quiet {
 		where := first.to.show(path.Dir(first.name))
-		fmt.Fprintf(w.bar, "rpcrdma %s %s: removed temporary files that an interrupted copy left more than a day ago: %d\n",
+		fmt.Fprintf(w.bar,
+			"rpcrdma %s %s: removed temporary files that an interrupted copy left more than a day ago: %d\n",
 			w.verb, cli.Printable(where), removed)
 	}
 	return nil
 }
 
-// probe makes a file beside another, and removes it. Its details tell who the user is there, and
-// what time it is.
+// probe makes a file in the directory of another, and removes it. Its details tell which user the
+// copy has there, and the time there.
 func (c *copier) probe(ctx context.Context, to place, name string) (details, error) {
 	temp := Temporary(name)
 	file, err := to.create(ctx, temp, 0o600, false)
@@ -84,8 +84,8 @@ func (c *copier) probe(ctx context.Context, to place, name string) (details, err
 	return own, c.discard(ctx, to, temp, err)
 }
 
-// isAbandoned reports whether a temporary file is of the same user as one that was just made, and
-// older by long enough. It must be as it was when it was found.
+// isAbandoned reports whether a temporary file has the owner of a file that was just made, is older
+// by abandoned, and has not changed since it was found.
 func (l *leftover) isAbandoned(ctx context.Context, own *details) bool {
 	if own.uid < 0 || own.uid != l.uid || own.mtime.Sub(l.mtime) < abandoned {
 		return false

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
-// localDir is a directory of this host. Links that lie in it are not followed out of it.
+// localDir is a directory of this host. Links in it cannot lead out of it.
 type localDir struct {
 	root *os.Root
 	dir  string // as the user wrote it
@@ -31,7 +31,7 @@ func openLocal(dir string) (*localDir, error) {
 
 func (l *localDir) close() error { return l.root.Close() }
 
-// show leaves a path as it was written.
+// show returns a path as the user wrote it.
 func (l *localDir) show(name string) string {
 	switch {
 	case name == ".":
@@ -44,13 +44,14 @@ func (l *localDir) show(name string) string {
 
 func (l *localDir) about(name string, err error) error { return words.About(l.show(name), err) }
 
-// fits reports names that this system would take apart, or for something else.
+// fits refuses names that mean something else on this system, such as those with its separator.
 func (l *localDir) fits(name string) error {
 	base := path.Base(name)
 	if base == "." {
 		return nil
 	}
-	if !filepath.IsLocal(base) || filepath.Base(base) != base || os.PathSeparator == '\\' && strings.ContainsAny(base, `\:`) {
+	if !filepath.IsLocal(base) || filepath.Base(base) != base ||
+		os.PathSeparator == '\\' && strings.ContainsAny(base, `\:`) {
 		return l.about(name, words.ErrLocalName)
 	}
 	return nil
@@ -64,7 +65,7 @@ func (l *localDir) lstat(_ context.Context, name string) (details, error) {
 	return localDetails(info), nil
 }
 
-// listed is how many names are read at a time.
+// listed is how many names list reads at a time.
 const listed = 1024
 
 func (l *localDir) list(_ context.Context, name string) iter.Seq2[details, error] {
@@ -106,8 +107,7 @@ func (l *localDir) readlink(_ context.Context, name string) (string, error) {
 }
 
 func (l *localDir) open(_ context.Context, name string, _ *details) (content, error) {
-	// The file was a regular one when it was listed. Should it be a FIFO now, this does not wait
-	// for its other end.
+	// The file was regular when it was listed. If it is a FIFO now, do not wait for its other end.
 	f, err := l.root.OpenFile(name, os.O_RDONLY|openNonblocking, 0)
 	if err != nil {
 		return nil, l.about(name, err)
@@ -192,8 +192,8 @@ func (l *localDir) keep(_ context.Context, name string, d details, times bool, _
 	return l.about(name, l.root.Chtimes(name, d.atime, d.mtime))
 }
 
-// giveAway gives a file to its owner and group, or to the group alone, as far as is permitted, and
-// reports whether it has both.
+// giveAway sets the owner and group of a file, or the group alone if only that is permitted. It
+// reports whether both are set.
 func (l *localDir) giveAway(name string, d details) bool {
 	info, err := l.root.Lstat(name)
 	if err != nil {
@@ -209,7 +209,7 @@ func (l *localDir) giveAway(name string, d details) bool {
 	return l.root.Lchown(name, -1, d.gid) == nil && has.uid == d.uid
 }
 
-// stored closes the file: some systems rename none that is open.
+// stored closes the file, because some systems cannot rename open files.
 func (l *localDir) stored(file content) error { return file.Close() }
 
 func (l *localDir) rename(_ context.Context, from, to string, _ content) error {

@@ -10,15 +10,16 @@ import (
 
 const openNonblocking = 0
 
-// localDetails takes from a FileInfo what a copy may keep: no owner, and one time.
+// localDetails returns what a copy may keep of a file: no owner, and one time.
 func localDetails(info fs.FileInfo) details {
-	return details{name: info.Name(), mode: info.Mode(), size: info.Size(), uid: -1, gid: -1, atime: info.ModTime(), mtime: info.ModTime()}
+	return details{name: info.Name(), mode: info.Mode(), size: info.Size(), uid: -1, gid: -1,
+		atime: info.ModTime(), mtime: info.ModTime()}
 }
 
 func (l *localDir) free(context.Context, string) (int64, error) { return 0, errors.ErrUnsupported }
 
-// hardLinked reports whether a file is known to have more than one name, which it is not here.
+// hardLinked returns false: this system does not tell.
 func hardLinked(fs.FileInfo) bool { return false }
 
-// linkTimes does nothing: these systems, or Go on them, set the times of what a link leads to.
+// linkTimes does nothing: these systems, or Go on them, would set the times of the link's target.
 func (l *localDir) linkTimes(string, details) error { return nil }

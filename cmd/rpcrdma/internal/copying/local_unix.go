@@ -14,9 +14,10 @@ import (
 
 const openNonblocking = syscall.O_NONBLOCK
 
-// localDetails takes from a FileInfo what a copy may keep.
+// localDetails returns what a copy may keep of a file.
 func localDetails(info fs.FileInfo) details {
-	d := details{name: info.Name(), mode: info.Mode(), size: info.Size(), uid: -1, gid: -1, atime: info.ModTime(), mtime: info.ModTime()}
+	d := details{name: info.Name(), mode: info.Mode(), size: info.Size(), uid: -1, gid: -1,
+		atime: info.ModTime(), mtime: info.ModTime()}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		d.uid, d.gid = int(s.Uid), int(s.Gid)
 		d.atime, d.ctime = time.Unix(accessed(s).Unix()), time.Unix(changed(s).Unix())

@@ -13,14 +13,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
-// noRoom are the files for which there was no room. A large one may have taken that from the others
-// until it failed itself, so they are tried once more when all is through.
+// noRoom are the files for which there was no room. They are tried once more at the end: a large
+// file may have taken the room of others until it failed itself.
 type noRoom struct {
 	mu    sync.Mutex // guards what follows
 	items []unfit
 }
 
-// unfit is a file for which there was no room, and the error that says so.
+// unfit is a file for which there was no room, with the error.
 type unfit struct {
 	*Item
 	why error
@@ -29,7 +29,7 @@ type unfit struct {
 // mostUnfit bounds how many files are tried once more.
 const mostUnfit = 1 << 16
 
-// postpone reports whether a file is to be tried once more, because there was no room for it.
+// postpone notes a file for another try if there was no room for it, and reports whether it did.
 func (n *noRoom) postpone(f *Item, err error) bool {
 	if !words.IsNoRoom(err) || errors.As(err, new(*words.LeftError)) {
 		return false
@@ -43,8 +43,8 @@ func (n *noRoom) postpone(f *Item, err error) bool {
 	return true
 }
 
-// retry copies the files for which there was no room, the smallest first. When one of them has none
-// again, the larger ones have none either.
+// retry copies the files for which there was no room, the smallest first. It stops when one has no
+// room again, because the others are larger.
 func (w *walk) retry(ctx context.Context) error {
 	slices.SortStableFunc(w.noRoom.items, func(a, b unfit) int { return cmp.Compare(a.size, b.size) })
 	for i, f := range w.noRoom.items {
@@ -65,7 +65,7 @@ func (w *walk) retry(ctx context.Context) error {
 	return nil
 }
 
-// room returns how many bytes there is room for where a file goes, -1 if that is not known.
+// room returns how many bytes there is room for where a file goes, or -1 if unknown.
 func (w *walk) room(ctx context.Context, f *Item) int64 {
 	free, err := f.to.free(ctx, path.Dir(f.as))
 	if err != nil {
@@ -74,8 +74,8 @@ func (w *walk) room(ctx context.Context, f *Item) int64 {
 	return free
 }
 
-// refuse reports the files for which there is no room: why for the first, and of the others how
-// many.
+// refuse reports the files for which there is no room: the first with the reason, and the number of
+// the others.
 func (w *walk) refuse(ctx context.Context, items []unfit, why error) error {
 	if err := w.through(ctx, items[0].Item, words.About(items[0].to.show(items[0].as), why)); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (w *walk) refuse(ctx context.Context, items []unfit, why error) error {
 	}
 	if n := len(items) - 1; n > 0 {
 		w.failed.Add(int64(n))
-		fmt.Fprintf(w.bar, "rpcrdma %s: for %d larger files there is no room either: %s\n", w.verb, n, cli.Bytes(more))
+		fmt.Fprintf(w.bar, "rpcrdma %s: no room for %d larger files either: %s\n", w.verb, n, cli.Bytes(more))
 	}
 	return nil
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// burst is which part of a second's bytes may pass at once.
+// burst is the part of a second's bytes that may pass at once: 1/burst.
 const burst = 20
 
-// pace bounds how much passes in a second, of all files together. Nil bounds nothing.
+// pace limits the bytes per second of all files together. A nil pace has no limit.
 type pace struct{ *rate.Limiter }
 
-// newPace returns what lets so many bytes a second pass, nil without a limit.
+// newPace returns a pace of so many bytes per second, or nil without a limit.
 func newPace(limit cli.Size) *pace {
 	if limit == 0 {
 		return nil
@@ -22,7 +22,7 @@ func newPace(limit cli.Size) *pace {
 	return &pace{rate.NewLimiter(rate.Limit(limit), int(max(limit/burst, 1)))}
 }
 
-// waitFor waits until bytes of content may be transferred.
+// waitFor waits until so many bytes of content may be transferred.
 func (p *pace) waitFor(ctx context.Context, bytes int) error {
 	for bytes > 0 && p != nil {
 		n := min(bytes, p.Burst())

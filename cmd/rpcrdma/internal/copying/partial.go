@@ -15,18 +15,19 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
-// partial returns the name of the temporary file that --partial keeps of a copy: always the same.
+// partial returns the name of the temporary file of a copy with --partial. It depends only on the
+// name of the copy.
 func partial(name string) string {
 	sum := sha256.Sum256([]byte(path.Base(name)))
 	letters := base32.StdEncoding.EncodeToString(sum[:])
 	return path.Join(path.Dir(name), temporaryPrefix+strings.ToLower(letters[:temporaryRandom]))
 }
 
-// resumes reports whether a file is copied so that a later copy may go on with it.
+// resumes reports whether a later copy may go on with the temporary file of f.
 func (c *copier) resumes(f *Item) bool { return c.partial && !f.stream && f.size >= largeFile }
 
-// begin returns the temporary file that a copy is written to, and its name: what another copy has
-// left, or a new one.
+// begin returns the temporary file to write to, and its name: the one that another copy has left,
+// or a new one.
 func (c *copier) begin(ctx context.Context, f *Item, perm fs.FileMode) (to content, temp string, err error) {
 	if c.resumes(f) {
 		if to := c.left(ctx, f.to, partial(f.as)); to != nil {
@@ -38,14 +39,14 @@ func (c *copier) begin(ctx context.Context, f *Item, perm fs.FileMode) (to conte
 	if err != nil || !c.resumes(f) {
 		return to, temp, err
 	}
-	if f.to.rename(ctx, temp, partial(f.as), to) != nil { // such as over the file of another user
+	if f.to.rename(ctx, temp, partial(f.as), to) != nil { // it may be another user's
 		return to, temp, nil
 	}
 	return to, partial(f.as), nil
 }
 
-// left opens a temporary file that is the user's own, if there is one. Anybody can tell its name:
-// what others have put there is not written to.
+// left opens a temporary file if the user owns it. Its name is predictable, so it must not write to
+// files that others have put there.
 func (c *copier) left(ctx context.Context, to place, temp string) content {
 	there, err := to.lstat(ctx, temp)
 	if err != nil || !there.mode.IsRegular() {
@@ -62,11 +63,10 @@ func (c *copier) left(ctx context.Context, to place, temp string) content {
 	return file
 }
 
-// errReopened is about a temporary file that is another than it seemed.
-var errReopened = errors.New("is no file that only this name leads to")
+// errReopened is about a temporary file that is not what it seemed.
+var errReopened = errors.New("is not a regular file with this name only")
 
-// resume compares what a temporary file has with the source, and goes on behind what they have in
-// common.
+// resume compares a temporary file with the source, and truncates it to what they have in common.
 func (c *copier) resume(to, from content, f *Item) error {
 	there, err := f.to.state(to)
 	if err != nil || there.size == 0 {
@@ -86,8 +86,8 @@ func (c *copier) resume(to, from content, f *Item) error {
 	f.verified = n
 	c.bar.Skip(n)
 	if n > 0 && !c.quiet {
-		fmt.Fprintf(c.bar, "rpcrdma %s %s: of %s, %s are there and have been compared: going on from there\n",
-			c.verb, cli.Printable(f.target()), cli.Bytes(f.size), cli.Bytes(n))
+		fmt.Fprintf(c.bar, "rpcrdma %s %s: %s of %s are there already, and the same: going on from there\n",
+			c.verb, cli.Printable(f.target()), cli.Bytes(n), cli.Bytes(f.size))
 	}
 	return nil
 }
@@ -97,10 +97,11 @@ func seek(file content, to int64) error {
 	return err
 }
 
-// abandon ends a copy that has failed: a later one may go on with what there is of it, if that may
-// help, and otherwise it is removed.
+// abandon ends a failed copy. It leaves the temporary file if a later copy may go on with it, or
+// else removes it.
 func (c *copier) abandon(ctx context.Context, f *Item, temp string, why error) error {
-	if !c.resumes(f) || temp != partial(f.as) || words.IsNoRoom(why) || errors.Is(why, words.ErrChanged) || errors.Is(why, words.ErrOverDir) {
+	if !c.resumes(f) || temp != partial(f.as) || words.IsNoRoom(why) || errors.Is(why, words.ErrChanged) ||
+		errors.Is(why, words.ErrOverDir) {
 		return c.discard(ctx, f.to, temp, why)
 	}
 	return &words.LeftError{Err: why, Left: words.About(f.to.show(temp), words.ErrKept)}

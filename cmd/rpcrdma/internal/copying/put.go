@@ -54,20 +54,21 @@ type Put struct {
 	Remotes remote.Session
 	paths   []string
 	URL     string
-	slash   bool        // behind the URL
+	slash   bool        // the URL ends with a slash
 	places  []*localDir // to close
 }
 
-// Parse takes the arguments apart.
+// Parse parses the arguments.
 func (p *Put) Parse(args []string) error {
 	n := len(args) - 1
 	if n < 1 {
-		return cli.Usagef("write what to copy, and the URL to copy to")
+		return cli.Usagef("name what to copy, and the URL to copy to")
 	}
 	p.paths, p.URL = args[:n], args[n]
 	for _, path := range p.paths {
 		if reach.IsURL(path) {
-			return cli.Usagef("%s: put copies from this host; to copy from a server, use get, and cp from one to another", cli.Printable(path))
+			return cli.Usagef("%s: put copies from this host; use get to copy from a server, and cp to copy "+
+				"between servers", cli.Printable(path))
 		}
 	}
 	t, err := reach.ParseTarget(p.URL)
@@ -90,7 +91,7 @@ func (p *Put) Run(cmd *cobra.Command) (err error) {
 	}()
 	for _, path := range p.paths {
 		if path == "-" && (p.Recursive || len(p.paths) > 1) {
-			return cli.Usagef("standard input is one file, copied alone and without -r: write ./- for a file of that name")
+			return cli.Usagef("standard input is copied alone, without -r; write ./- for a file that is named -")
 		}
 	}
 	ctx := cmd.Context()
@@ -99,7 +100,7 @@ func (p *Put) Run(cmd *cobra.Command) (err error) {
 	return c.finish(ctx, p.copy(ctx, c, cmd.InOrStdin()))
 }
 
-// copy copies all.
+// copy copies all sources.
 func (p *Put) copy(ctx context.Context, c *copier, stdin io.Reader) error {
 	to, as, err := openRemote(ctx, &p.Remotes, p.URL)
 	if err != nil {
@@ -188,8 +189,9 @@ func (p *Put) source(name string) (Item, error) {
 	return f, nil
 }
 
-// stream copies from what is no regular file.
-func (p *Put) stream(ctx context.Context, c *copier, r io.Reader, name string, to *remoteDir, as string, isDir bool) error {
+// stream copies from standard input, or from a device or FIFO.
+func (p *Put) stream(ctx context.Context, c *copier, r io.Reader, name string, to *remoteDir, as string,
+	isDir bool) error {
 	if isDir {
 		return words.About(to.show(as), words.ErrOverDir)
 	}

@@ -19,13 +19,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
-// remoteDir is an export, the side of a copy that is on the server.
+// remoteDir is an export, as a side of a copy.
 type remoteDir struct {
 	fs  *nfsfs.FS
 	url reach.Target // of the root
 }
 
-// openRemote finds the export that a URL names something in, and the name of that in it.
+// openRemote returns the export of a URL, and the name of the URL's file in it.
 func openRemote(ctx context.Context, r *remote.Session, url string) (*remoteDir, string, error) {
 	t, err := reach.ParseTarget(url)
 	if err != nil {
@@ -35,17 +35,17 @@ func openRemote(ctx context.Context, r *remote.Session, url string) (*remoteDir,
 	if err != nil {
 		return nil, "", words.About(url, err)
 	}
-	t.MountPort = 0 // which says nothing about a file
+	t.MountPort = 0 // it is not part of a file's name
 	return &remoteDir{m.FS, t.At(path.Join("/", m.Root.Export))}, name, nil
 }
 
-// remoteSource finds the file that a URL names, and the last name in the URL, "/" if it has none.
+// remoteSource returns the file that a URL names, and the last name in the URL, "/" if it has none.
 func remoteSource(ctx context.Context, r *remote.Session, url string, recursive bool) (f Item, base string, err error) {
 	from, name, err := openRemote(ctx, r, url)
 	if err != nil {
 		return Item{}, "", err
 	}
-	t, _ := reach.ParseTarget(url) // which was checked
+	t, _ := reach.ParseTarget(url) // parsed before
 	find := from.stat
 	if recursive && !strings.HasSuffix(t.Path, "/") {
 		find = from.lstat
@@ -62,8 +62,8 @@ func remoteSource(ctx context.Context, r *remote.Session, url string, recursive 
 	return Item{details: d, from: from, name: name}, path.Base(t.Path), nil
 }
 
-// intoDir reports whether there is a directory at a name to copy into. There must be one if several
-// are copied, and none is written through a link that leads nowhere.
+// intoDir reports whether name is a directory to copy into. It fails if several files are copied
+// and it is not, and if it is a link that leads nowhere.
 func intoDir(ctx context.Context, to *remoteDir, as string, slash, several bool) (bool, error) {
 	d, err := to.stat(ctx, as)
 	switch {
@@ -92,7 +92,7 @@ func (x *remoteDir) about(name string, err error) error {
 	return words.About(x.show(name), err)
 }
 
-// remoteDetails takes from what the server tells what a copy may keep.
+// remoteDetails returns what a copy may keep of a file of the server.
 func remoteDetails(i *nfsfs.Info) details {
 	a := i.Attr()
 	return details{name: i.Name(), mode: i.Mode(), size: i.Size(), uid: int(a.UID), gid: int(a.GID),
@@ -119,7 +119,7 @@ func (x *remoteDir) stat(ctx context.Context, name string) (details, error) {
 func (x *remoteDir) list(ctx context.Context, name string) iter.Seq2[details, error] {
 	return func(yield func(details, error) bool) {
 		for i, err := range remote.Bounded(x.fs.Entries(ctx, name), remote.MostListed) {
-			if i != nil && errors.As(err, new(nfs3.Status)) { // of that alone no more is known
+			if i != nil && errors.As(err, new(nfs3.Status)) { // only this entry is unknown
 				if !yield(details{}, x.about(path.Join(name, i.Name()), words.Unseen(err))) {
 					return
 				}
@@ -144,8 +144,8 @@ func (x *remoteDir) readlink(ctx context.Context, name string) (string, error) {
 // remoteFile is an open file of a server.
 type remoteFile struct {
 	*nfsfs.File
-	listed bool        // opened as it was listed, and not by its name
-	told   *nfsfs.Info // by the READ that has read all of it, if there was one
+	listed bool        // opened by the listed handle, not by name
+	told   *nfsfs.Info // from the READ that has read all of it; nil: there was none
 }
 
 func (x *remoteDir) open(ctx context.Context, name string, known *details) (content, error) {
@@ -187,7 +187,7 @@ func (x *remoteDir) state(file content) (details, error) {
 func (x *remoteDir) hold(ctx context.Context, name string) (release func()) {
 	release, err := x.fs.Hold(ctx, name)
 	if err != nil {
-		return func() {} // what is done in the directory tells
+		return func() {} // operations in the directory will report the error
 	}
 	return release
 }
@@ -197,7 +197,7 @@ func (x *remoteDir) create(
 ) (content, error) {
 	how := nfs3.Unstable
 	if small {
-		how = nfs3.FileSync // in place of a COMMIT
+		how = nfs3.FileSync // instead of COMMIT
 	}
 	ctx, made := lasting(ctx)
 	f, err := x.fs.CreateUnique(ctx, name, how, perm.Perm()&^remote.Umask)
@@ -242,7 +242,7 @@ func (x *remoteDir) symlink(ctx context.Context, target, name string) error {
 func (x *remoteDir) keep(ctx context.Context, name string, d details, times bool, file content) error {
 	apply := func(set nfs3.Sattr) error { return x.fs.LSetAttr(ctx, name, set) }
 	if f, ok := file.(*remoteFile); ok {
-		apply = f.SetAttr // which need not be looked up
+		apply = f.SetAttr // without a LOOKUP
 	}
 	var set nfs3.Sattr
 	if d.mode.Type() != fs.ModeSymlink {
@@ -261,13 +261,14 @@ func (x *remoteDir) keep(ctx context.Context, name string, d details, times bool
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) {
 		err = x.keepWithoutOwner(ctx, name, d, set)
 	} else if err == nil && d.mode&setID != 0 && set.Mode.Set {
-		// Servers take the bits from a file that is given to somebody, also when it is to himself.
+		// Servers clear these bits when the owner is set, even to the same one.
 		err = apply(nfs3.Sattr{Mode: set.Mode})
 	}
 	return x.about(name, err)
 }
 
-// keepWithoutOwner sets what a caller may set who may not give the file away: to a group, perhaps.
+// keepWithoutOwner sets what a caller may set without the right to give the file away: mode, times,
+// and perhaps the group.
 func (x *remoteDir) keepWithoutOwner(ctx context.Context, name string, d details, set nfs3.Sattr) error {
 	has, err := x.fs.Lstat(ctx, name)
 	if err != nil {
@@ -286,7 +287,7 @@ func (x *remoteDir) keepWithoutOwner(ctx context.Context, name string, d details
 	return x.fs.LSetAttr(ctx, name, set)
 }
 
-// stored leaves the file open, so that rename can tell it from others.
+// stored leaves the file open, so that rename can recognize it.
 func (x *remoteDir) stored(file content) error { return file.(*remoteFile).Sync() }
 
 func (x *remoteDir) rename(ctx context.Context, from, to string, file content) error {
@@ -299,7 +300,7 @@ func (x *remoteDir) rename(ctx context.Context, from, to string, file content) e
 	return x.about(to, err)
 }
 
-// isFile reports whether a name is that of an open file.
+// isFile reports whether a name leads to an open file.
 func (x *remoteDir) isFile(ctx context.Context, name string, file content) bool {
 	f, ok := file.(*remoteFile)
 	if !ok {
@@ -326,7 +327,7 @@ func (x *remoteDir) free(ctx context.Context, name string) (int64, error) {
 	return int64(min(s.AvailBytes, math.MaxInt64)), x.about(name, err)
 }
 
-// wireTime returns the time that NFS can tell which is nearest.
+// wireTime returns the nearest time that NFS can represent.
 func wireTime(t time.Time) nfs3.Time {
 	switch s := t.Unix(); {
 	case s < 0:

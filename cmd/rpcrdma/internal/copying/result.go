@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// result is what a copy has come to, as --json prints it (docs/json.md).
+// result is the result of a copy, as --json prints it (docs/json.md).
 type result struct {
 	Command        string  `json:"command"`
 	DryRun         bool    `json:"dry_run"`
@@ -60,7 +60,7 @@ func (r result) String() string {
 	return b.String()
 }
 
-// rounded returns seconds as a time of three digits or so.
+// rounded rounds seconds to about three digits.
 func rounded(seconds float64) time.Duration {
 	d, unit := time.Duration(seconds*float64(time.Second)), time.Millisecond
 	for d > 1000*unit && unit < time.Second {
@@ -69,7 +69,7 @@ func rounded(seconds float64) time.Duration {
 	return d.Round(unit)
 }
 
-// sum says what the copy has come to. A single error says enough for itself.
+// sum prints the result of the copy, unless a single error has said it all.
 func (t *teller) sum() error {
 	r := t.result(time.Since(t.began))
 	switch {

@@ -8,29 +8,29 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
-// need decides which files are copied although something has the name of the copy already.
+// need decides which files are copied although their copy exists.
 type need struct {
-	update         bool // what is newer or of another size
-	ignoreExisting bool // nothing
-	checksum       bool // what has other content
+	update         bool // copy newer files, and those of another size
+	ignoreExisting bool // copy none of them
+	checksum       bool // copy those with other content
 }
 
-// verdict is what need says of a file.
+// verdict is what need decides about a file.
 type verdict int
 
 const (
 	copyIt    verdict = iota
-	skipIt            // what is there does
-	compareIt         // what is there does if it has the same content
+	skipIt            // keep what is there
+	compareIt         // keep it if it has the same content
 )
 
-// of says whether a file is copied although there is something. kept says that times are kept, so
-// that a copy has those of its source, and is otherwise newer.
+// of decides whether to copy a file whose copy exists. kept says that copies have the times of
+// their sources (-p); without it, a copy is newer than its source.
 func (n *need) of(f, there *details, kept bool) verdict {
 	same := f.mode.Type() == there.mode.Type()
 	switch {
 	case there.mode.IsDir():
-		return copyIt // which it cannot be: that is an error
+		return copyIt // the copy will fail: a file cannot replace a directory
 	case n.ignoreExisting:
 		return skipIt
 	case !same || !n.update && !n.checksum:
@@ -47,10 +47,10 @@ func (n *need) of(f, there *details, kept bool) verdict {
 	return copyIt
 }
 
-// sameTime reports whether a file has the time that it was given, as exactly as its file system
-// keeps times: for some these are whole seconds.
+// sameTime reports whether a file has the time that it was given, at the resolution of its file
+// system, which may be one second.
 func sameTime(given, has time.Time) bool {
-	given = wireTime(given).Time() // one of the two sides is always a server
+	given = wireTime(given).Time() // one of the two sides is a server
 	for _, unit := range []time.Duration{1, 100, time.Microsecond, time.Millisecond, time.Second} {
 		if has.Truncate(unit).Equal(has) && given.Truncate(unit).Equal(has) {
 			return true
@@ -59,7 +59,8 @@ func sameTime(given, has time.Time) bool {
 	return false
 }
 
-// skip returns a skippedError if a file needs no copy. What -p keeps it sets where it has changed.
+// skip returns a skippedError if a file needs no copy. With -p it then updates mode, owner and
+// times.
 func (c *copier) skip(ctx context.Context, f *Item) error {
 	if c.need == (need{}) || !f.mode.IsRegular() && f.mode.Type() != fs.ModeSymlink {
 		return nil
@@ -87,8 +88,8 @@ func (c *copier) skip(ctx context.Context, f *Item) error {
 	return skippedError("it is unchanged")
 }
 
-// alike reports whether a file has what -p keeps of another. The time of access is not looked at:
-// to copy a file changes it.
+// alike reports whether a file has the mode, owner and time of another. It ignores the time of
+// access, which copying changes.
 func (c *copier) alike(f *Item, there *details) bool {
 	mode, has := f.mode&kept, there.mode&kept
 	if f.uid >= 0 && there.uid >= 0 && (f.uid != there.uid || f.gid != there.gid) {
@@ -103,7 +104,7 @@ func (c *copier) alike(f *Item, there *details) bool {
 	return mode == has && sameTime(f.mtime, there.mtime)
 }
 
-// refit gives what is there what -p keeps of a file or directory.
+// refit sets mode, owner and times of what is there to those of a file or directory.
 func (c *copier) refit(ctx context.Context, f *Item, there *details) error {
 	if err := f.to.keep(ctx, f.as, f.details, true, nil); err != nil {
 		return err
@@ -116,7 +117,7 @@ func (c *copier) refit(ctx context.Context, f *Item, there *details) error {
 	return nil
 }
 
-// sameAs reports whether a file, or a link, has the content of another, which it reads.
+// sameAs reads a file, or link, and its copy, and reports whether they have the same content.
 func (c *copier) sameAs(ctx context.Context, f *Item, there *details) (bool, error) {
 	if f.mode.Type() == fs.ModeSymlink {
 		target, err := f.from.readlink(ctx, f.name)
@@ -126,7 +127,7 @@ func (c *copier) sameAs(ctx context.Context, f *Item, there *details) (bool, err
 		has, err := f.to.readlink(ctx, f.as)
 		return err == nil && has == target, ctx.Err()
 	}
-	defer c.turn(f.size, false)() // either file is read with as much memory as a longer one
+	defer c.turn(f.size, false)() // reading takes as much memory as for a longer file
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	from, err := f.from.open(ctx, f.name, nil)
@@ -136,7 +137,7 @@ func (c *copier) sameAs(ctx context.Context, f *Item, there *details) (bool, err
 	defer from.Close()
 	to, err := f.to.open(ctx, f.as, nil)
 	if err != nil {
-		return false, ctx.Err() // to replace it, it need not be readable
+		return false, ctx.Err() // an unreadable file can still be replaced
 	}
 	defer to.Close()
 	n, err := common(from, to, f.from.show(f.name), f.to.show(f.as), f.size+1)

@@ -9,14 +9,16 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// smallFile is up to when, in bytes, a file is read by one call and written by one, that has it
-// stored. Of such files many are copied at the same time, since the server's answers take the time.
+// smallFile is the largest size, in bytes, of a file that is read by one call, and written and
+// stored by one call. Many such files are copied concurrently, because they mostly wait for the
+// server.
 const smallFile = 64 << 10
 
-// smallBuffers has memory for the content of small files, and for a byte by which one has grown.
+// smallBuffers has memory for the content of small files, and for one byte more, which shows that a
+// file has grown.
 var smallBuffers = sync.Pool{New: func() any { return new([smallFile + 1]byte) }}
 
-// isSmall reports whether a file is copied as a whole.
+// isSmall reports whether a file is copied in one piece.
 func (c *copier) isSmall(f *Item) bool { return f.size <= smallFile && !f.stream && !c.sparse }
 
 // whole copies a small file.
@@ -28,7 +30,7 @@ func (c *copier) whole(ctx context.Context, to, from content, f *Item) error {
 	}
 	n, err := f.from.read(from, b[:f.size+1])
 	if r, ok := from.(*remoteFile); ok && r.listed && errors.Is(err, nfs3.ErrStale) {
-		c.bar.Skip(f.size) // for the next attempt, which opens what has the name now
+		c.bar.Skip(f.size) // the next attempt counts it again
 		err = words.ErrChanged
 	}
 	if err != nil {

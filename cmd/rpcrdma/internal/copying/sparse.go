@@ -13,14 +13,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
-// holeSize is what a hole has at least, and is aligned to, in bytes: a page, or a block of most
+// holeSize is the smallest size and the alignment of holes, in bytes: a page, or a block of most
 // file systems.
 const holeSize = 4096
 
 var zeros [holeSize]byte
 
-// eachRun calls yield with each run of p that is not zeros, as far as holes can be told. p begins
-// at off of a file.
+// eachRun calls yield with each run of blocks of p that are not all zeros. p begins at offset off
+// of a file.
 func eachRun(p []byte, off int64, yield func(p []byte, off int64) error) error {
 	for len(p) > 0 {
 		skip := 0
@@ -53,7 +53,7 @@ func eachRun(p []byte, off int64, yield func(p []byte, off int64) error) error {
 // blockLen returns how many bytes of p are in its first block.
 func blockLen(p []byte, off int64) int { return int(min(int64(len(p)), holeSize-off%holeSize)) }
 
-// holeWriter writes what is not zeros. The end of the file is to be set when all is written.
+// holeWriter leaves out blocks of zeros. Its user must set the size of the file at the end.
 type holeWriter struct {
 	w   io.WriterAt
 	off int64
@@ -74,20 +74,23 @@ func (h *holeWriter) Write(p []byte) (int, error) {
 // extent is a run of bytes of a file.
 type extent struct{ from, to int64 }
 
-// sparsePiece is what is read at a time of a file with holes, and sparseParallel how often.
+// sparsePiece is how many bytes of a file with holes are read at a time, and sparseParallel how
+// many of these are under way.
 const (
 	sparsePiece    = 1 << 20
 	sparseParallel = 8
 )
 
-// putSparse copies what a file of some name and size has from start on that is neither holes nor
-// zeros. It returns the size that it had in the end, if that is less.
-func (c *copier) putSparse(ctx context.Context, to io.WriterAt, from *os.File, name string, start, size int64) (int64, error) {
+// putSparse copies the data of a file from start on, without holes and zeros. It returns the size
+// of the file, or less if the file has become shorter.
+func (c *copier) putSparse(
+	ctx context.Context, to io.WriterAt, from *os.File, name string, start, size int64,
+) (int64, error) {
 	end := atomic.Int64{}
 	end.Store(size)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(sparseParallel)
-	told := start // where what the bar knows of ends
+	told := start // the bar has counted up to here
 	for x, err := range extentsOf(from, size) {
 		if err != nil {
 			g.Go(func() error { return words.About(name, err) })
@@ -105,7 +108,7 @@ func (c *copier) putSparse(ctx context.Context, to io.WriterAt, from *os.File, n
 				}
 				p := make([]byte, min(sparsePiece, x.to-off))
 				n, err := from.ReadAt(p, off)
-				if errors.Is(err, io.EOF) { // it has become shorter
+				if errors.Is(err, io.EOF) { // the file has become shorter
 					lower(&end, off+int64(n))
 					err = nil
 				}
@@ -128,7 +131,7 @@ func (c *copier) putSparse(ctx context.Context, to io.WriterAt, from *os.File, n
 	return end.Load(), err
 }
 
-// lower sets n to at most to.
+// lower sets n to to, if that is less.
 func lower(n *atomic.Int64, to int64) {
 	for {
 		was := n.Load()

@@ -12,13 +12,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
-// Special is a device, a FIFO or the like, which is opened when it is first used: that may wait for
-// its other end.
+// Special is a device or a FIFO. It is opened at first use, because opening may wait for the other
+// end.
 type Special struct {
 	Path string
 	Flag int
 
-	Mu     sync.Mutex // guards what follows, and is held while it is opened
+	Mu     sync.Mutex // guards what follows; held during open
 	F      *os.File
 	closed bool
 }
@@ -61,7 +61,7 @@ func (s *Special) Write(p []byte) (int, error) {
 	return s.F.Write(p)
 }
 
-// stream is a copy from or to something that is no regular file.
+// stream is a copy from or to something other than a regular file.
 func (c *copier) stream(ctx context.Context, do func(ctx context.Context) error) error {
 	c.bar.Begin(c.verb, 0)
 	defer c.bar.End()
@@ -70,11 +70,10 @@ func (c *copier) stream(ctx context.Context, do func(ctx context.Context) error)
 	return do(ctx)
 }
 
-// errTorn is about a file that has been written to while it was read to where nothing can be taken
-// back.
+// errTorn is about a source that changed while it was copied to a stream, which cannot start again.
 var errTorn = errors.New("changed while it was read")
 
-// getStream copies a file of the server to w, which is known by some name.
+// getStream copies a file of the server to w. as is the name of w in messages.
 func (c *copier) getStream(ctx context.Context, from *remoteDir, name string, w io.Writer, as string) error {
 	return c.stream(ctx, func(ctx context.Context) error {
 		d, err := from.stat(ctx, name)
@@ -102,7 +101,7 @@ func (c *copier) getStream(ctx context.Context, from *remoteDir, name string, w 
 	})
 }
 
-// putStream copies what r has, which is known by some name, to a file of the server.
+// putStream copies r to a file of the server. name is the name of r in messages.
 func (c *copier) putStream(ctx context.Context, r io.Reader, name string, to *remoteDir, as string) error {
 	return c.stream(ctx, func(ctx context.Context) error {
 		f := &Item{details: details{mode: rwAll, uid: -1}, to: to, as: as, stream: true}
@@ -113,5 +112,5 @@ func (c *copier) putStream(ctx context.Context, r io.Reader, name string, to *re
 	})
 }
 
-// rwAll are the permissions of a new file whose source has none, before the umask.
+// rwAll are the permissions of a new file whose source is a stream, before the umask.
 const rwAll fs.FileMode = 0o666

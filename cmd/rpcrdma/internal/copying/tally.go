@@ -2,15 +2,15 @@ package copying
 
 import "sync/atomic"
 
-// tally counts what has come of a copy so far.
+// tally counts the results of a copy so far.
 type tally struct {
-	files   atomic.Int64 // and links that were copied
-	bytes   atomic.Int64 // of content that were transferred, those of files that failed included
-	skipped atomic.Int64 // files that need no copy
+	files   atomic.Int64 // copied files and links
+	bytes   atomic.Int64 // transferred bytes of content, including those of files that failed
+	skipped atomic.Int64 // files that needed no copy
 	failed  atomic.Int64 // errors that were reported
 }
 
-// skippedError says why a file was not copied, which is no failure.
+// skippedError says why a file needed no copy. It is not a failure.
 type skippedError string
 
 func (e skippedError) Error() string { return "skipped: " + string(e) }

@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// telling is what a command is told to say.
+// telling is the flags that say what a command prints.
 type telling struct {
 	dryRun  bool
 	quiet   bool
@@ -23,25 +23,25 @@ type telling struct {
 	verbose bool
 }
 
-// teller says, and counts, what becomes of a copy.
+// teller prints and counts the results of a copy.
 type teller struct {
 	opt     telling
 	verb    string       // "get", "put" or "cp"
-	bar     *cli.Bar     // and where messages go
-	work    *remote.Work // which knows who calls
+	bar     *cli.Bar     // also prints messages
+	work    *remote.Work // adds to errors who calls
 	results io.Writer    // for --json
 	began   time.Time
 
 	tally
-	gone atomic.Bool // the server cannot be reached: nothing else will work
+	gone atomic.Bool // the server cannot be reached, so nothing else will work
 
 	dryMu sync.Mutex // held while something is written to dryTo
-	dryTo io.Writer  // says what would be copied
+	dryTo io.Writer  // for --dry-run
 }
 
-// report tells an error of one file. It returns an error when there is no point in going on.
+// report prints the error of one file. It returns an error if there is no point in going on.
 func (t *teller) report(ctx context.Context, err error) error {
-	if left := new(words.LeftError); errors.As(err, &left) { // also if nothing else is to be said
+	if left := new(words.LeftError); errors.As(err, &left) { // print it in any case
 		defer t.tell(left.Left)
 		err = left.Err
 	}
@@ -52,7 +52,7 @@ func (t *teller) report(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.As(err, new(cli.UsageError)):
 		return err
-	case t.gone.Load(): // the one that found it has told
+	case t.gone.Load(): // has been reported
 		return cli.ErrReported
 	}
 	t.failed.Add(1)
@@ -65,14 +65,14 @@ func (t *teller) report(ctx context.Context, err error) error {
 	return nil
 }
 
-// settle counts a file that was copied, skipped, or neither because of an error, which it reports.
-// It returns an error when there is no point in going on.
+// settle counts a file as copied, skipped or failed, and reports its error. It returns an error if
+// there is no point in going on.
 func (t *teller) settle(ctx context.Context, err error, from, to func() string) error {
 	var why skippedError
 	switch {
 	case err == nil:
 		t.files.Add(1)
-		if t.opt.verbose && !t.opt.dryRun { // which has said it
+		if t.opt.verbose && !t.opt.dryRun { // a dry run has printed it
 			fmt.Fprintf(t.bar, "%s -> %s\n", cli.Printable(from()), cli.Printable(to()))
 		}
 	case errors.As(err, &why):
@@ -96,7 +96,7 @@ func (t *teller) tell(err error) {
 	fmt.Fprintln(t.bar, cli.Cut("rpcrdma "+t.verb+" "+t.work.Reason(err)))
 }
 
-// expand returns the URLs of all files that URLs stand for. It reports those that stand for none.
+// expand returns the URLs of all files that match the URLs. It reports URLs without a match.
 func (t *teller) expand(ctx context.Context, r *remote.Session, urls []string) (all []string, err error) {
 	for _, url := range urls {
 		some, err := r.Expand(ctx, url)
@@ -108,14 +108,14 @@ func (t *teller) expand(ctx context.Context, r *remote.Session, urls []string) (
 	return all, nil
 }
 
-// would says what would be copied where, if it were not for --dry-run.
+// would prints what --dry-run would copy where.
 func (t *teller) would(from, to string) {
 	t.dryMu.Lock()
 	defer t.dryMu.Unlock()
 	fmt.Fprintf(t.dryTo, "%s -> %s\n", cli.Printable(from), cli.Printable(to))
 }
 
-// finish says what a command ends with.
+// finish prints the result of a command, and returns its error.
 func (t *teller) finish(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		t.failed.Add(1)

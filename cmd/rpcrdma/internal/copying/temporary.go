@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// The names of temporary files: what they begin with, and how many letters and digits follow.
+// Names of temporary files begin with temporaryPrefix, and have temporaryRandom more characters.
 const (
 	temporaryPrefix = ".rpcrdma-"
 	temporaryRandom = 10
 )
 
-// Temporary returns a name for a file that is not complete yet, beside its final name. That is not
-// part of it: it may be as long as a name can be.
+// Temporary returns a temporary name in the directory of a file. It does not contain the file's
+// name, which may have the maximum length already.
 func Temporary(name string) string {
 	return path.Join(path.Dir(name), temporaryPrefix+strings.ToLower(rand.Text()[:temporaryRandom]))
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
-// reader and writer count what passes, and name the file of this host of which an error is.
+// reader and writer count what passes, and add the name of the local file to errors.
 type reader struct {
 	r     io.Reader
 	name  string
 	moved func(n int)
-	wait  func(n int) error // until so many bytes may pass; nil: they may
+	wait  func(n int) error // waits until n bytes may pass; nil: no limit
 }
 
 func (r *reader) Read(p []byte) (int, error) {
@@ -30,7 +30,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// reader returns one of what is on this host, for the server.
+// reader returns a reader for a local source.
 func (c *copier) reader(ctx context.Context, from io.Reader, name string) *reader {
 	return &reader{from, name, c.moved, func(n int) error { return c.pace.waitFor(ctx, n) }}
 }

@@ -2,24 +2,25 @@ package copying
 
 import "sync"
 
-// copiers is how many files are copied at the same time: of a small one it is the server's answers
-// that take the time. It is as many as there are calls under way by default (--credits).
+// copiers is how many files are copied concurrently. Small ones mostly wait for the server, so it
+// is the default of --credits.
 const copiers = 64
 
-// mediumCopiers is how many of these files may be such that several calls have memory for each.
+// mediumCopiers is how many of them may be medium files, each of which takes memory for several
+// calls.
 const mediumCopiers = 8
 
-// largeFile is from when on files are copied one at a time: they have enough calls under way alone,
-// and memory for those.
+// largeFile is the size, in bytes, from which files are copied one at a time: one such file keeps
+// enough calls under way.
 const largeFile = 4 << 20
 
-// turns bounds how many files are copied at the same time that take much memory.
+// turns limits how many medium and large files are copied concurrently, because of their memory.
 type turns struct {
 	large  sync.Mutex    // held while a large file is copied
-	medium chan struct{} // has an element for each file copied that is neither large nor small
+	medium chan struct{} // has an element for each medium file that is being copied
 }
 
-// turn waits until a file may be copied with the memory that it takes, until done is called.
+// turn waits until a file of some size may be copied. Call done afterwards.
 func (t *turns) turn(size int64, small bool) (done func()) {
 	switch {
 	case size >= largeFile:

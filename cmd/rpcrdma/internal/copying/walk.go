@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
-// walk finds the files to copy, and has them copied by a group.
+// walk finds the files to copy, and copies them by a group of goroutines.
 type walk struct {
 	*copier
 	group  *errgroup.Group
@@ -25,18 +25,17 @@ type walk struct {
 // dir is a directory being copied.
 type dir struct {
 	Item
-	made    bool         // by this copy
+	made    bool         // made by this copy
 	changed atomic.Bool  // something in it was made, replaced or removed
-	left    atomic.Int64 // what is in it and has not been copied yet, and 1 while there may be more
-	release func()       // of place.hold; nil: it is not held
+	left    atomic.Int64 // files in it that are not copied yet, plus 1 while there may be more
+	release func()       // from place.hold; nil: not held
 }
 
-// batch is how much of a directory is looked at before its copy is made. A directory that is copied
-// into itself, which happens to who copies to a server on the same host, does then not find its
-// copy in itself.
+// batch is how many entries of a directory are read before its copy is made. A copy of a directory
+// into itself, as by a server on the same host, then does not find itself.
 const batch = 4096
 
-// named looks into the directories that files go to which were named themselves.
+// named surveys the target directories of the files that the command line names.
 func (w *walk) named(ctx context.Context, items []Item) {
 	found := make(map[string]survey)
 	for i := range items {
@@ -70,7 +69,7 @@ func (w *walk) items(ctx context.Context, items []Item) error {
 			}
 			continue
 		}
-		if f.dir != nil && !w.foreseen { // those that were named are known from the beginning
+		if f.dir != nil && !w.foreseen { // the bar knows those of the command line
 			w.bar.Grow(f.bytes())
 		}
 		w.group.Go(func() error {
@@ -84,7 +83,7 @@ func (w *walk) items(ctx context.Context, items []Item) error {
 	return nil
 }
 
-// through ends what is done with a file, which has come to err.
+// through finishes a file with the result err.
 func (w *walk) through(ctx context.Context, f *Item, err error) error {
 	if errors.As(err, new(skippedError)) {
 		w.bar.Skip(f.bytes())
@@ -120,7 +119,7 @@ func (w *walk) directory(ctx context.Context, d *dir) error {
 			}
 		}
 		err := w.items(ctx, items)
-		items = make([]Item, 0, 16) // the others are being copied
+		items = make([]Item, 0, 16) // workers use the other slice
 		return err
 	}
 	for one, err := range d.from.list(ctx, d.name) {
@@ -150,10 +149,10 @@ func (w *walk) directory(ctx context.Context, d *dir) error {
 	return w.done(ctx, d)
 }
 
-// errUnmade: a directory was not made, so nothing can be copied into it.
+// errUnmade is for files whose target directory could not be made.
 var errUnmade = errors.New("the directory was not made")
 
-// unmade goes on behind a directory that could not be made.
+// unmade goes on after a directory could not be made.
 func (w *walk) unmade(ctx context.Context, d *dir, err error) error {
 	if !errors.Is(err, errUnmade) {
 		return err
@@ -168,7 +167,7 @@ func (w *walk) unmade(ctx context.Context, d *dir, err error) error {
 	return w.done(ctx, d.dir)
 }
 
-// mkdir makes a directory, which lets its owner in until it has been filled.
+// mkdir makes a directory that its owner can write to until it has been filled.
 func (w *walk) mkdir(ctx context.Context, d *dir) error {
 	perm := d.mode.Perm() | 0o700
 	if w.preserve {
@@ -200,15 +199,15 @@ func (w *walk) mkdir(ctx context.Context, d *dir) error {
 		}
 		d.looked, d.there = true, &there
 	}
-	// A link to a directory is none: who planted it says what it leads to.
+	// Do not follow a link to a directory: whoever made it would choose where the copy goes.
 	if !d.there.mode.IsDir() {
 		return words.About(d.to.show(d.as), words.ErrOverFile)
 	}
 	return nil
 }
 
-// done is called when one more of a directory's files was copied. When all were, it gets its mode
-// and times.
+// done counts a copied file of a directory. After the last one it sets the directory's mode and
+// times.
 func (w *walk) done(ctx context.Context, d *dir) error {
 	if d == nil || d.left.Add(-1) > 0 {
 		return nil

@@ -21,8 +21,8 @@ func AtRPCBind(addr string) bool {
 	return err == nil && port == rpcbind.Port
 }
 
-// CheckAddress finds what is wrong with the form of an address. What else could be written is for
-// the message.
+// CheckAddress checks the form of an address. other is added to the message: what else may be
+// written.
 func CheckAddress(flag, addr, other string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -34,10 +34,10 @@ func CheckAddress(flag, addr, other string) error {
 	return nil
 }
 
-// ListenError says what is in the way of listening on an address, and what to do about it.
+// ListenError says why listening on an address failed, and what to do about it.
 func ListenError(flag, addr string, err error) error {
 	if errors.Is(err, roce.ErrPortTaken) {
-		return fmt.Errorf("%s %s: %w; %s. Or choose an address whose port is free with %[1]s, or leave roce "+
+		return fmt.Errorf("%s %s: %w; %s. Or choose another address with %[1]s, or leave roce "+
 			"out of --provider", flag, addr, roce.ErrPortTaken, reach.PortTaken)
 	}
 	var errno syscall.Errno
@@ -47,11 +47,11 @@ func ListenError(flag, addr string, err error) error {
 	var advice string
 	switch {
 	case errors.Is(errno, syscall.EADDRINUSE) && flag == "--rdma-rpcbind" && AtRPCBind(addr):
-		advice = "; rpcbind has it, most likely: leave out --rdma-rpcbind; --rpcbind registers with it"
+		advice = "; rpcbind probably has it: leave out --rdma-rpcbind, and use --rpcbind to register with it"
 	case errors.Is(errno, syscall.EADDRINUSE):
-		advice = "; another server? choose a port with " + flag
+		advice = "; another server may have it: choose another port with " + flag
 	case errors.Is(errno, syscall.EACCES):
-		advice = "; ports below 1024 take privileges: choose another with " + flag
+		advice = "; ports below 1024 need privileges: choose another port with " + flag
 	case errors.Is(errno, syscall.EADDRNOTAVAIL) && flag == "--debug":
 		advice = "; choose an address of this host"
 	case errors.Is(errno, syscall.EADDRNOTAVAIL):

@@ -13,7 +13,7 @@ import (
 // AllowFlag adds networks.
 type AllowFlag []netip.Prefix
 
-// hostName is what looks like the name of a host.
+// hostName matches what looks like a host name.
 var hostName = regexp.MustCompile(`^[0-9A-Za-z_.-]*[A-Za-z][0-9A-Za-z_.-]*$`)
 
 // Set takes a network, or an address, which is a network of one.
@@ -40,9 +40,10 @@ func allowError(s string) error {
 	switch {
 	case strings.Contains(s, ","):
 		first, second, _ := strings.Cut(s, ",")
-		return fmt.Errorf("write one at a time: --allow %s --allow %s", cli.Printable(strings.TrimSpace(first)), cli.Printable(strings.TrimSpace(second)))
+		return fmt.Errorf("write one at a time: --allow %s --allow %s",
+			cli.Printable(strings.TrimSpace(first)), cli.Printable(strings.TrimSpace(second)))
 	case hostName.MatchString(s):
-		return errors.New("names of hosts are not looked up: " + form)
+		return errors.New("host names are not looked up: " + form)
 	}
 	return errors.New(form)
 }

@@ -12,17 +12,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// allowedListener takes the connections of clients in the networks of --allow, and closes others
-// before anything is read from them or kept for them.
+// allowedListener accepts connections from the networks of --allow. It closes others before it
+// reads from them or allocates anything for them.
 type allowedListener struct {
 	net.Listener
 	allow    []netip.Prefix
-	excluded *atomic.Uint64 // connections of others
+	excluded *atomic.Uint64 // refused connections
 	faults   *faultlog.Log
 }
 
-// ListenAllowed listens on a TCP address for the clients of some networks, or for all if there are
-// none. It counts the connections of others. Those of clients are traced, if ctx says so.
+// ListenAllowed listens on a TCP address for clients in the networks allow, or for all clients if
+// allow is empty. It counts refused connections in excluded. Accepted ones are traced if ctx has a
+// trace.
 func ListenAllowed(ctx context.Context, addr string, allow []netip.Prefix, excluded *atomic.Uint64,
 	log *slog.Logger) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
@@ -35,7 +36,7 @@ func ListenAllowed(ctx context.Context, addr string, allow []netip.Prefix, exclu
 	return reach.TraceOf(ctx).Listener(l), nil
 }
 
-// Accept returns the connection as it is, for who asks whether it is one of TCP.
+// Accept returns the connection unwrapped, because callers check whether it is a *net.TCPConn.
 func (l *allowedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -43,8 +44,8 @@ func (l *allowedListener) Accept() (net.Conn, error) {
 			return conn, err
 		}
 		l.excluded.Add(1)
-		l.faults.Fault(conn.RemoteAddr(), "client refused, whom --allow does not name", nil)
-		conn.(*net.TCPConn).SetLinger(0) // a reset, of which nothing stays behind
+		l.faults.Fault(conn.RemoteAddr(), "refused a client that --allow does not name", nil)
+		conn.(*net.TCPConn).SetLinger(0) // a reset leaves no state behind
 		conn.Close()
 	}
 }

@@ -21,13 +21,13 @@ type Clients struct {
 	hosts map[peerhost.Host]*client
 }
 
-// client is a host that has connections.
+// client is a host with connections.
 type client struct {
 	now, ever int // connections
 	since     time.Time
 }
 
-// NewClients returns the log of clients that come and go.
+// NewClients returns a log of clients that come and go.
 func NewClients(log *slog.Logger) *Clients {
 	return &Clients{log: faultlog.New(log), hosts: make(map[peerhost.Host]*client)}
 }
@@ -67,7 +67,7 @@ func (cs *Clients) Ended(t oncrpc.Transport, err error) {
 	args := []any{
 		"over", carrierOf(t), "connections", c.ever, "after", time.Since(c.since).Round(time.Millisecond),
 	}
-	if !errors.Is(err, net.ErrClosed) { // else either side has closed it in order
+	if !errors.Is(err, net.ErrClosed) { // else one side has closed it in order
 		args = append(args, "err", err)
 	}
 	cs.log.Event(t.RemoteAddr(), "a client has gone", nil, args...)

@@ -16,7 +16,7 @@ import (
 // configFlag names the file that has values for the other flags.
 const configFlag = "config"
 
-// Configured gives commands the flag --config. A file that it names has values for all other flags.
+// Configured adds the flag --config to commands. It names a file with values for all other flags.
 func Configured(commands ...*cobra.Command) []*cobra.Command {
 	for _, c := range commands {
 		path := c.Flags().String(configFlag, "", "`FILE` in TOML that sets flags by their names; "+
@@ -34,7 +34,7 @@ func Configured(commands ...*cobra.Command) []*cobra.Command {
 	return commands
 }
 
-// readConfig sets flags to what a file says of them, unless the command line has set them.
+// readConfig sets flags to their values in a file, unless the command line has set them.
 func readConfig(path string, flags *pflag.FlagSet) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -48,10 +48,10 @@ func readConfig(path string, flags *pflag.FlagSet) error {
 	given := make(map[string]bool) // by the command line
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 	for _, key := range read.Keys() {
-		name := key.String() // with a dot, of what is in a table
+		name := key.String() // has a dot if it is in a table
 		f := flags.Lookup(name)
 		if f == nil || name == configFlag || name == "help" {
-			return cli.Usagef("no flag has the name %s%s", cli.Printable(name),
+			return cli.Usagef("there is no flag %s%s", cli.Printable(name),
 				cli.DidYouMean("", cli.FlagsLike(flags, name)))
 		}
 		words, err := wordsOf(f, values[name])
@@ -70,7 +70,7 @@ func readConfig(path string, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// tomlError says where in a file its form is wrong.
+// tomlError says in which line of a file the syntax is wrong.
 func tomlError(err error) error {
 	var wrong toml.ParseError
 	if errors.As(err, &wrong) {
@@ -79,8 +79,8 @@ func tomlError(err error) error {
 	return err
 }
 
-// wordsOf returns a value of a file as the flag takes it on the command line. A list is one word
-// for each use of the flag.
+// wordsOf returns a value of a file as words of the command line. A list is one word for each use
+// of the flag.
 func wordsOf(f *pflag.Flag, value any) ([]string, error) {
 	list, ok := value.([]any)
 	if !ok {
@@ -88,7 +88,7 @@ func wordsOf(f *pflag.Flag, value any) ([]string, error) {
 		return []string{word}, err
 	}
 	if _, ok := f.Value.(interface{ Repeatable() }); !ok {
-		return nil, errors.New("it has one value, and not a list")
+		return nil, errors.New("this flag takes one value, not a list")
 	}
 	words := make([]string, len(list))
 	for i, value := range list {

@@ -20,8 +20,8 @@ func AddDebugFlag(f *pflag.FlagSet, addr *string) {
 	f.Lookup("debug").NoOptDefVal = debugAddress
 }
 
-// CheckDebug finds what is wrong with --debug. Whoever reaches it sees names and memory, so that
-// all addresses of the host have to be asked for.
+// CheckDebug checks --debug. Whoever reaches this port sees names and memory, so listening on all
+// addresses takes an explicit 0.0.0.0.
 func CheckDebug(addr string) error {
 	if addr == "" {
 		return nil
@@ -30,12 +30,13 @@ func CheckDebug(addr string) error {
 		return fmt.Errorf("--debug %q: write --debug=HOST:PORT, such as --debug=%s", addr, debugAddress)
 	}
 	if port, ok := strings.CutPrefix(addr, ":"); ok {
-		return fmt.Errorf("--debug %q: write --debug=127.0.0.1:%s; or 0.0.0.0:%[2]s, if everybody may see what is in memory here", addr, port)
+		return fmt.Errorf("--debug %q: write --debug=127.0.0.1:%s, or 0.0.0.0:%[2]s if everybody may see the "+
+			"memory of this process", addr, port)
 	}
 	return nil
 }
 
-// DebugHint is for who leaves a blank between --debug and its address.
+// DebugHint is a hint for users who write a blank between --debug and its address.
 func DebugHint(f *pflag.FlagSet, arg string) string {
 	if f.Changed("debug") && CheckDebug(arg) == nil {
 		return "; or write --debug=" + arg
@@ -43,7 +44,7 @@ func DebugHint(f *pflag.FlagSet, arg string) string {
 	return ""
 }
 
-// DebugHandler answers profilers, and with what counters returns, as JSON.
+// DebugHandler serves profiles, and what counters returns as JSON.
 func DebugHandler(counters func() map[string]any) http.Handler {
 	mux := http.NewServeMux() // not the default one, where any package may have put something
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -55,7 +56,7 @@ func DebugHandler(counters func() map[string]any) http.Handler {
 	return mux
 }
 
-// variables answers with counters, and what Go says of itself, in the names of package expvar.
+// variables serves counters, and Go's memory statistics, under the names of package expvar.
 func variables(counters func() map[string]any) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		var m runtime.MemStats
@@ -65,11 +66,11 @@ func variables(counters func() map[string]any) http.HandlerFunc {
 			all[name] = v
 		}
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		_ = json.NewEncoder(w).Encode(all) // whoever asked has gone
+		_ = json.NewEncoder(w).Encode(all) // fails only if the client has gone
 	}
 }
 
-// GreetDebug tells where it is.
+// GreetDebug prints the URL.
 func GreetDebug(p *HTTPPort, b *strings.Builder) {
 	if p != nil {
 		fmt.Fprintf(b, "profiles on %s/debug/pprof/, counters on /debug/vars\n", p.url())

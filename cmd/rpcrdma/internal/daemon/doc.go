@@ -1,3 +1,9 @@
-// Package daemon is what the commands have in common that run until they are told to end: logs,
-// metrics and debugging over HTTP, who may connect, and how many.
+// Package daemon is what the commands share that run until they are stopped, serve and gateway:
+// the log, metrics and profiles over HTTP, --config, messages to systemd, and the limits on who may
+// connect, and how often.
+//
+//	log, end := logging.Start(os.Stderr)
+//	defer end()
+//	l, err := daemon.ListenAllowed(ctx, ":2049", allow, &excluded, log)
+//	daemon.Notify(log, daemon.Ready)
 package daemon

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// HTTPPort is an HTTP server of a command; nil where there is none.
+// HTTPPort is an HTTP server of a command. A nil HTTPPort does nothing.
 type HTTPPort struct {
 	flag        string // that asks for it
 	listener    net.Listener
@@ -21,7 +21,7 @@ type HTTPPort struct {
 	cancel      context.CancelFunc
 }
 
-// ListenHTTP opens the port, if there is to be one. serve answers at it.
+// ListenHTTP opens the port, or returns nil if addr is empty. Serve answers at it.
 func ListenHTTP(ctx context.Context, flag, addr string, log *slog.Logger) (*HTTPPort, error) {
 	if addr == "" {
 		return nil, nil
@@ -33,7 +33,7 @@ func ListenHTTP(ctx context.Context, flag, addr string, log *slog.Logger) (*HTTP
 	return &HTTPPort{flag: flag, listener: l, log: log}, nil
 }
 
-// Serve answers until close.
+// Serve answers until Close.
 func (p *HTTPPort) Serve(h http.Handler) {
 	if p == nil {
 		return
@@ -54,13 +54,13 @@ func (p *HTTPPort) Serve(h http.Handler) {
 	go func() {
 		defer close(p.over)
 		if err := p.http.Serve(p.listener); !errors.Is(err, http.ErrServerClosed) {
-			p.log.Error("no more answers by HTTP", "flag", p.flag, "err", err)
+			p.log.Error("the HTTP server has failed", "flag", p.flag, "err", err)
 		}
 	}()
 }
 
-// count is told when a connection begins, by the goroutine that takes connections, and when its own
-// ends.
+// count counts connections. The goroutine that accepts calls it when one begins, and the
+// connection's goroutine when it ends.
 func (p *HTTPPort) count(_ net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateNew:
@@ -70,10 +70,10 @@ func (p *HTTPPort) count(_ net.Conn, s http.ConnState) {
 	}
 }
 
-// url is where it is.
+// url is its URL.
 func (p *HTTPPort) url() string { return "http://" + p.listener.Addr().String() }
 
-// Close ends it, and what it is answering.
+// Close ends it, with the answers under way.
 func (p *HTTPPort) Close() {
 	switch {
 	case p == nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// Logging is what the flags say about the log of a server.
+// Logging is the log of a server, as the flags configure it.
 type Logging struct {
 	level  *cli.Choice[slog.Level]
 	format *cli.Choice[func(io.Writer, *slog.HandlerOptions) slog.Handler]
@@ -30,7 +30,7 @@ func NewLogging() *Logging {
 
 func textLog(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewTextHandler(w, o) }
 
-// jsonLog has addresses, limits and the like as the words that a log in text has.
+// jsonLog writes durations, addresses and the like as the text that a log in text has.
 func jsonLog(w io.Writer, o *slog.HandlerOptions) slog.Handler {
 	o.ReplaceAttr = func(_ []string, a slog.Attr) slog.Attr {
 		switch v := a.Value; v.Kind() {
@@ -46,25 +46,26 @@ func jsonLog(w io.Writer, o *slog.HandlerOptions) slog.Handler {
 	return slog.NewJSONHandler(w, o)
 }
 
-// AddFlags adds the flags that change that.
+// AddFlags adds the flags of the log.
 func (l *Logging) AddFlags(f *pflag.FlagSet) {
-	f.Var(l.level, "log-level", "least severe messages of the log, which is on standard error: "+l.level.Names()+levelHint)
+	f.Var(l.level, "log-level",
+		"least severe messages of the log, which is on standard error: "+l.level.Names()+levelHint)
 	f.Var(l.format, "log-format", "format of the log: "+l.format.Names())
 }
 
-// Start returns the log, which goes to w, and what ends it.
+// Start returns the log, which goes to w. end stops the handling of its signal.
 func (l *Logging) Start(w io.Writer) (log *slog.Logger, end func()) {
 	l.now.Set(l.level.Value)
 	log = slog.New(l.format.Value(w, &slog.HandlerOptions{Level: &l.now}))
 	return log, l.watch(log)
 }
 
-// toggle has the log say everything, or what the flags say again.
+// toggle switches between the level debug and that of the flags.
 func (l *Logging) toggle(log *slog.Logger) {
 	level := slog.LevelDebug
 	if l.now.Level() == level {
 		level = l.level.Value
 	}
 	l.now.Set(level)
-	log.Log(context.Background(), max(level, slog.LevelInfo), "the log has another level", "now", level)
+	log.Log(context.Background(), max(level, slog.LevelInfo), "the log level has changed", "now", level)
 }

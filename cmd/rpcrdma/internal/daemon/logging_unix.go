@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// levelHint is what --log-level says of changes at run time.
+// levelHint is added to the help of --log-level: how to change it at run time.
 const levelHint = "; signal USR1 switches to debug, and back"
 
-// watch has SIGUSR1 change the level of the log, until end is called.
+// watch toggles the level of the log on SIGUSR1, until end is called.
 func (l *Logging) watch(log *slog.Logger) (end func()) {
 	c := make(chan os.Signal, 1)
 	over := make(chan struct{})

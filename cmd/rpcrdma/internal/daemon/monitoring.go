@@ -18,7 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Monitoring is what --metrics shows: the metrics, and whether the command is well.
+// Monitoring is what --metrics serves: metrics and health checks.
 type Monitoring struct {
 	*metrics.Metrics
 	Port     *HTTPPort // nil: nobody asks
@@ -45,7 +45,7 @@ func ListenMonitoring(ctx context.Context, addr string, log *slog.Logger) (*Moni
 	return &Monitoring{Metrics: metrics.New(), Port: p}, err
 }
 
-// Interceptors are those for a server's calls: none where nobody asks.
+// Interceptors are those for a server's calls. There are none without --metrics.
 func (m *Monitoring) Interceptors() []oncrpc.ServerInterceptor {
 	if m.Port == nil {
 		return nil
@@ -53,11 +53,11 @@ func (m *Monitoring) Interceptors() []oncrpc.ServerInterceptor {
 	return []oncrpc.ServerInterceptor{m.ServeCall}
 }
 
-// readyTime is how long it may take to find out whether a command is ready.
+// readyTime bounds the check whether a command is ready.
 const readyTime = 5 * time.Second
 
-// Serve answers until close. Excluded counts the connections that --allow refuses; ready returns
-// what is in the way of answering calls, before readyTime has passed.
+// Serve answers until Close. excluded counts the connections that --allow refuses. ready returns,
+// within readyTime, why the command cannot answer calls, or nil.
 func (m *Monitoring) Serve(excluded *atomic.Uint64, ready func(context.Context) error) {
 	if m.Port == nil {
 		return
@@ -99,9 +99,9 @@ func (m *Monitoring) Serve(excluded *atomic.Uint64, ready func(context.Context) 
 	m.Port.Serve(mux)
 }
 
-var errDraining = fmt.Errorf("calls under way are being answered, and no others")
+var errDraining = fmt.Errorf("stopping: only calls under way are answered")
 
-// answer says whether something is well.
+// answer answers a health check.
 func answer(w http.ResponseWriter, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -110,7 +110,7 @@ func answer(w http.ResponseWriter, err error) {
 	fmt.Fprintln(w, "ok")
 }
 
-// Greet tells where it is.
+// Greet prints the URLs.
 func (m *Monitoring) Greet(b *strings.Builder) {
 	if m.Port != nil {
 		fmt.Fprintf(b, "metrics on %s/metrics, whether all is well on /healthz and /readyz\n", m.Port.url())

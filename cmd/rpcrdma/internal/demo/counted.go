@@ -11,15 +11,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// mechanisms is how often those of the draft were used, as the two ends have counted.
+// mechanisms counts how often the two ends used the draft's mechanisms.
 type mechanisms struct {
 	dones   uint64 // that the client has sent
 	roundUp int64  // bytes
 	server  rpcrdma.Stats
 }
 
-// count adds what a connection of the client has counted, when the server has taken all that was
-// sent on it.
+// count adds the counters of a client's connection, when the server has received all that was sent
+// on it.
 func (d *draft) count(ctx context.Context, conn *rpcrdma.Conn) error {
 	if err := nfsclient.New(conn, oncrpc.AuthNone()).Null(ctx); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (d *draft) count(ctx context.Context, conn *rpcrdma.Conn) error {
 	return nil
 }
 
-// print writes a table of them.
+// print prints them as a table.
 func (m *mechanisms) print(out io.Writer, sum row) {
 	w := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
 	line := func(what, client, server string) { fmt.Fprintf(w, "%s\t%s\t%s\n", what, client, server) }

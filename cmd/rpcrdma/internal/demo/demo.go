@@ -73,10 +73,12 @@ shows what each of the two ends counted of the draft's mechanisms.`,
 			return Run(cmd.Context(), provider, dialect, files, cmd.OutOrStdout(), cli.NewBar(cmd.ErrOrStderr()))
 		},
 	}
-	cmd.Flags().StringVar(&dialectName, "dialect", rpcrdma.RFC8166.String(), "dialect that both ends speak: rfc8166, draft")
+	cmd.Flags().StringVar(&dialectName, "dialect", rpcrdma.RFC8166.String(),
+		"dialect that both ends speak: rfc8166, draft")
 	_ = cmd.RegisterFlagCompletionFunc("dialect",
 		// the flag exists
-		cobra.FixedCompletions([]string{rpcrdma.RFC8166.String(), rpcrdma.Draft.String()}, cobra.ShellCompDirectiveNoFileComp))
+		cobra.FixedCompletions([]string{rpcrdma.RFC8166.String(), rpcrdma.Draft.String()},
+			cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringVar(&providerName, "provider", reach.DefaultProvider, "RDMA provider: "+reach.ProviderNames())
 	_ = cmd.RegisterFlagCompletionFunc("provider",
 		// the flag exists
@@ -101,7 +103,7 @@ func (p progress) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// throughput is bytes and the time they took.
+// throughput is a number of bytes and the time they took.
 type throughput struct {
 	bytes int64
 	took  time.Duration
@@ -115,11 +117,12 @@ func (t throughput) String() string {
 	return s
 }
 
-// ErrMismatch is what a demo is there to rule out.
+// ErrMismatch is returned by Run if a file came back with other contents.
 var ErrMismatch = errors.New("what came back is not what was sent")
 
-// Run has a server and a client copy files there and back, and prints how they have travelled.
-func Run(ctx context.Context, p reach.Provider, dialect rpcrdma.Dialect, files []*file, out io.Writer, bar *cli.Bar) (err error) {
+// Run copies files to a server in this process and back, and prints how the bytes travelled.
+func Run(ctx context.Context, p reach.Provider, dialect rpcrdma.Dialect, files []*file, out io.Writer,
+	bar *cli.Bar) (err error) {
 	server, err := startServer(ctx, p, capacityFor(files), configs[dialect].server)
 	if err != nil {
 		return err
@@ -224,7 +227,8 @@ func (d *demo) download(ctx context.Context, f *file) error {
 		return err
 	}
 	if n != f.size || !f.same() {
-		return fmt.Errorf("%w: %d bytes, SHA-256 %x; sent %d bytes, SHA-256 %x", ErrMismatch, n, f.Received.Sum(nil), f.size, f.sent.Sum(nil))
+		return fmt.Errorf("%w: %d bytes, SHA-256 %x; sent %d bytes, SHA-256 %x", ErrMismatch, n, f.Received.Sum(nil),
+			f.size, f.sent.Sum(nil))
 	}
 	fmt.Fprintf(d.out, "%x  %s: the same\n", f.sent.Sum(nil), cli.Printable(f.path))
 	return nil

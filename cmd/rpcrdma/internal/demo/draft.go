@@ -11,30 +11,32 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// configs are the two ends of the demo. In the draft nothing is said at setup, so that sizes and
-// alignment are for CONF_RDMA to agree on.
+// configs are the configurations of the two ends. In the draft's dialect they send nothing at
+// setup, so that CONF_RDMA has sizes and alignment to agree on.
 var configs = [...]struct{ server, client rpcrdma.Config }{
 	rpcrdma.RFC8166: {},
 	rpcrdma.Draft: {
-		server: rpcrdma.Config{Dialect: rpcrdma.Draft, NoPrivateData: true, InlineRecv: 32 << 10, Align: 4 << 10, ConnMemory: Share},
+		server: rpcrdma.Config{Dialect: rpcrdma.Draft, NoPrivateData: true, InlineRecv: 32 << 10, Align: 4 << 10,
+			ConnMemory: Share},
 		client: rpcrdma.Config{Dialect: rpcrdma.Draft, NoPrivateData: true},
 	},
 }
 
-// configure agrees with the server on sizes and alignment: on replies so short that a list of the
-// parts does not fit.
+// configure agrees with the server on sizes and alignment. Replies are so short that a list of the
+// parts does not fit inline.
 func (d *demo) configure(ctx context.Context, conn *rpcrdma.Conn) error {
 	before := conn.Settings()
 	if _, err := confproto.Configure(ctx, conn, confproto.Options{MaxReply: 2 << 10}); err != nil {
 		return err
 	}
 	s := conn.Settings()
-	fmt.Fprintf(d.out, "CONF_RDMA: inline calls of %d bytes become %d, replies of %d become %d; data aligned to %d; %d RDMA Reads at a time\n",
+	fmt.Fprintf(d.out, "CONF_RDMA: inline calls of %d bytes become %d, replies of %d become %d; data aligned to "+
+		"%d; %d RDMA Reads at a time\n",
 		before.MaxSend, s.MaxSend, before.MaxRecv, s.MaxRecv, s.PeerAlign, s.Reads)
 	return nil
 }
 
-// draft is the part of the demo that has the mechanisms of the draft do something.
+// draft is the part of the demo that uses the draft's mechanisms.
 type draft struct {
 	*demo
 	server  *server
@@ -43,7 +45,7 @@ type draft struct {
 	counted mechanisms
 }
 
-// run uses RDMA_MSGP upwards, and downwards write chunks, a reply chunk, and read lists with
+// run uploads with RDMA_MSGP, and downloads with write chunks, a reply chunk, and read lists with
 // RDMA_DONE. conn is the connection that the files went over.
 func (d *draft) run(ctx context.Context, conn *rpcrdma.Conn) error {
 	data := made(Parts * PartSize)
@@ -66,12 +68,13 @@ func (d *draft) run(ctx context.Context, conn *rpcrdma.Conn) error {
 	if err := d.read(ctx, addr, data); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "%d files of %d bytes, up inline, down as read chunks, and one by a write chunk, too: the same\n", Parts, PartSize)
+	fmt.Fprintf(d.out, "%d files of %d bytes, up inline, down as read chunks, and one by a write chunk, too: the "+
+		"same\n", Parts, PartSize)
 	return d.count(ctx, conn)
 }
 
-// lookUp asks the server for the address of NFS by the program's number, as rpcbind has it, over
-// RDMA. Only over IP are there addresses that it can answer.
+// lookUp asks the server for the address of NFS by rpcbind's GETADDR, over RDMA. Without IP the
+// server has no address to answer with.
 func (d *draft) lookUp(ctx context.Context, conn *rpcrdma.Conn) (string, error) {
 	if _, ok := conn.RemoteAddr().(interface{ AddrPort() netip.AddrPort }); !ok {
 		return d.server.addr, nil
@@ -85,7 +88,8 @@ func (d *draft) lookUp(ctx context.Context, conn *rpcrdma.Conn) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(d.out, "program %d version %d is at %s %s, which the second connection goes to\n", m.Program, m.Version, m.Netid, uaddr)
+	fmt.Fprintf(d.out, "program %d version %d is at %s %s, which the second connection goes to\n", m.Program,
+		m.Version, m.Netid, uaddr)
 	return addr.String(), nil
 }
 

@@ -7,13 +7,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// ends are the server's ends of the demo's connections.
+// ends are the server's connections.
 type ends struct {
 	mu  sync.Mutex // guards all
 	all map[*rpcrdma.Conn]struct{}
 }
 
-// note is told of the connections.
+// note adds a connection.
 func (e *ends) note(t oncrpc.Transport) {
 	conn, ok := t.(*rpcrdma.Conn)
 	if !ok {
@@ -27,7 +27,7 @@ func (e *ends) note(t oncrpc.Transport) {
 	e.all[conn] = struct{}{}
 }
 
-// stats is the sum of what they have counted of the draft's mechanisms.
+// stats is the sum of their counters.
 func (e *ends) stats() (sum rpcrdma.Stats) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

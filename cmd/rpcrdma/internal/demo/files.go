@@ -22,7 +22,7 @@ type file struct {
 	Received hash.Hash
 }
 
-// FindFiles returns the files to copy: this program when none is named.
+// FindFiles returns the files to copy. Without a path, that is this program.
 func FindFiles(paths []string) ([]*file, error) {
 	if len(paths) == 0 {
 		self, err := os.Executable()
@@ -49,7 +49,7 @@ func FindFiles(paths []string) ([]*file, error) {
 	return files, nil
 }
 
-// check returns the size of a file that can be read.
+// check returns the size of a file, if it can be read.
 func check(path string) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -74,7 +74,7 @@ func (f *file) open() (*os.File, error) { return os.Open(f.path) }
 // same reports whether what was sent has come back.
 func (f *file) same() bool { return bytes.Equal(f.sent.Sum(nil), f.Received.Sum(nil)) }
 
-// capacityFor returns the bytes that a file system needs for the files.
+// capacityFor returns how many bytes a file system needs for the files.
 func capacityFor(files []*file) int64 {
 	n := int64(64 << 20) // some may be growing
 	for _, f := range files {

@@ -12,14 +12,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
-// Parts are the small files of the draft's demo: a length that needs round-up, and so many that a
-// list of them is longer than the 2048 bytes that replies may have inline on the first connection.
+// Parts is the number of small files of the draft's demo. A list of them is longer than the 2048
+// bytes that a reply may have inline on the first connection. Their length needs round-up.
 const (
 	Parts    = 16
 	PartSize = 8<<10 - 1
 )
 
-// made is n bytes that are made up.
+// made returns n made-up bytes.
 func made(n int) []byte {
 	data := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(data) // never fails
@@ -28,7 +28,7 @@ func made(n int) []byte {
 
 func partName(i int) string { return fmt.Sprintf("part.%02d", i) }
 
-// listParts lists the directory, and misses none of them.
+// listParts lists the directory, and checks that it has all parts.
 func listParts(ctx context.Context, from *nfsfs.FS) error {
 	n := 0
 	for e, err := range from.Entries(ctx, "") {
@@ -68,7 +68,8 @@ func checkPart(ctx context.Context, from *nfsfs.FS, name string, want []byte) er
 	return err
 }
 
-// readPart reads a file by READs that are longer than it, so that its data comes in a write chunk.
+// readPart reads a file by READs that are longer than the file, so that its data comes in a write
+// chunk.
 func readPart(ctx context.Context, from *nfsfs.FS, name string, want []byte) error {
 	f, err := from.Open(ctx, name)
 	if err != nil {

@@ -33,7 +33,8 @@ func startServer(ctx context.Context, p reach.Provider, capacity int64, cfg rpcr
 	if err != nil {
 		return nil, err
 	}
-	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: mem, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
+	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: mem,
+		Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}}})
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +46,8 @@ func startServer(ctx context.Context, p reach.Provider, capacity int64, cfg rpcr
 	rpc := oncrpc.NewServer(oncrpc.ServerConfig{ConnBegan: s.ends.note})
 	programs := append(nfs.Programs(), confproto.New(confproto.Config{}))
 	if a, ok := listener.Addr().(interface{ AddrPort() netip.AddrPort }); ok {
-		programs = append(programs, rpcbind.Programs(rpcbind.Mappings(nfs3.Program, nfs3.Version, rpcbind.NetidRDMA, a.AddrPort()))...)
+		programs = append(programs,
+			rpcbind.Programs(rpcbind.Mappings(nfs3.Program, nfs3.Version, rpcbind.NetidRDMA, a.AddrPort()))...)
 	}
 	if err := rpc.Handle(programs...); err != nil {
 		return nil, errors.Join(err, listener.Close())
@@ -62,7 +64,7 @@ func startServer(ctx context.Context, p reach.Provider, capacity int64, cfg rpcr
 	return s, nil
 }
 
-// dial connects to a server. The function that it returns ends the connection.
+// dial connects to a server. end closes the connection.
 func dial(ctx context.Context, d transport.Dialer, addr string, cfg rpcrdma.Config) (*rpcrdma.Conn, func(), error) {
 	conn, err := rpcrdma.Dial(ctx, d, addr, cfg)
 	if err != nil {
@@ -93,6 +95,6 @@ func mount(ctx context.Context, conn *rpcrdma.Conn) (*nfsfs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What is not committed is in memory twice here, at the client and at the server.
+	// Until COMMIT, both client and server hold the data in memory.
 	return nfsfs.New(client, root, nfsfs.Config{Export: "/", MaxUncommitted: 16 << 20}), nil
 }

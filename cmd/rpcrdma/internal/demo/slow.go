@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// slowDialer makes connections whose RDMA Reads can be kept back, as by a client that is slow to
-// read its replies.
+// slowDialer makes connections whose RDMA Reads can be delayed, like those of a client that is slow
+// to read its replies.
 type slowDialer struct {
 	transport.Dialer
 	made *slowEndpoint // by the last Dial
@@ -23,14 +23,14 @@ func (d *slowDialer) Dial(ctx context.Context, addr string, private []byte) (tra
 	e := &slowEndpoint{Endpoint: ep, done: make(chan struct{})}
 	go func() {
 		<-ep.Done()
-		e.goOn() // to complete what was kept back
+		e.goOn() // so that the delayed Reads complete
 		close(e.done)
 	}()
 	d.made = e
 	return e, nil
 }
 
-// slowEndpoint is an endpoint that keeps RDMA Reads back from slow to goOn.
+// slowEndpoint is an endpoint that delays RDMA Reads, from slow until goOn.
 type slowEndpoint struct {
 	transport.Endpoint
 	done chan struct{}
@@ -60,7 +60,7 @@ func (e *slowEndpoint) slow() {
 	e.stop = true
 }
 
-// goOn posts what was kept back.
+// goOn posts the delayed Reads.
 func (e *slowEndpoint) goOn() {
 	e.mu.Lock()
 	kept := e.kept

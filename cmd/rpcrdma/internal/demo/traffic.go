@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// traffic counts which way the bytes of calls travelled. It is an rpcrdma.Observer.
+// traffic counts the bytes of calls by the way they travelled. It is an rpcrdma.Observer.
 type traffic struct {
 	mu    sync.Mutex // guards procs
 	procs map[procedure]*row
@@ -23,7 +23,7 @@ type traffic struct {
 
 type procedure struct{ program, version, number uint32 }
 
-// row is the sums of one procedure, in bytes but for those that are numbers.
+// row has the sums of one procedure, in bytes unless a field says otherwise.
 type row struct {
 	calls          int
 	inlineSent     int64
@@ -35,7 +35,7 @@ type row struct {
 	replyRead      int64
 	dones          int
 	padded         int // calls in RDMA_MSGP
-	longReplies    int // with a read list, and nothing of the message beside it
+	longReplies    int // whole replies in a read list
 	credits        int // most in use
 }
 
@@ -52,8 +52,10 @@ func (t *traffic) CallDone(c *rpcrdma.CallInfo) {
 		t.procs[p] = r
 	}
 	o := row{
-		calls: 1, inlineSent: int64(c.InlineSent), inlineReceived: int64(c.InlineReceived), readChunk: int64(c.ReadChunk),
-		writeChunk: int64(c.WriteChunk), replyChunk: int64(c.ReplyChunk), padding: int64(c.Padding), replyRead: int64(c.ReplyRead), credits: c.Credits,
+		calls: 1, credits: c.Credits,
+		inlineSent: int64(c.InlineSent), inlineReceived: int64(c.InlineReceived),
+		readChunk: int64(c.ReadChunk), writeChunk: int64(c.WriteChunk), replyChunk: int64(c.ReplyChunk),
+		padding: int64(c.Padding), replyRead: int64(c.ReplyRead),
 	}
 	if c.Padding > 0 {
 		o.padded = 1
@@ -100,7 +102,7 @@ func (p procedure) String() string {
 	return fmt.Sprintf("%d.%d.%d", p.program, p.version, p.number)
 }
 
-// print writes a table of all procedures and their sum, with the columns of what the dialect has.
+// print prints a table of all procedures and their sum, with the columns of the dialect.
 func (t *traffic) print(out io.Writer, dialect rpcrdma.Dialect) {
 	sum := t.sum()
 	t.mu.Lock()
@@ -110,7 +112,7 @@ func (t *traffic) print(out io.Writer, dialect rpcrdma.Dialect) {
 		procs = append(procs, p)
 	}
 	slices.SortFunc(procs, func(a, b procedure) int {
-		// What comes first has the larger number.
+		// The largest sums come first.
 		return cmp.Or(cmp.Compare(b.program, a.program), cmp.Compare(a.number, b.number))
 	})
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', tabwriter.AlignRight)

@@ -10,19 +10,19 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
-// Share is the memory in bytes for the replies that one connection has not read. One more than
-// fills it is withheld.
+// Share is the server's memory, in bytes, for replies that one connection has not read yet. The
+// server withholds a reply that does not fit.
 const (
 	Share     = 16 << 20
 	ShareSize = 1 << 20
 	shareName = "share"
 )
 
-// withheldTime is how long the server may take to withhold one.
+// withheldTime bounds the wait until the server withholds a reply.
 const withheldTime = 10 * time.Second
 
-// withhold asks for more than its share at once, and reads nothing before the server withholds a
-// reply. The RDMA_DONEs of the others bring it then.
+// withhold asks for more than Share at once, and reads nothing until the server withholds a reply.
+// The RDMA_DONEs for the other replies release it.
 func (d *draft) withhold(ctx context.Context, fs *nfsfs.FS, ep *slowEndpoint) (err error) {
 	data := made(ShareSize)
 	if err := writePart(ctx, d.fs, shareName, data); err != nil {
@@ -56,7 +56,7 @@ func (d *draft) withhold(ctx context.Context, fs *nfsfs.FS, ep *slowEndpoint) (e
 		select {
 		case <-tick:
 		case <-limited.Done():
-			errs = append(errs, fmt.Errorf("no reply is withheld: %w", limited.Err()))
+			errs = append(errs, fmt.Errorf("the server withholds no reply: %w", limited.Err()))
 		case err := <-ended:
 			running--
 			errs = append(errs, err)

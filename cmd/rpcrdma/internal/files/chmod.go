@@ -69,7 +69,7 @@ five digits. Chmod follows links, except those that -R comes across, which it le
 	return cmd
 }
 
-// minusFlag collects the letters of a mode such as -w.
+// minusFlag collects the letters of a mode such as -w, which looks like a flag.
 type minusFlag string
 
 // Set adds a letter.
@@ -95,7 +95,7 @@ func chmod(w *remote.Work, p remote.Operand, change modeChange, recursive bool) 
 	}
 	k := remote.Walk{Work: w, Client: p.Client, Visit: func(e remote.Entry, before bool) error {
 		to := change.apply(e.Attr.Mode, e.IsDir(), uint32(remote.Umask))
-		// Rights are given before a directory is entered, and taken when it has been left.
+		// Add rights before entering a directory, and remove them after leaving it.
 		adds := to&^e.Attr.Mode != 0
 		if e.Attr.Type == nfs3.TypeLnk || e.IsDir() && recursive && before != adds {
 			return nil

@@ -64,7 +64,7 @@ change owners, and only if they do not squash root.`,
 	f.BoolVarP(&recursive, "recursive", "R", false, "change directories with all that is in them")
 	f.BoolVarP(&links, "no-dereference", "h", false, "change links themselves, not what they lead to")
 	r.AddFlags(cmd)
-	f.Bool("help", false, "help for chown") // -h is taken
+	f.Bool("help", false, "help for chown") // -h has another meaning
 	return cmd
 }
 

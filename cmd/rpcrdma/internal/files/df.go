@@ -50,20 +50,20 @@ server does not export the directory of a URL but some below it, df shows those 
 	f.BoolVarP(&flags.human, "human-readable", "h", false, "print sizes such as 23M and 1.5T, in powers of 1024")
 	f.BoolVarP(&flags.inodes, "inodes", "i", false, "print numbers of files instead of sizes")
 	cli.AddJSONFlag(f, &flags.json, "an object for each file system, in bytes and in files")
-	f.Bool("help", false, "help for df") // without -h, which is taken
+	f.Bool("help", false, "help for df") // without -h, which has another meaning
 	r.AddFlags(cmd)
 	return cmd
 }
 
-// dfFlags say what df shows.
+// dfFlags are the flags of df.
 type dfFlags struct{ human, inodes, json bool }
 
-// add adds the file system that a URL names a file in, or those below. It reports what fails; the
-// error is one to end with.
+// add adds the file system that holds the file of a URL, or those below it. It reports what fails.
+// It returns an error only if the command must end.
 func (f dfFlags) add(w *remote.Work, t *cli.Table, url string) error {
 	p, err := w.Open(url)
 	if below := w.ExportsBelow(url, err); len(below) > 0 {
-		server, _ := reach.ParseTarget(url) // which has been opened
+		server, _ := reach.ParseTarget(url) // which Open has parsed before
 		for _, name := range below {
 			if err := f.add(w, t, server.At(name).String()); err != nil {
 				return err
@@ -97,8 +97,8 @@ func (f dfFlags) heading() []string {
 	return []string{"Filesystem", "1K-blocks", "Used", "Available", "Use%"}
 }
 
-// row describes a file system. What a server says of one that has no fixed number of files is 0:
-// that is not shown.
+// row describes a file system. Servers say 0 files if a file system has no fixed number; row leaves
+// that out.
 func (f dfFlags) row(name string, s *nfs3.FSStat) []string {
 	total, free, avail := s.TotalBytes, s.FreeBytes, s.AvailBytes
 	if f.inodes {
@@ -125,7 +125,7 @@ func (f dfFlags) number(n uint64) string {
 	return strconv.FormatUint(blocks, 10)
 }
 
-// percent is what part is used of what the user may use, rounded up.
+// percent is the used part of what the user may use, rounded up.
 func percent(used, avail uint64) string {
 	for used > 1<<56 || avail > 1<<56 { // so that nothing overflows
 		used, avail = used>>8, avail>>8

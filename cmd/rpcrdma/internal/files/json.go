@@ -78,7 +78,7 @@ func jsonTime(t nfs3.Time) string {
 	return t.Time().UTC().Format("2006-01-02T15:04:05.000000000Z07:00")
 }
 
-// printJSON prints files, a line each. The error is one to end with.
+// printJSON prints files, one per line. It returns an error only if the command must end.
 func (l *listing) printJSON(lines []line) error {
 	errs := remote.AtOnce(len(lines), func(i int) (err error) {
 		if n := &lines[i]; n.Attr.Type == nfs3.TypeLnk {
@@ -109,7 +109,7 @@ func (l *listing) printJSON(lines []line) error {
 // lastName is the last name in a URL, "/" if it has none.
 func lastName(url string) string {
 	t, err := reach.ParseTarget(url)
-	if err != nil { // which it has been before
+	if err != nil { // which has been parsed before
 		return url
 	}
 	return path.Base(t.Path)

@@ -16,7 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
-// LnFlags are how links are made.
+// LnFlags are the flags of ln.
 type LnFlags struct {
 	symbolic bool
 	Force    bool
@@ -49,7 +49,9 @@ relative to the directory of the link. Ln does not check where it leads.`,
 func (f *LnFlags) run(cmd *cobra.Command, r *remote.Session, args []string) error {
 	if !f.symbolic {
 		return remote.WithWork(cmd, r, args, func(w *remote.Work) error {
-			return remote.ToTarget(w, args, f.asFile, func(from remote.Operand, to remote.Slot) error { return f.Hard(w, from, to) })
+			return remote.ToTarget(w, args, f.asFile, func(from remote.Operand, to remote.Slot) error {
+				return f.Hard(w, from, to)
+			})
 		})
 	}
 	targets, last := args[:len(args)-1], args[len(args)-1]
@@ -94,13 +96,14 @@ func Symlink(w *remote.Work, c *nfsclient.Client, dir nfs3.FH, name, target stri
 	return err
 }
 
-// checkLinkTarget refuses what is no text of a link.
+// checkLinkTarget refuses an empty target, and a URL.
 func checkLinkTarget(s string) error {
 	switch {
 	case s == "":
-		return errors.New("a symbolic link has a text: the target must not be empty")
+		return errors.New("the target of a symbolic link must not be empty")
 	case strings.HasPrefix(s, "rdma://"), strings.HasPrefix(s, "tcp://"):
-		return fmt.Errorf("%s: a symbolic link leads to a path of its server: write /PATH, or one relative to the link", cli.Printable(s))
+		return fmt.Errorf("%s: a symbolic link leads to a path on its own server: write /PATH, or a path relative "+
+			"to the link", cli.Printable(s))
 	}
 	return nil
 }
@@ -112,7 +115,7 @@ func (f *LnFlags) Hard(w *remote.Work, from remote.Operand, to remote.Slot) erro
 		return err
 	}
 	if i.IsDir() {
-		return errors.New("is a directory, which has one name: ln -s links to it")
+		return errors.New("is a directory, which can have only one name: use ln -s")
 	}
 	there, err := remote.Lookup(w.Ctx(), from.Client, to.Dir, to.Base)
 	if err == nil && remote.SameFile(&there.Attr, i.Attr()) {
@@ -121,7 +124,8 @@ func (f *LnFlags) Hard(w *remote.Work, from remote.Operand, to remote.Slot) erro
 	return f.link(w, from.Client, to, func(name string) error {
 		_, err := from.Client.Link(w.Ctx(), i.Handle(), to.Dir, name)
 		if words.DoneBefore(err, nfs3.ErrExist) {
-			if made, found := remote.Lookup(w.Ctx(), from.Client, to.Dir, name); found == nil && remote.SameFile(&made.Attr, i.Attr()) {
+			if made, found := remote.Lookup(w.Ctx(), from.Client, to.Dir, name); found == nil &&
+				remote.SameFile(&made.Attr, i.Attr()) {
 				return nil
 			}
 		}
@@ -129,8 +133,8 @@ func (f *LnFlags) Hard(w *remote.Work, from remote.Operand, to remote.Slot) erro
 	})
 }
 
-// link has make make a link. To replace a file, the link is made beside it first, so that there is
-// always one of the two.
+// link calls make to make a link. To replace a file, it makes the link beside it and renames it, so
+// that one of the two always exists.
 func (f *LnFlags) link(w *remote.Work, c *nfsclient.Client, to remote.Slot, make func(name string) error) error {
 	if to.Slash {
 		return nfs3.ErrNotDir

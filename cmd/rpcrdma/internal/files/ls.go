@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
 )
 
-// lsFlags are how files are listed.
+// lsFlags are the flags of ls.
 type lsFlags struct {
 	long      bool
 	all       bool
@@ -64,14 +64,15 @@ neither -l nor -d is given.`,
 	f.BoolVarP(&flags.directory, "directory", "d", false, "list directories themselves, not what is in them")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "list directories below directories, too")
 	f.BoolVarP(&flags.numeric, "numeric-uid-gid", "n", false, "like -l, with the numbers of users and groups")
-	f.BoolVarP(&flags.human, "human-readable", "h", false, "with -l, print sizes such as 1.5K or 234M, in powers of 1024")
+	f.BoolVarP(&flags.human, "human-readable", "h", false,
+		"with -l, print sizes such as 1.5K or 234M, in powers of 1024")
 	f.BoolVarP(&flags.byTime, "by-time", "t", false, "list the last changed first")
 	f.BoolVarP(&flags.bySize, "by-size", "S", false, "list the largest first")
 	f.BoolVarP(&flags.unsorted, "unsorted", "U", false, "list in the server's order")
 	f.BoolVarP(&flags.reverse, "reverse", "r", false, "reverse the order")
 	cli.AddJSONFlag(f, &flags.json, "an object for each file, with all attributes")
 	r.AddFlags(cmd)
-	f.Bool("help", false, "help for ls") // -h is taken
+	f.Bool("help", false, "help for ls") // -h has another meaning
 	return cmd
 }
 
@@ -83,7 +84,7 @@ func (f *lsFlags) check() error {
 		}
 	}
 	if n > 1 {
-		return errors.New("of -t, -S and -U there can be one: an order")
+		return errors.New("use only one of -t, -S and -U")
 	}
 	return nil
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// entries lists a directory. Where names are enough, the server is not asked for what it leaves
-// out.
+// entries lists a directory. If names are enough, it does not ask for attributes that the server
+// leaves out.
 func (l *listing) entries(d directory) iter.Seq2[remote.Entry, error] {
 	if l.long || l.json || l.recursive || l.byTime || l.bySize {
 		return remote.EntriesOf(l.Ctx(), d.Client, d.file)

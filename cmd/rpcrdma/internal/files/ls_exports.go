@@ -1,6 +1,6 @@
 package files
 
-// exportList is a URL of a directory that is not exported, and what is exported below it.
+// exportList is the URL of a directory that is not exported, and the exports below it.
 type exportList struct {
 	url   string
 	names []string

@@ -20,11 +20,11 @@ type listing struct {
 	out     *bufio.Writer
 	quote   bool
 	names   cli.Names
-	titles  bool // directories have their URL above them
-	printed bool // there is something in front
+	titles  bool // print the URL above a directory
+	printed bool // something was printed before
 }
 
-// directory is one to list.
+// directory is a directory to list.
 type directory struct {
 	remote.Operand
 	file  nfs3.FH
@@ -48,7 +48,7 @@ func ls(cmd *cobra.Command, r *remote.Session, flags lsFlags, urls []string) err
 	})
 }
 
-// operands lists first what is no directory, as ls does.
+// operands lists files first, then directories, as ls(1) does.
 func (l *listing) operands(urls []string) error {
 	var files []line
 	var directories []directory
@@ -77,7 +77,8 @@ func (l *listing) operands(urls []string) error {
 		case i.IsDir() && !l.directory:
 			directories = append(directories, directory{p, i.Handle(), 0})
 		default:
-			files = append(files, line{Entry: remote.Entry{Name: url, File: i.Handle(), Attr: *i.Attr()}, remote: p.Export})
+			files = append(files,
+				line{Entry: remote.Entry{Name: url, File: i.Handle(), Attr: *i.Attr()}, remote: p.Export})
 		}
 	}
 	if err := l.print(files); err != nil {
@@ -99,7 +100,8 @@ func (l *listing) operands(urls []string) error {
 	return l.flush()
 }
 
-// list lists a directory and, with -R, those in it. The error is one to end with.
+// list lists a directory and, with -R, those in it. It returns an error only if the command must
+// end.
 func (l *listing) list(d directory) error {
 	if d.depth > remote.MaxDepth {
 		return l.report(d.URL, remote.ErrDepth)
@@ -119,7 +121,7 @@ func (l *listing) list(d directory) error {
 		}
 		if err != nil {
 			if errors.As(err, new(remote.EndlessError)) {
-				err = fmt.Errorf("%w; -U without -l, -r and -R goes on for longer", err)
+				err = fmt.Errorf("%w; -U without -l, -r and -R lists more", err)
 			}
 			if err := l.report(d.URL, err); err != nil {
 				return err
@@ -176,8 +178,8 @@ func (l *listing) stream(d directory) error {
 	return l.print(some)
 }
 
-// unseen reports a file that cannot be looked at, and adds it to those that are listed: by its name
-// alone. The error is one to end with.
+// unseen reports a file without attributes, and lists it by its name alone. It returns an error
+// only if the command must end.
 func (l *listing) unseen(lines *[]line, d directory, name string, why error) error {
 	if !l.all && name[0] == '.' {
 		return nil
@@ -188,7 +190,7 @@ func (l *listing) unseen(lines *[]line, d directory, name string, why error) err
 	return l.report(reach.ChildURL(d.URL, name), why)
 }
 
-// streamed is how many files are printed at a time.
+// streamed is how many files stream prints at a time.
 const streamed = 1024
 
 // export prints the path of what a server exports.
@@ -197,11 +199,11 @@ func (l *listing) export(url, name string) error {
 		_, err := fmt.Fprintln(l.out, l.shown(name))
 		return err
 	}
-	t, _ := reach.ParseTarget(url) // which has been opened
+	t, _ := reach.ParseTarget(url) // which Open has parsed before
 	return cli.WriteJSON(l.out, exportJSON{t.At(name).String(), name, "export"})
 }
 
-// report says an error, below what has been listed before it.
+// report prints an error, below what has been listed so far.
 func (l *listing) report(url string, err error) error {
 	if flushed := l.flush(); flushed != nil {
 		return flushed

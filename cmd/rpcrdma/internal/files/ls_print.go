@@ -19,10 +19,10 @@ type line struct {
 	remote *remote.Export
 	dir    string // the URL of the directory; "": the name is a URL
 	target string // of a link
-	unseen bool   // no more than the name is known
+	unseen bool   // only the name is known
 }
 
-// url is that of the file.
+// url is the URL of the file.
 func (n *line) url() string {
 	if n.dir == "" {
 		return n.Name
@@ -42,7 +42,7 @@ func (l *listing) title(url string) {
 	l.printed = true
 }
 
-// shown returns a name for the output.
+// shown returns a name as it is printed.
 func (l *listing) shown(name string) string {
 	if l.quote {
 		return cli.Printable(name)
@@ -68,7 +68,7 @@ func (l *listing) sort(lines []line) {
 	}
 }
 
-// print prints files. The error is one to end with.
+// print prints files. It returns an error only if the command must end.
 func (l *listing) print(lines []line) error {
 	l.sort(lines)
 	l.printed = l.printed || len(lines) > 0
@@ -102,7 +102,7 @@ func (l *listing) printLong(lines []line) error {
 			widths[c] = max(widths[c], utf8.RuneCountInString(s))
 		}
 	}
-	if !l.numeric { // names begin at the left
+	if !l.numeric { // align names to the left
 		widths[1], widths[2] = -widths[1], -widths[2]
 	}
 	errs := remote.AtOnce(len(lines), func(i int) (err error) {
@@ -144,7 +144,7 @@ func (l *listing) size(a *nfs3.Fattr) string {
 	return strconv.FormatUint(a.Size, 10)
 }
 
-// total returns what files take on the server.
+// total returns the space that files take on the server, in KiB.
 func (l *listing) total(bytes uint64) string {
 	if l.human {
 		return cli.HumanSize(bytes)

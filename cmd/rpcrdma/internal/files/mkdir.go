@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// MkdirFlags are how directories are made.
+// MkdirFlags are the flags of mkdir.
 type MkdirFlags struct {
 	Parents bool
 	mode    string // "": what the umask leaves
@@ -39,12 +39,15 @@ missing directories above them, and accepts a directory that exists.`,
 					return cli.UsageError{Err: fmt.Errorf("--mode %s: %w", cli.Printable(flags.mode), err)}
 				}
 			}
-			return remote.OnURLs(cmd, &r, urls, func(w *remote.Work, p remote.Operand) error { return flags.Make(w.Ctx(), p) })
+			return remote.OnURLs(cmd, &r, urls, func(w *remote.Work, p remote.Operand) error {
+				return flags.Make(w.Ctx(), p)
+			})
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&flags.Parents, "parents", "p", false, "make missing directories above, too; accept existing ones")
-	f.StringVarP(&flags.mode, "mode", "m", "", "`MODE` of the directories, as for chmod: a number, or changes to 777; default 777 less the umask")
+	f.StringVarP(&flags.mode, "mode", "m", "",
+		"`MODE` of the directories, as for chmod: a number, or changes to 777; default 777 less the umask")
 	r.AddFlags(cmd)
 	return cmd
 }
@@ -54,14 +57,15 @@ func (f *MkdirFlags) Make(ctx context.Context, p remote.Operand) error {
 	perm := fs.ModePerm &^ remote.Umask
 	exists := func(err error) bool {
 		if err == nil || !f.Parents {
-			// one that exists may be refused with any error: what is read-only, for instance
+			// For a directory that exists, a server may return any error, such as that of a
+			// read-only file system.
 			return false
 		}
 		i, err := p.Stat(ctx, true)
 		return err == nil && i.IsDir()
 	}
 	if i := strings.LastIndexByte(p.Name, '/'); f.Parents && i > 0 {
-		// so that what follows can be made in it
+		// with rights to make the next directory in it
 		if err := p.FS.MkdirAll(ctx, p.Name[:i], perm|0o300); err != nil {
 			return err
 		}
@@ -84,7 +88,7 @@ func (f *MkdirFlags) Make(ctx context.Context, p remote.Operand) error {
 	if exists(err) {
 		return nil
 	}
-	if err == nil && mode&^0o777 != 0 { // servers leave that out of what MKDIR sets
+	if err == nil && mode&^0o777 != 0 { // MKDIR does not set these bits
 		_, err = p.Client.SetAttr(ctx, made.File, nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: mode}}, nil)
 	}
 	return err

@@ -12,25 +12,25 @@ const (
 	modeSetID = 0o6000
 )
 
-// modeChange is what chmod is told to do with a mode: a number, or clauses such as u+x,go-w.
+// modeChange is a MODE of chmod: a number, or clauses such as u+x,go-w.
 type modeChange []modeStep
 
-// modeStep is one operator and what is on both sides of it.
+// modeStep is one operator with its two sides.
 type modeStep struct {
-	who  uint32 // bits that it is about; 0: nobody is named, and the umask holds
+	who  uint32 // bits that it may change; 0: nobody is named, so the umask applies
 	op   byte   // '+', '-' or '='
-	bits uint32 // where it is about everybody
+	bits uint32 // for everybody
 	x    bool   // X: execute, if it is a directory, or somebody may execute it
 	from uint32 // the bits of u, g or o, to copy; 0: none
-	says uint32 // bits of set-ID that are meant, even for a directory
+	says uint32 // set-ID bits that the change names, even for a directory
 }
 
 var errMode = errors.New("write a mode such as 644, u+x or go=rX")
 
-// whos are the bits of those whom a letter names.
+// whos are the bits that each letter of u, g, o and a stands for.
 var whos = map[byte]uint32{'u': 0o4700, 'g': 0o2070, 'o': 0o1007, 'a': modeAll}
 
-// parseModeChange parses what chmod takes.
+// parseModeChange parses a MODE of chmod.
 func parseModeChange(s string) (modeChange, error) {
 	if s != "" && strings.Trim(s, "01234567") == "" {
 		n, err := strconv.ParseUint(s, 8, 32)
@@ -38,7 +38,7 @@ func parseModeChange(s string) (modeChange, error) {
 			return nil, errMode
 		}
 		step := modeStep{who: modeAll, op: '=', bits: uint32(n), says: uint32(n)}
-		if len(s) > 4 { // 00755 takes set-ID from directories, too
+		if len(s) > 4 { // 00755 removes set-ID from directories, too
 			step.says = modeSetID
 		}
 		return modeChange{step}, nil
@@ -54,7 +54,7 @@ func parseModeChange(s string) (modeChange, error) {
 	return m, nil
 }
 
-// parseClause parses what is between commas.
+// parseClause parses one clause of a MODE.
 func parseClause(s string) (modeChange, error) {
 	who := uint32(0)
 	for ; s != "" && whos[s[0]] != 0; s = s[1:] {
@@ -81,7 +81,7 @@ func parseClause(s string) (modeChange, error) {
 	return m, nil
 }
 
-// what parses what is behind an operator.
+// what parses the right side of an operator.
 func (p *modeStep) what(s string) error {
 	if len(s) == 1 && strings.Contains("ugo", s) {
 		p.from = whos[s[0]] & 0o777
@@ -112,8 +112,8 @@ func (p *modeStep) what(s string) error {
 	return nil
 }
 
-// apply changes the mode of a file. Where a change does not say for whom, it holds for all that
-// umask does not name. A directory keeps set-ID unless that is named.
+// apply returns the changed mode of a file. A change that names nobody is for all, less the umask.
+// A directory keeps its set-ID bits unless the change names them.
 func (m modeChange) apply(mode uint32, dir bool, umask uint32) uint32 {
 	mode &= modeAll
 	for _, p := range m {
@@ -149,7 +149,7 @@ func (m modeChange) apply(mode uint32, dir bool, umask uint32) uint32 {
 	return mode
 }
 
-// spread gives everybody what one class has.
+// spread copies the bits of one class to all classes.
 func spread(bits uint32) uint32 {
 	all := uint32(0)
 	for _, b := range []uint32{0o444, 0o222, 0o111} {

@@ -5,15 +5,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// typeLetters are those of ls, and typeNames what stat says.
+// typeLetters are the types as ls prints them, typeNames as stat does.
 var (
 	typeLetters = map[nfs3.FileType]byte{nfs3.TypeReg: '-', nfs3.TypeDir: 'd', nfs3.TypeBlk: 'b', nfs3.TypeChr: 'c',
 		nfs3.TypeLnk: 'l', nfs3.TypeSock: 's', nfs3.TypeFIFO: 'p'}
-	typeNames = map[nfs3.FileType]string{nfs3.TypeReg: "regular file", nfs3.TypeDir: "directory", nfs3.TypeBlk: "block special file",
-		nfs3.TypeChr: "character special file", nfs3.TypeLnk: "symbolic link", nfs3.TypeSock: "socket", nfs3.TypeFIFO: "fifo"}
+	typeNames = map[nfs3.FileType]string{nfs3.TypeReg: "regular file", nfs3.TypeDir: "directory",
+		nfs3.TypeBlk: "block special file",
+		nfs3.TypeChr: "character special file", nfs3.TypeLnk: "symbolic link", nfs3.TypeSock: "socket",
+		nfs3.TypeFIFO: "fifo"}
 )
 
-// modeText returns type and mode as ls prints them.
+// modeText returns the type and the mode as ls prints them, such as drwxr-xr-x.
 func modeText(kind nfs3.FileType, mode uint32) string {
 	b := []byte("?" + cli.Permissions(mode))
 	if c, ok := typeLetters[kind]; ok {

@@ -12,9 +12,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// MvFlags are how files are moved.
+// MvFlags are the flags of mv.
 type MvFlags struct {
-	keep   bool // what exists
+	keep   bool // do not replace a file
 	asFile bool // the target is no directory to move into
 }
 
@@ -33,13 +33,17 @@ and put. A file that has the new name already is replaced.`,
 		Args: remote.SourcesAndTarget,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			return remote.WithWork(cmd, &r, urls, func(w *remote.Work) error {
-				return remote.ToTarget(w, urls, flags.asFile, func(from remote.Operand, to remote.Slot) error { return flags.Move(w, from, to) })
+				return remote.ToTarget(w, urls, flags.asFile, func(from remote.Operand, to remote.Slot) error {
+					return flags.Move(w, from, to)
+				})
 			})
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&flags.keep, "no-clobber", "n", false, "do not replace what has the new name already; the file stays where it is")
-	f.BoolVarP(&flags.asFile, "no-target-directory", "T", false, "the last URL is the new name, not a directory to move into")
+	f.BoolVarP(&flags.keep, "no-clobber", "n", false,
+		"do not replace what has the new name already; the file stays where it is")
+	f.BoolVarP(&flags.asFile, "no-target-directory", "T", false,
+		"the last URL is the new name, not a directory to move into")
 	r.AddFlags(cmd)
 	return cmd
 }
@@ -72,14 +76,16 @@ func (f *MvFlags) Move(w *remote.Work, from remote.Operand, to remote.Slot) erro
 	}
 	err = from.Client.Rename(w.Ctx(), dir, base, to.Dir, to.Base)
 	if words.DoneBefore(err, nfs3.ErrNoEnt) {
-		if there, found := remote.Lookup(w.Ctx(), from.Client, to.Dir, to.Base); found == nil && remote.SameFile(&there.Attr, &file.Attr) {
+		if there, found := remote.Lookup(w.Ctx(), from.Client, to.Dir, to.Base); found == nil &&
+			remote.SameFile(&there.Attr, &file.Attr) {
 			return nil
 		}
 	}
 	if errors.Is(err, nfs3.ErrInval) && file.IsDir() {
 		return errors.New("a directory cannot be moved into itself: " + cli.Printable(to.URL))
 	}
-	if errors.Is(err, nfs3.ErrExist) || errors.Is(err, nfs3.ErrNotEmpty) || errors.Is(err, nfs3.ErrIsDir) || errors.Is(err, nfs3.ErrNotDir) {
+	if errors.Is(err, nfs3.ErrExist) || errors.Is(err, nfs3.ErrNotEmpty) || errors.Is(err, nfs3.ErrIsDir) ||
+		errors.Is(err, nfs3.ErrNotDir) {
 		return words.About(to.URL, err)
 	}
 	return err

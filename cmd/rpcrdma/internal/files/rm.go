@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
-// RmFlags are what is removed.
+// RmFlags are the flags of rm.
 type RmFlags struct {
 	Recursive bool
 	Empty     bool // directories that are empty
@@ -62,17 +62,19 @@ way fail. ls -a shows the files; -v prints the names of those that rm removes.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&flags.Recursive, "recursive", "r", false, "remove directories, too, with all that is in them; the same as -R")
+	f.BoolVarP(&flags.Recursive, "recursive", "r", false,
+		"remove directories, too, with all that is in them; the same as -R")
 	f.BoolVarP(&flags.Recursive, "recursive-too", "R", false, "")
 	_ = f.MarkHidden("recursive-too") // it exists
 	f.BoolVarP(&flags.Empty, "dir", "d", false, "remove empty directories, too")
-	f.BoolVarP(&flags.force, "force", "f", false, "ignore files that do not exist; a pattern that matches nothing is still an error")
+	f.BoolVarP(&flags.force, "force", "f", false,
+		"ignore files that do not exist; a pattern that matches nothing is still an error")
 	f.BoolVar(&flags.partials, "partials", false, "remove temporary files that copies have left in the directories")
 	r.AddFlags(cmd)
 	return cmd
 }
 
-// errDots: rm(1) has these for mistakes, too.
+// errDots is for URLs that end with . or .., which rm(1) refuses, too.
 var errDots = errors.New("refusing to remove '.' or '..'")
 
 // one removes what is at a URL.
@@ -113,7 +115,7 @@ func (f *RmFlags) Remove(w *remote.Work, p remote.Operand) error {
 		}
 		return err
 	case !f.Recursive && !f.Empty:
-		return errors.New("is a directory: -d removes an empty one, -r one with all that is in it")
+		return errors.New("is a directory: use -d if it is empty, or -r to remove all that is in it")
 	case !f.Recursive:
 		err := p.Client.Rmdir(w.Ctx(), dir, base)
 		if words.DoneBefore(err, nfs3.ErrNoEnt) {
@@ -132,19 +134,21 @@ type treeRemoval struct {
 	client *nfsclient.Client
 }
 
-// tree removes a directory. What cannot be removed is reported, and then the directory stays. The
-// error is about the directory itself, or one to end with.
+// tree removes a directory and its contents. It reports what it cannot remove, and then leaves the
+// directory. The error is about the directory itself, or ends the command.
 func (r *treeRemoval) tree(url string, above nfs3.FH, d remote.Entry, depth int) (all bool, err error) {
 	if depth > remote.MaxDepth {
 		return false, remote.ErrDepth
 	}
-	// all of them before the first goes: cookies may not outlast a removal
+	// List all before removing the first: a removal may invalidate cookies.
 	files, dirs, err := remote.ContentsOf(r.Ctx(), r.client, d.File)
 	if err != nil {
 		return false, err
 	}
 	all = true
-	errs := remote.AtOnce(len(files), func(i int) error { return words.IgnoreGone(r.client.Remove(r.Ctx(), d.File, files[i].Name)) })
+	errs := remote.AtOnce(len(files), func(i int) error {
+		return words.IgnoreGone(r.client.Remove(r.Ctx(), d.File, files[i].Name))
+	})
 	for i, err := range errs {
 		all = all && err == nil
 		if err := r.Fail(reach.ChildURL(url, files[i].Name), err); err != nil {

@@ -29,13 +29,13 @@ func (f *RmFlags) removePartials(w *remote.Work, url string) error {
 	return f.partialsIn(w, p, remote.Entry{File: i.Handle(), Attr: *i.Attr()}, 0)
 }
 
-// partialsIn removes temporary files from a directory and, with -r, from those in it. What fails in
-// it is reported. The error is about the directory itself, or one to end with.
+// partialsIn removes temporary files from a directory and, with -r, from those in it. It reports
+// what fails there. The error is about the directory itself, or ends the command.
 func (f *RmFlags) partialsIn(w *remote.Work, p remote.Operand, d remote.Entry, depth int) error {
 	if depth > remote.MaxDepth {
 		return remote.ErrDepth
 	}
-	// all of them before the first goes
+	// List all before removing the first.
 	files, dirs, err := remote.ContentsOf(w.Ctx(), p.Client, d.File)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ stat prints the attributes of the link itself.`,
 	return cmd
 }
 
-// withName adds the name that a number has on this host, if it has one.
+// withName adds to a number its name on this host, if it has one.
 func withName(id uint32, name string) string {
 	number := decimal(id)
 	if name == number {
@@ -50,7 +50,7 @@ func withName(id uint32, name string) string {
 	return number + " (" + name + ")"
 }
 
-// printStat prints attributes, a line for each.
+// printStat prints attributes, one per line.
 func printStat(w *remote.Work, p remote.Operand, i *nfsfs.Info, asJSON bool) error {
 	shown := func(name string) string {
 		if cli.OnTerminal(w.Cmd) {

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// touchFlags are which times are set, and to what.
+// touchFlags are the flags of touch.
 type touchFlags struct {
 	access   bool
 	modified bool
@@ -64,9 +64,10 @@ NFS version 3 has the times from 1970 to 2106.`,
 	f.StringVarP(&flags.date, "date", "d", "", "set this `TIME`, see above; default now")
 	f.StringVarP(&flags.like, "reference", "r", "", "set the times of the file at this `URL`")
 	r.AddFlags(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("reference", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-		return remote.CompleteWord(cmd, word, false)
-	}) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("reference",
+		func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+			return remote.CompleteWord(cmd, word, false)
+		}) // the flag exists
 	return cmd
 }
 
@@ -75,7 +76,7 @@ func (f *touchFlags) check(dated bool) error {
 		f.access, f.modified = true, true
 	}
 	if dated && f.like != "" {
-		return errors.New("-d and -r both say what time to set: one is enough")
+		return errors.New("use only one of -d and -r: both say which time to set")
 	}
 	set := nfs3.SetTime{How: nfs3.ToServerTime}
 	if dated {
@@ -109,7 +110,8 @@ func (f *touchFlags) touch(w *remote.Work, urls []string) error {
 		if err != nil {
 			return w.Fail(f.like, err)
 		}
-		f.set(nfs3.SetTime{How: nfs3.ToClientTime, To: i.Attr().Atime}, nfs3.SetTime{How: nfs3.ToClientTime, To: i.Attr().Mtime})
+		f.set(nfs3.SetTime{How: nfs3.ToClientTime, To: i.Attr().Atime},
+			nfs3.SetTime{How: nfs3.ToClientTime, To: i.Attr().Mtime})
 	}
 	for _, url := range urls {
 		p, err := w.Open(url)

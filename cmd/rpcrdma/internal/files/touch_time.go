@@ -11,9 +11,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// timeLayouts are those of times with a zone, among them what stat prints, and without.
+// timeLayouts are the forms of times with a zone, such as that of stat, and without.
 var timeLayouts = []string{
-	time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05Z0700", "2006-01-02 15:04:05 -0700",
+	time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05Z0700",
+	"2006-01-02 15:04:05 -0700",
 	"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02",
 }
 
@@ -21,7 +22,7 @@ func timeRange(s string) error {
 	return fmt.Errorf("%s: NFS version 3 has the times from 1970 to 2106", cli.Printable(s))
 }
 
-// parseTime parses a time as touch takes it; zone is where there is none in it.
+// parseTime parses a TIME of touch. zone is for a time without one.
 func parseTime(s string, zone *time.Location) (nfs3.Time, error) {
 	var at time.Time
 	var err error
@@ -43,7 +44,8 @@ func parseTime(s string, zone *time.Location) (nfs3.Time, error) {
 		}
 	}
 	if err != nil {
-		return nfs3.Time{}, fmt.Errorf("%s is no time: write 2006-01-02T15:04:05Z, 2006-01-02 or @SECONDS", cli.Printable(s))
+		return nfs3.Time{}, fmt.Errorf("%s is not a time: write 2006-01-02T15:04:05Z, 2006-01-02 or @SECONDS",
+			cli.Printable(s))
 	}
 	if at.Unix() < 0 || at.Unix() > math.MaxUint32 {
 		return nfs3.Time{}, timeRange(s)

@@ -38,22 +38,22 @@ func TestParseTime(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"":                     "is no time",
-		"yesterday":            "is no time",
-		"@":                    "is no time",
-		"@1m":                  "is no time",
+		"":                     "is not a time",
+		"yesterday":            "is not a time",
+		"@":                    "is not a time",
+		"@1m":                  "is not a time",
 		"@-1":                  "1970 to 2106",
 		"@-0.5":                "1970 to 2106",
-		"@1-1":                 "is no time",
-		"@-":                   "is no time",
-		"@1.2.3":               "is no time",
+		"@1-1":                 "is not a time",
+		"@-":                   "is not a time",
+		"@1.2.3":               "is not a time",
 		"@99999999999999":      "1970 to 2106",
 		"@4294967296":          "1970 to 2106",
 		"2106-02-07T06:28:16Z": "1970 to 2106",
 		"1969-12-31T23:59:59Z": "1970 to 2106",
 		"1970-01-01":           "1970 to 2106",
-		"2006-13-01":           "is no time",
-		"1136214245":           "is no time",
+		"2006-13-01":           "is not a time",
+		"1136214245":           "is not a time",
 	} {
 		if got, err := parseTime(in, zone); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, %v, want an error with %q", in, got, err, want)

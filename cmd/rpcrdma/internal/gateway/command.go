@@ -67,7 +67,8 @@ can.`,
   rpcrdma gateway --to rdma://server --mount-to tcp://server:892`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return cli.UsageError{Err: fmt.Errorf("unknown argument %q: the server is named with --to%s", args[0], daemon.DebugHint(cmd.Flags(), args[0]))}
+				return cli.UsageError{Err: fmt.Errorf("unknown argument %q: the server is named with --to%s", args[0],
+					daemon.DebugHint(cmd.Flags(), args[0]))}
 			}
 			return nil
 		},

@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// Bounds of --max-reply: a header holds the segments of larger replies, but nobody sends such.
+// Bounds of --max-reply. A header could hold the segments of larger replies, but nobody sends them.
 const (
 	minReply = 64 << 10
 	maxReply = 64 << 20
@@ -48,7 +48,7 @@ type Config struct {
 	drainTime time.Duration
 }
 
-// NewConfig returns what gateway does by default. Rpcbind is reached by dial.
+// NewConfig returns the defaults of gateway. dial connects to rpcbind.
 func NewConfig(dial serve.RPCBindDialer) *Config {
 	return &Config{
 		maxReply:    1 << 20,
@@ -66,13 +66,19 @@ func NewConfig(dial serve.RPCBindDialer) *Config {
 func (c *Config) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&c.to, "to", "", "`URL` of the server, which is required: rdma://HOST[:PORT], or rdma://HOST?rpcbind[=PORT]")
+	f.StringVar(&c.to, "to", "",
+		"`URL` of the server, which is required: rdma://HOST[:PORT], or rdma://HOST?rpcbind[=PORT]")
 	f.StringVar(&c.listen, "listen", "127.0.0.1:2049", "`ADDRESS` for RPC over TCP; port 0 picks a free one")
-	f.StringVar(&c.mountTo, "mount-to", "", "`URL` of MOUNT, if the gateway does not find it by itself: tcp://HOST:PORT, or rdma://")
-	f.Var((*daemon.AllowFlag)(&c.allow), "allow", "take connections only from the network CIDR, or from one address; may be repeated")
-	f.BoolVar(&c.rpcbind, "rpcbind", false, "register with this host's rpcbind while gateway runs, so that clients find the port")
-	f.Var(&c.maxReply, "max-reply", "largest reply of programs other than NFS, and largest READ; each call has memory for it")
-	f.Var(&c.credits, "credits", "`NUMBER` of calls that a client may have under way on one connection, if the server allows so many")
+	f.StringVar(&c.mountTo, "mount-to", "",
+		"`URL` of MOUNT, if the gateway does not find it by itself: tcp://HOST:PORT, or rdma://")
+	f.Var((*daemon.AllowFlag)(&c.allow), "allow",
+		"take connections only from the network CIDR, or from one address; may be repeated")
+	f.BoolVar(&c.rpcbind, "rpcbind", false,
+		"register with this host's rpcbind while gateway runs, so that clients find the port")
+	f.Var(&c.maxReply, "max-reply",
+		"largest reply of programs other than NFS, and largest READ; each call has memory for it")
+	f.Var(&c.credits, "credits",
+		"`NUMBER` of calls that a client may have under way on one connection, if the server allows so many")
 	f.Var(&c.inline, "inline", "largest message in one Send over RDMA, in each direction")
 	reach.AddCRCFlag(f, c.crc)
 	reach.AddDialectFlag(f, c.dialect)
@@ -81,10 +87,10 @@ func (c *Config) addFlags(cmd *cobra.Command) {
 	daemon.AddDebugFlag(f, &c.debug)
 }
 
-// check finds what flags say wrong together, or that is more than their form.
+// check checks the flags against one another.
 func (c *Config) check() error {
 	if c.to == "" {
-		return errors.New("where to? Name the server with --to rdma://HOST")
+		return errors.New("no server: name it with --to rdma://HOST")
 	}
 	if err := c.checkServers(); err != nil {
 		return err
@@ -101,7 +107,7 @@ func (c *Config) checkServers() (err error) {
 		return err
 	}
 	if !c.server.OverRDMA() {
-		return fmt.Errorf("--to %s: clients reach it without a gateway; write rdma://HOST", c.server)
+		return fmt.Errorf("--to %s: clients reach a server over TCP without a gateway; write rdma://HOST", c.server)
 	}
 	if port := c.server.MountPort; port != 0 {
 		c.mount = &reach.Target{Scheme: "tcp", Host: c.server.Host, Port: port, Path: "/"}
@@ -110,17 +116,17 @@ func (c *Config) checkServers() (err error) {
 		return nil
 	}
 	if c.mount != nil {
-		return errors.New("--mount-to and mountport say the same: write one of them")
+		return errors.New("--mount-to and mountport both name MOUNT: use only one of them")
 	}
 	m, err := parseServer("--mount-to", c.mountTo, "tcp")
 	if err == nil && (m.MountPort != 0 || m.Rpcbind != 0) {
-		err = errors.New("--mount-to: the port is behind the host: tcp://HOST:PORT")
+		err = errors.New("--mount-to: write the port after the host: tcp://HOST:PORT")
 	}
 	c.mount = &m
 	return err
 }
 
-// parseServer parses a URL that names a server, and nothing there; most have that scheme.
+// parseServer parses the URL of a server, without a path. scheme is for the error message.
 func parseServer(flag, url, scheme string) (reach.Target, error) {
 	if !reach.IsURL(url) {
 		return reach.Target{}, fmt.Errorf("%s %s: not a URL: write %s://HOST[:PORT]", flag, cli.Printable(url), scheme)
@@ -130,10 +136,10 @@ func parseServer(flag, url, scheme string) (reach.Target, error) {
 		return t, fmt.Errorf("%s %w", flag, err)
 	}
 	if t.Path != "/" {
-		return t, fmt.Errorf("%s %s: a gateway is to a server, not to a path: write %s", flag, t, t.Server())
+		return t, fmt.Errorf("%s %s: a gateway leads to a server, not to a path: write %s", flag, t, t.Server())
 	}
 	if t.Sec != 0 {
-		return t, fmt.Errorf("%s %s: who calls is for the clients to prove, whose calls a gateway passes on: leave out sec", flag, t)
+		return t, fmt.Errorf("%s %s: clients prove who calls, not the gateway: leave out sec", flag, t)
 	}
 	return t, nil
 }

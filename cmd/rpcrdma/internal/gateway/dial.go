@@ -20,7 +20,7 @@ import (
 // dialTime is how long it may take to connect to a server, or to find MOUNT.
 const dialTime = 20 * time.Second
 
-// config is the gateway's.
+// config is the configuration of package gateway.
 func (g *running) config() gateway.Config {
 	cfg := gateway.Config{
 		MaxReply:    int(g.cfg.maxReply),
@@ -44,7 +44,7 @@ func (g *running) config() gateway.Config {
 
 // connect finds the server, and connects to it.
 func (g *running) connect(ctx context.Context) (at reach.Target, conn oncrpc.Transport, err error) {
-	ctx = reach.WithTrace(ctx, g.trace) // the context is one of package gateway's
+	ctx = reach.WithTrace(ctx, g.trace) // the context of package gateway has no trace
 	c := g.cfg
 	at, err = c.server.Found(ctx, g.rdma(), rpcrdma.Config{Logger: g.log, Dialect: c.dialect.Value})
 	if err == nil {
@@ -72,20 +72,19 @@ func (g *running) dial(ctx context.Context, t reach.Target) (oncrpc.Transport, e
 		InlineRecv: int(c.inline),
 		Credits:    c.credits.N,
 		MaxMessage: max(recordmark.DefaultMaxRecord, gateway.Config{MaxReply: int(c.maxReply)}.MaxMessage()),
-		// So that the header for the largest reply fits in the smallest message.
+		// With it, the header for the largest reply fits in the smallest message.
 		SegmentSize: 4 << 20,
 		Observer:    &g.ways,
 		Counters:    g.watched.RDMA(),
 	}, cred)
 }
 
-// rdma is how to connect over RDMA.
+// rdma returns how to connect over RDMA.
 func (g *running) rdma() reach.RDMAConfig {
 	return reach.RDMAConfig{Log: g.log, CRC: g.cfg.crc.Value, Counted: g.watched.Metrics}
 }
 
-// dialTCP connects over TCP, from a privileged port if there is one to have: Linux's MOUNT wants
-// that.
+// dialTCP connects over TCP. It uses a privileged port if it may, because Linux's MOUNT wants one.
 func (g *running) dialTCP(ctx context.Context, addr string) (oncrpc.Transport, error) {
 	cfg := recordmark.Config{
 		Logger:    g.log,
@@ -100,7 +99,7 @@ func (g *running) dialTCP(ctx context.Context, addr string) (oncrpc.Transport, e
 	}
 	if err == nil && reaches(conn, g.ports.TCP.Addr().(*net.TCPAddr)) {
 		conn.Close()
-		return nil, fmt.Errorf("MOUNT at %s: that is the gateway itself: name its server with --mount-to", addr)
+		return nil, fmt.Errorf("MOUNT at %s is the gateway itself: name the MOUNT of the server with --mount-to", addr)
 	}
 	return reach.OrNil(conn, err)
 }
@@ -108,10 +107,11 @@ func (g *running) dialTCP(ctx context.Context, addr string) (oncrpc.Transport, e
 // reaches reports whether a connection leads to a listener of this process.
 func reaches(c *recordmark.Conn, l *net.TCPAddr) bool {
 	from, to := c.LocalAddr().(*net.TCPAddr), c.RemoteAddr().(*net.TCPAddr)
-	return to.Port == l.Port && (to.IP.Equal(l.IP) || l.IP.IsUnspecified() && (to.IP.IsLoopback() || to.IP.Equal(from.IP)))
+	return to.Port == l.Port &&
+		(to.IP.Equal(l.IP) || l.IP.IsUnspecified() && (to.IP.IsLoopback() || to.IP.Equal(from.IP)))
 }
 
-// findMount connects to MOUNT on the server's host, of which only rpcbind there knows the port.
+// findMount connects to MOUNT on the server's host, at the port that rpcbind there names.
 func (g *running) findMount(ctx context.Context) (oncrpc.Transport, error) {
 	service, err := nfsmount.FindService(ctx, nil, nfsmount.Config{Host: g.cfg.server.Host, Dial: g.dialTCP})
 	if err != nil {

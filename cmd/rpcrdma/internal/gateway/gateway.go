@@ -20,7 +20,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
-// running is what a gateway command has open.
+// running is a running gateway command.
 type running struct {
 	cfg     *Config
 	log     *slog.Logger
@@ -34,7 +34,7 @@ type running struct {
 	trace   *trace.Writer // of all connections; nil: none
 }
 
-// run passes calls on until ctx ends, which is success.
+// run passes calls on until ctx ends, and then returns nil.
 func run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) error {
 	p := new(serve.Ports)
 	l, err := daemon.ListenAllowed(ctx, cfg.listen, cfg.allow, &p.Excluded, log)
@@ -64,8 +64,8 @@ func run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) erro
 	g.watched.SetGateway(g.gateway)
 	g.watched.AddServer("gateway", g.rpc)
 	programs := append(rpcbind.Programs(g.ports.Lookups()),
-		// They are unavailable over TCP. Passed on, they would configure the gateway's connections
-		// for its clients.
+		// CONF_RDMA is unavailable over TCP. If the gateway passed it on, its clients would
+		// configure the gateway's connections.
 		confproto.New(confproto.Config{}), confproto.New(confproto.Config{Program: confproto.ProgramRFC5666}))
 	if err := g.rpc.Handle(programs...); err != nil {
 		return err
@@ -76,7 +76,7 @@ func run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) erro
 		}
 	}
 	if ip := l.Addr().(*net.TCPAddr).IP; !ip.IsLoopback() && len(cfg.allow) == 0 {
-		log.Warn("whoever reaches this port has what the server allows this host: name with --allow who may")
+		log.Warn("whoever reaches this port may do what the server allows this host: use --allow to say who may")
 	}
 	g.debug.Serve(daemon.DebugHandler(func() map[string]any {
 		return map[string]any{
@@ -96,7 +96,7 @@ func run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) erro
 
 // run passes calls on until ctx ends or something fails.
 func (g *running) run(ctx context.Context) error {
-	// What is under way when ctx ends is for Shutdown to end.
+	// Calls under way when ctx ends are Shutdown's to finish.
 	background := context.WithoutCancel(ctx)
 	end := make(chan error, 1)
 	go func() {
@@ -119,7 +119,7 @@ func (g *running) run(ctx context.Context) error {
 	}
 	daemon.Notify(g.log, daemon.Stopping)
 	g.watched.Draining.Store(true)
-	g.rpcbind.Withdraw(background, g.log) // first, so that no client comes for nothing
+	g.rpcbind.Withdraw(background, g.log) // first, so that no new client comes
 	lost := g.drain(background)
 	if err := <-end; !errors.Is(err, oncrpc.ErrServerClosed) {
 		failed = errors.Join(failed, err)
@@ -129,8 +129,8 @@ func (g *running) run(ctx context.Context) error {
 	return errors.Join(failed, lost)
 }
 
-// drain lets calls under way be answered. Those that wait for a server that is not there are not
-// under way: their clients make them again, to the next gateway.
+// drain waits for the answers to calls under way. It drops calls that wait for an unreachable
+// server: clients repeat them to the next gateway.
 func (g *running) drain(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, g.cfg.drainTime)
 	defer cancel()
@@ -142,10 +142,11 @@ func (g *running) drain(ctx context.Context) error {
 	return nil
 }
 
-// summarize logs what has been done.
+// summarize logs the totals.
 func (g *running) summarize() {
 	s := g.gateway.Stats()
-	g.log.Info("passed on", "calls", s.Calls, "replies", s.Replies, "dropped", s.Dropped, "duplicates", s.Duplicates, "failed", s.Failed,
-		"waited", s.Waited, "connections", s.Dials, "failures", s.DialFailures, "lost", s.Lost, slog.Group("bytes", "calls", s.CallBytes, "replies", s.ReplyBytes),
+	g.log.Info("passed on", "calls", s.Calls, "replies", s.Replies, "dropped", s.Dropped, "duplicates", s.Duplicates,
+		"failed", s.Failed, "waited", s.Waited, "connections", s.Dials, "failures", s.DialFailures, "lost", s.Lost,
+		slog.Group("bytes", "calls", s.CallBytes, "replies", s.ReplyBytes),
 		slog.Group("rdma", g.ways.attrs()...))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/serve"
 )
 
-// greet tells where clients reach the gateway, in one write.
+// greet prints where clients reach the gateway, in one write.
 func (g *running) greet(out io.Writer) error {
 	var b strings.Builder
 	addr := serve.AddrPort(g.ports.TCP.Addr())
@@ -31,7 +31,8 @@ func (g *running) greet(out io.Writer) error {
 	}
 	g.watched.Greet(&b)
 	daemon.GreetDebug(g.debug, &b)
-	fmt.Fprintf(&b, "to mount an export /EXPORT from Linux:\n    mount -t nfs -o vers=3,tcp,port=%d,mountport=%[1]d,mountproto=tcp,nolock %s /mnt\n",
+	fmt.Fprintf(&b, "to mount an export /EXPORT from Linux:\n"+
+		"    mount -t nfs -o vers=3,tcp,port=%d,mountport=%[1]d,mountproto=tcp,nolock %s /mnt\n",
 		addr.Port(), serve.Quote(serve.HostAt(addr.Addr())+":/EXPORT"))
 	_, err := io.WriteString(out, b.String())
 	return err

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// probe looks whether the server is there, and logs it if not: whoever has mistyped its name shall
-// not have to find out why clients hang. It may also just not be there yet, so the gateway runs on.
+// probe logs if the server cannot be reached, so that a mistyped name is noticed before clients
+// hang. The gateway runs on, because the server may come up later.
 func (g *running) probe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -18,12 +18,12 @@ func (g *running) probe(ctx context.Context) {
 	if err == nil || ctx.Err() == context.Canceled {
 		return
 	}
-	g.log.Warn("the server does not answer; calls wait until it does",
+	g.log.Warn("the server does not answer; clients' calls wait until it does",
 		"server", g.cfg.server.Server(), "err", err)
 }
 
-// reach makes a call of nothing to the server, over a connection of its own, and says what is in
-// the way of it.
+// reach calls NULL on the server, over a connection of its own. The error says why that fails, and
+// what to do.
 func (g *running) reach(ctx context.Context) error {
 	at, conn, err := g.connect(ctx)
 	if err == nil {

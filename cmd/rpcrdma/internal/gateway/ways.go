@@ -19,8 +19,9 @@ func (w *ways) CallDone(c *rpcrdma.CallInfo) {
 	w.replyChunk.Add(int64(c.ReplyChunk))
 }
 
-// attrs is for the log.
+// attrs returns the counters for the log.
 func (w *ways) attrs() []any {
-	return []any{"inline_sent", w.inlineSent.Load(), "inline_received", w.inlineReceived.Load(), "read_chunk", w.readChunk.Load(),
-		"write_chunk", w.writeChunk.Load(), "reply_chunk", w.replyChunk.Load()}
+	return []any{
+		"inline_sent", w.inlineSent.Load(), "inline_received", w.inlineReceived.Load(),
+		"read_chunk", w.readChunk.Load(), "write_chunk", w.writeChunk.Load(), "reply_chunk", w.replyChunk.Load()}
 }

@@ -1,5 +1,5 @@
-// Package manpage writes man pages of commands, from what their --help says. The texts are plain:
-// nothing in them is Markdown, as the generator of package cobra/doc would have it.
+// Package manpage writes man pages of commands, from their --help. The help is plain text, so the
+// generator of package cobra/doc does not fit: it expects Markdown.
 package manpage
 
 import (
@@ -63,13 +63,13 @@ func (p *page) line(s string) {
 	p.b.WriteString(s + "\n")
 }
 
-// escape has what roff takes for something else stand for itself. A bare - is a hyphen there, which
-// cannot be pasted into a shell.
+// escape escapes what is special in roff. A bare - would be a hyphen, which cannot be pasted into a
+// shell.
 func escape(s string) string { return escaper.Replace(s) }
 
 var escaper = strings.NewReplacer(`\`, `\e`, "-", `\-`, "~", `\(ti`, "^", `\(ha`, "`", `\(ga`)
 
-// text writes paragraphs, which have empty lines between them. Indented ones stay as they are.
+// text writes paragraphs, which empty lines separate. Indented ones are written as they are.
 func (p *page) text(s string) {
 	for i, paragraph := range strings.Split(strings.Trim(s, "\n"), "\n\n") {
 		lines := strings.Split(paragraph, "\n")
@@ -86,7 +86,7 @@ func (p *page) text(s string) {
 	}
 }
 
-// asIs writes lines that are not filled, but for the indentation that all have.
+// asIs writes lines as they are, without their common indentation.
 func (p *page) asIs(lines []string) {
 	p.macro("PP")
 	p.macro("RS", "4")
@@ -110,7 +110,7 @@ func (p *page) synopsis(cmd *cobra.Command) {
 	p.macro("fi")
 }
 
-// commands writes what there is below a command.
+// commands writes the list of subcommands.
 func (p *page) commands(cmd *cobra.Command) {
 	if !cmd.HasAvailableSubCommands() {
 		return
@@ -123,7 +123,7 @@ func (p *page) commands(cmd *cobra.Command) {
 	}
 }
 
-// Below returns the commands below another that users see.
+// Below returns the subcommands that are not hidden.
 func Below(cmd *cobra.Command) []*cobra.Command {
 	var list []*cobra.Command
 	for _, c := range cmd.Commands() {
@@ -134,7 +134,7 @@ func Below(cmd *cobra.Command) []*cobra.Command {
 	return list
 }
 
-// flags writes the flags in the order of --help: its own, and those that connect to a server.
+// flags writes the flags in the order of --help: the command's own, then those of connections.
 func (p *page) flags(cmd *cobra.Command) {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
@@ -169,7 +169,7 @@ func (p *page) flag(f *pflag.Flag) {
 	p.line(strings.TrimSpace(usage))
 }
 
-// seeAlso refers to the pages above and below.
+// seeAlso refers to the pages of the parent and of subcommands.
 func (p *page) seeAlso(cmd *cobra.Command) {
 	var names []string
 	if cmd.HasParent() {

@@ -62,7 +62,7 @@ func (p *Prober) stepCall(ctx context.Context) bool {
 	return p.report.ok(values, "%s", text)
 }
 
-// failNull says why NULL over the connection has not been answered well.
+// failNull reports why NULL over the connection failed.
 func (p *Prober) failNull(err error) bool {
 	var (
 		accept *oncrpc.AcceptError
@@ -73,7 +73,7 @@ func (p *Prober) failNull(err error) bool {
 	switch {
 	case words.TimedOut(err):
 		cause = CauseNoAnswer
-		do = "the server takes connections, and does not answer calls: see its log"
+		do = "the server takes connections, but does not answer calls: see its log"
 	case errors.As(err, &denied):
 		cause, do = authCause(denied), wantsMore(p.at)
 	case errors.As(err, &accept) && accept.Stat == oncrpc.ProgMismatch:
@@ -84,7 +84,7 @@ func (p *Prober) failNull(err error) bool {
 	return p.report.fail(cause, "NULL of NFS version 3: "+words.EndReason(err), do)
 }
 
-// authCause is the cause that a denial is.
+// authCause returns the cause for a denial.
 func authCause(err *oncrpc.AuthError) Cause {
 	if err.Stat == oncrpc.AuthTooWeak {
 		return CauseTooWeak
@@ -92,17 +92,17 @@ func authCause(err *oncrpc.AuthError) Cause {
 	return CauseDenied
 }
 
-// wantsMore says what to do about a server that denies calls.
+// wantsMore says what to do if a server denies calls.
 func wantsMore(t reach.Target) string {
-	text := "the server wants proof of who calls: ?sec=krb5 in the URL, with a ticket of Kerberos that " +
+	text := "the server wants proof of who calls: use ?sec=krb5 in the URL, with a Kerberos ticket that " +
 		"kinit gets"
 	if t.Scheme == "tcp" && !t.TLS {
-		text += ", or TLS: try ?tls in the URL"
+		text += ", or TLS, with ?tls in the URL"
 	}
-	return text + ". Or let the server take AUTH_SYS: on Linux, sec=sys among the export's options"
+	return text + ". Or have the server take AUTH_SYS: on Linux, with sec=sys among the export's options"
 }
 
-// stepConf finds out whether there is CONF_RDMA, on a connection of its own.
+// stepConf checks for CONF_RDMA, over a connection of its own.
 func (p *Prober) stepConf(ctx context.Context) bool {
 	if !p.at.OverRDMA() {
 		return true
@@ -126,10 +126,10 @@ func (p *Prober) stepConf(ctx context.Context) bool {
 		send, recv)
 }
 
-// noVersion is a version that no program has: the answer to it tells those that there are.
+// noVersion is a version that no program has. The error for it tells the supported versions.
 const noVersion = 99
 
-// stepProgram says which programs and versions there are on the connection.
+// stepProgram reports which programs and versions the connection offers.
 func (p *Prober) stepProgram(ctx context.Context) bool {
 	ctx, cancel := p.limit(ctx)
 	defer cancel()
@@ -155,8 +155,8 @@ func (p *Prober) stepProgram(ctx context.Context) bool {
 	return p.lookGSS(ctx)
 }
 
-// lookGSS finds out whether the server takes RPCSEC_GSS, by a call with a context that there is
-// not. Who takes it says just that (RFC 2203 section 5.3.3.3).
+// lookGSS checks whether the server takes RPCSEC_GSS, by a call with an unknown context: a server
+// that takes it says so (RFC 2203 section 5.3.3.3).
 func (p *Prober) lookGSS(ctx context.Context) bool {
 	var e xdr.Encoder
 	// version 1, RPCSEC_GSS_DATA, a number, rpc_gss_svc_none
@@ -171,22 +171,22 @@ func (p *Prober) lookGSS(ctx context.Context) bool {
 	var denied *oncrpc.AuthError
 	switch {
 	case !errors.As(err, &denied):
-		return p.report.note(nil, "whether the server takes RPCSEC_GSS cannot be told: %s", describe(err))
+		return p.report.note(nil, "probe cannot tell whether the server takes RPCSEC_GSS: %s", describe(err))
 	case denied.Stat == oncrpc.GSSCredProblem, denied.Stat == oncrpc.GSSCtxProblem:
 		return p.report.ok(map[string]any{"gss": true}, "the server takes RPCSEC_GSS, as Kerberos needs it")
 	}
 	return p.report.ok(map[string]any{"gss": false}, "the server does not take RPCSEC_GSS, which Kerberos needs")
 }
 
-// describe says what has come of a call.
+// describe says how a call has ended.
 func describe(err error) string {
 	if err == nil {
-		return "it knows a context that there is not"
+		return "it accepts a context that does not exist"
 	}
 	return words.EndReason(err)
 }
 
-// versions asks which versions of a program there are on a connection.
+// versions asks for the versions of a program over a connection.
 func versions(ctx context.Context, conn oncrpc.Transport, program uint32) (low, high uint32,
 	ok bool) {
 	c := oncrpc.NewClient(conn, program, noVersion, oncrpc.AuthNone())

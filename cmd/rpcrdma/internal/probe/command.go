@@ -12,14 +12,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
 )
 
-// Flags are how long probe waits, how it prints, and how it connects.
+// Flags are the flags of probe.
 type Flags struct {
 	JSON        bool
 	Timeout     limitFlag
 	Connections *remote.Flags
 }
 
-// NewFlags returns what probe does by default.
+// NewFlags returns the defaults of probe.
 func NewFlags() *Flags {
 	return &Flags{
 		Timeout:     limitFlag{remote.WaitFlag{Duration: 5 * time.Second}},
@@ -114,7 +114,7 @@ finding names it, such as ports-swapped; these names stay the same from version 
 	return cmd
 }
 
-// ParseTarget parses a URL, or the name of a host. The error is a UsageError.
+// ParseTarget parses a URL or the name of a host. The error is a cli.UsageError.
 func ParseTarget(s string) (reach.Target, error) {
 	if !reach.IsURL(s) {
 		s = fmt.Sprintf("rdma://%s", s)

@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// confFlags are what conf asks for, and how.
+// confFlags are the flags of conf.
 type confFlags struct {
 	programs    *cli.Choice[[]uint32]
 	call, reply reach.InlineFlag
@@ -72,7 +72,8 @@ Kerberos.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Var(flags.programs, "program", "program number: "+flags.programs.Names()+"; draft is 100400, rfc5666 is 100417, both tries draft, then rfc5666, and takes the first of them that answers")
+	f.Var(flags.programs, "program", "program number: "+flags.programs.Names()+"; draft is 100400, rfc5666 is "+
+		"100417, both tries draft, then rfc5666, and takes the first of them that answers")
 	f.Var(&flags.call, "call", "largest call in one Send to ask for")
 	f.Var(&flags.reply, "reply", "largest reply in one Send to ask for")
 	cli.AddJSONFlag(f, &flags.json, "one object")
@@ -84,7 +85,7 @@ Kerberos.`,
 	return cmd
 }
 
-// oneServer is for commands that take the URL of one server.
+// oneServer checks the arguments of commands that take the URL of one server.
 func oneServer(_ *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -102,21 +103,22 @@ func parseConfTarget(url string) (reach.Target, error) {
 	case !reach.IsURL(url):
 		return reach.Target{}, fmt.Errorf("%s: not a URL: write rdma://HOST", cli.Printable(url))
 	case !strings.HasPrefix(strings.ToLower(scheme), "rdma"):
-		return reach.Target{}, fmt.Errorf("%s: CONF_RDMA is for connections over RDMA: write rdma://HOST", cli.Printable(url))
+		return reach.Target{}, fmt.Errorf("%s: CONF_RDMA is for connections over RDMA: write rdma://HOST",
+			cli.Printable(url))
 	}
 	t, err := reach.ParseTarget(url)
 	switch {
 	case err != nil:
 		return t, err
 	case t.Path != "/":
-		return t, fmt.Errorf("%s: the server is asked, not a file of it: write %s", t, t.Server())
+		return t, fmt.Errorf("%s: conf takes a server, not a file: write %s", t, t.Server())
 	case t.MountPort != 0:
-		return t, fmt.Errorf("%s: mountport is for files, and none is asked for: write %s", t, t.Server())
+		return t, fmt.Errorf("%s: mountport is only for commands on files: write %s", t, t.Server())
 	}
 	return t, nil
 }
 
-// completeServer completes the URL of a server over RDMA as far as the scheme.
+// completeServer completes the scheme of a server's URL over RDMA.
 func completeServer(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	words := slices.DeleteFunc(remote.SchemesLike(word), func(s string) bool { return !strings.HasPrefix(s, "rdma") })
 	if len(args) > 0 || len(words) == 0 {

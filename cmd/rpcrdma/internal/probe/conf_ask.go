@@ -38,7 +38,7 @@ func conf(ctx context.Context, flags *confFlags, t reach.Target, out io.Writer) 
 	return explainConf(t, at, err)
 }
 
-// confAnswer is what a server has answered.
+// confAnswer is the answer of a server.
 type confAnswer struct {
 	base     string // of the URL
 	tried    []uint32
@@ -49,12 +49,12 @@ type confAnswer struct {
 	was, now rpcrdma.Settings
 }
 
-// rdma is how to connect over RDMA.
+// rdma returns how to connect over RDMA.
 func (f *confFlags) rdma() reach.RDMAConfig {
 	return reach.RDMAConfig{Log: reach.Quiet, CRC: f.crc.Value}
 }
 
-// ask calls the programs on a connection of their own until one is there.
+// ask calls the programs, over one connection, until one of them exists.
 func ask(ctx context.Context, flags *confFlags, t reach.Target) (*confAnswer, error) {
 	cred, err := flags.Cred()
 	if err != nil {
@@ -71,7 +71,7 @@ func ask(ctx context.Context, flags *confFlags, t reach.Target) (*confAnswer, er
 	}
 	conn, err := rpcrdma.Dial(ctx, d, t.Addr(), rpcrdma.Config{
 		Logger:     reach.Quiet,
-		Dialect:    rpcrdma.Draft, // in which an alignment comes into force
+		Dialect:    rpcrdma.Draft, // only in this dialect the alignment comes into force
 		InlineSend: int(flags.call),
 		InlineRecv: int(flags.reply),
 	})
@@ -82,9 +82,11 @@ func ask(ctx context.Context, flags *confFlags, t reach.Target) (*confAnswer, er
 	defer server.Forget(ctx, conn)
 	a := &confAnswer{base: t.Base(), tried: flags.programs.Value, was: conn.Settings()}
 	a.private = bytes.HasPrefix(conn.Info().PrivateData, privateMagic)
-	a.asked = confproto.Request{MaxCallSendSize: uint32(flags.call), MaxReplySendSize: uint32(flags.reply), MaxRDMARead: uint32(a.was.PeerReads)}
+	a.asked = confproto.Request{MaxCallSendSize: uint32(flags.call), MaxReplySendSize: uint32(flags.reply),
+		MaxRDMARead: uint32(a.was.PeerReads)}
 	for _, p := range a.tried {
-		a.reply, err = confproto.Configure(ctx, conn, confproto.Options{Program: p, MaxCall: int(flags.call), MaxReply: int(flags.reply), Flavor: flavor})
+		a.reply, err = confproto.Configure(ctx, conn,
+			confproto.Options{Program: p, MaxCall: int(flags.call), MaxReply: int(flags.reply), Flavor: flavor})
 		if err == nil {
 			a.program, a.now = p, conn.Settings()
 			break
@@ -96,7 +98,7 @@ func ask(ctx context.Context, flags *confFlags, t reach.Target) (*confAnswer, er
 	return a, nil
 }
 
-// privateMagic is what the private data of RFC 8797 begins with.
+// privateMagic begins the private data of RFC 8797 (section 4).
 var privateMagic = []byte{0xf6, 0xab, 0x0e, 0x18}
 
 // write prints it.
@@ -107,7 +109,7 @@ func (a *confAnswer) write(out io.Writer) error {
 		for _, p := range a.tried {
 			tried = append(tried, strconv.FormatUint(uint64(p), 10))
 		}
-		fmt.Fprintf(&b, "%s has no CONF_RDMA: there is no program %s\n", a.base, strings.Join(tried, ", nor "))
+		fmt.Fprintf(&b, "%s has no CONF_RDMA: no program %s\n", a.base, strings.Join(tried, ", nor "))
 	} else {
 		fmt.Fprintf(&b, "%s answers CONF_RDMA as program %d\n", a.base, a.program)
 	}
@@ -123,7 +125,7 @@ func (a *confAnswer) write(out io.Writer) error {
 	return err
 }
 
-// table is the numbers.
+// table returns the numbers as a table.
 func (a *confAnswer) table() cli.Table {
 	n := strconv.Itoa
 	u := func(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
@@ -135,7 +137,7 @@ func (a *confAnswer) table() cli.Table {
 		{"reads at client", n(a.was.PeerReads), u(a.asked.MaxRDMARead), "-", n(a.now.PeerReads)},
 		{"alignment", "-", "-", u(a.reply.Align), n(a.now.PeerAlign)},
 	}
-	if a.program == 0 { // there was nothing but the setup
+	if a.program == 0 { // only the setup has numbers
 		t = t[:len(t)-1]
 		for i := range t {
 			t[i] = t[i][:2]
@@ -144,7 +146,7 @@ func (a *confAnswer) table() cli.Table {
 	return t
 }
 
-// explainConf says of an error what to do next. at is the URL as far as the server was found.
+// explainConf adds to an error what to do about it. at is the URL, with the port if that was found.
 func explainConf(url, at reach.Target, err error) error {
 	var (
 		denied *oncrpc.AuthError
@@ -152,15 +154,16 @@ func explainConf(url, at reach.Target, err error) error {
 	)
 	switch {
 	case errors.As(err, &denied):
-		do := "who may have it is in --conf of rpcrdma serve"
+		do := "--conf of rpcrdma serve says who may use it"
 		if denied.Stat == oncrpc.AuthTooWeak && url.Sec == 0 {
 			do += ": try ?sec=krb5"
 		}
-		return fmt.Errorf("the server at port %s has CONF_RDMA, and denies it to this caller: %v; %s",
+		return fmt.Errorf("the server at port %s has CONF_RDMA, but denies it to this caller: %v; %s",
 			at.Addr(), denied.Stat, do)
 	case errors.As(err, &call) && (call.Program == confproto.Program || call.Program == confproto.ProgramRFC5666):
-		// and not one of rpcbind
-		return fmt.Errorf("port %s is one of RPC over RDMA, but CONF_RDMA fails there: %s", at.Addr(), words.EndReason(call))
+		// not a call to rpcbind
+		return fmt.Errorf("port %s speaks RPC over RDMA, but CONF_RDMA fails there: %s", at.Addr(),
+			words.EndReason(call))
 	}
 	return words.Explainer{Asked: url.Rpcbind != 0, RDMAOnly: true}.Explain(at, err)
 }

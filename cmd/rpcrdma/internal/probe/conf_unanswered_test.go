@@ -89,7 +89,7 @@ func TestConfUnanswered(t *testing.T) {
 			if err == nil {
 				t.Fatal("there is an answer")
 			}
-			got, want := explainConf(at, at, err).Error(), "port "+l.Addr().String()+" is one of RPC over RDMA, but CONF_RDMA fails there: "
+			got, want := explainConf(at, at, err).Error(), "port "+l.Addr().String()+" speaks RPC over RDMA, but CONF_RDMA fails there: "
 			if !strings.HasPrefix(got, want) || !strings.Contains(got, tt.say) {
 				t.Errorf("got %q, want %q and %q", got, want, tt.say)
 			}

@@ -1,4 +1,6 @@
-// Package probe is the commands that find out about a server: ping calls it, conf asks for its
-// CONF_RDMA, and probe goes through the steps of a mount, names the cause where one fails, and says
-// what to do.
+// Package probe is the commands that examine a server. Ping calls it, conf asks it for CONF_RDMA,
+// and probe takes the steps of a mount: where one fails, it names the cause and says what to do.
+//
+//	p, err := probe.NewProber(probe.NewFlags(), target, os.Stdout)
+//	err = p.Run(ctx) // cli.ErrReported if a step fails
 package probe

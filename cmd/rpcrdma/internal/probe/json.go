@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// pingJSON is what ping has come to, as --json prints it (docs/json.md).
+// pingJSON is the result of ping, as --json prints it (docs/json.md).
 type pingJSON struct {
 	URL      string    `json:"url"`
 	Address  string    `json:"address,omitempty"`
@@ -19,7 +19,7 @@ type pingJSON struct {
 	Answers  *pingTook `json:"answer_seconds,omitempty"`
 }
 
-// pingTook is how long answers took, in seconds.
+// pingTook is the latency of answers, in seconds.
 type pingTook struct {
 	Min float64 `json:"min"`
 	P50 float64 `json:"p50"`
@@ -27,7 +27,7 @@ type pingTook struct {
 	Max float64 `json:"max"`
 }
 
-// writeJSON prints what all calls have come to.
+// writeJSON prints the result of all calls.
 func (p *Pinger) writeJSON() error {
 	j := pingJSON{
 		URL:      p.target.Server(),
@@ -44,8 +44,8 @@ func (p *Pinger) writeJSON() error {
 	return cli.WriteJSON(p.results, j)
 }
 
-// confJSON is what a server answers to CONF_RDMA. Of what there is no place for in a message there
-// is no field.
+// confJSON is the result of conf, as --json prints it (docs/json.md). It leaves out what a message
+// has no field for.
 type confJSON struct {
 	URL      string      `json:"url"`
 	Program  uint32      `json:"program"` // 0: the server has none
@@ -56,7 +56,7 @@ type confJSON struct {
 	InForce  confNumbers `json:"in_force"`
 }
 
-// confNumbers are the numbers, in bytes but for reads.
+// confNumbers are the numbers: bytes, and counts of RDMA Reads.
 type confNumbers struct {
 	LargestCall   uint64 `json:"largest_call,omitempty"`
 	LargestReply  uint64 `json:"largest_reply,omitempty"`
@@ -75,12 +75,15 @@ func (a *confAnswer) writeJSON(out io.Writer) error {
 			ReadsAtServer: uint64(a.was.Reads), ReadsAtClient: uint64(a.was.PeerReads)},
 	}
 	if a.program != 0 {
-		j.Asked = confNumbers{LargestCall: uint64(a.asked.MaxCallSendSize), LargestReply: uint64(a.asked.MaxReplySendSize),
+		j.Asked = confNumbers{LargestCall: uint64(a.asked.MaxCallSendSize),
+			LargestReply:  uint64(a.asked.MaxReplySendSize),
 			ReadsAtClient: uint64(a.asked.MaxRDMARead)}
-		j.Answered = confNumbers{LargestCall: uint64(a.reply.MaxCallSendSize), ReadsAtServer: uint64(a.reply.MaxRDMARead),
-			Alignment: uint64(a.reply.Align)}
+		j.Answered = confNumbers{LargestCall: uint64(a.reply.MaxCallSendSize),
+			ReadsAtServer: uint64(a.reply.MaxRDMARead),
+			Alignment:     uint64(a.reply.Align)}
 		j.InForce = confNumbers{LargestCall: uint64(a.now.MaxSend), LargestReply: uint64(a.now.MaxRecv),
-			ReadsAtServer: uint64(a.now.Reads), ReadsAtClient: uint64(a.now.PeerReads), Alignment: uint64(a.now.PeerAlign)}
+			ReadsAtServer: uint64(a.now.Reads), ReadsAtClient: uint64(a.now.PeerReads),
+			Alignment: uint64(a.now.PeerAlign)}
 	}
 	return cli.WriteJSON(out, j)
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// maxProbed is how many exports are mounted, at most.
+// maxProbed bounds how many exports probe mounts.
 const maxProbed = 16
 
-// maxSilent is for how many exports whose disk hangs the others are still tried.
+// maxSilent is after how many exports with a hanging disk probe stops trying others.
 const maxSilent = 2
 
 // inExports is where Linux's server has its exports.
@@ -28,7 +28,7 @@ const maxSilent = 2
 //nolint:misspell // exportfs is a program
 const inExports = " (Linux: /etc/exports, then exportfs -r)"
 
-// stepMount finds MOUNT, and mounts what the server exports, as the user of the flags.
+// stepMount finds MOUNT, and mounts the server's exports as the user of the flags.
 func (p *Prober) stepMount(ctx context.Context) bool {
 	service, err := p.findMount(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (p *Prober) stepMount(ctx context.Context) bool {
 	paths := []string{asked}
 	switch {
 	case p.at.Path != "/" || listed:
-	case err != nil: // there may be this one
+	case err != nil: // the server may export /
 		paths, asked = []string{"/"}, "/"
 	default:
 		paths, asked = nil, ""
@@ -88,7 +88,7 @@ func (p *Prober) stepMount(ctx context.Context) bool {
 		}
 	}
 	if len(list) > maxProbed {
-		p.report.note(map[string]any{"exports": len(list)}, "%d more exports, which are not tried",
+		p.report.note(map[string]any{"exports": len(list)}, "%d more exports, which probe does not try",
 			len(list)-maxProbed)
 	}
 	if p.root == nil {
@@ -97,10 +97,10 @@ func (p *Prober) stepMount(ctx context.Context) bool {
 	return p.mountVersions(ctx, service)
 }
 
-// searchTime bounds the search for MOUNT. In each place it takes 5 s at most.
+// searchTime bounds the search for MOUNT, which takes up to 5 s in each place.
 const searchTime = 30 * time.Second
 
-// findMount looks for MOUNT in all places.
+// findMount looks for MOUNT over the connection, by rpcbind, and at the usual ports.
 func (p *Prober) findMount(ctx context.Context) (*nfsmount.Service, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -110,23 +110,23 @@ func (p *Prober) findMount(ctx context.Context) (*nfsmount.Service, error) {
 	})
 }
 
-// failMountSearch says why MOUNT is not found. A port that does not answer is a firewall's doing,
-// most likely.
+// failMountSearch reports why MOUNT was not found. If a port does not answer, a firewall is the
+// likely cause.
 func (p *Prober) failMountSearch(err error) bool {
 	do := p.server.ExplainMount(err).Error() + ". NFS version 3 needs MOUNT: start it there " +
 		"(Linux: rpc.mountd)"
 	if words.TimedOut(err) {
 		return p.report.fail(CauseFirewall, "MOUNT does not answer", do+
-			". A firewall may keep its port from this host")
+			". A firewall may block its port")
 	}
 	if port := p.at.MountPort; port != 0 {
-		do += fmt.Sprintf(". The URL names port %d: drop ?mountport to have it looked for", port)
+		do += fmt.Sprintf(". The URL names port %d: leave out ?mountport, so that probe looks for MOUNT", port)
 	}
-	return p.report.fail(CauseNoMount, "nobody answers MOUNT", do)
+	return p.report.fail(CauseNoMount, "no MOUNT answers", do)
 }
 
-// mountOne mounts the export that holds a directory, and forgets it again. The first that can be
-// mounted is gone on with.
+// mountOne mounts the export that holds a directory, and unmounts it. It keeps the first root
+// handle for the steps that follow.
 func (p *Prober) mountOne(ctx context.Context, s *nfsmount.Service, path, dir string,
 	list []mount3.Export) Finding {
 	limited, cancel := p.limit(ctx)
@@ -155,7 +155,7 @@ func (p *Prober) mountOne(ctx context.Context, s *nfsmount.Service, path, dir st
 		if p.root == nil {
 			p.root = &root
 		}
-		_ = root.Unmount(limited) // the server's list is all that changes
+		_ = root.Unmount(limited) // this only changes the server's list of mounts
 		return Finding{Status: OK, Values: values, Found: found}
 	}
 	if words.TimedOut(err) {
@@ -179,7 +179,7 @@ func (p *Prober) mountOne(ctx context.Context, s *nfsmount.Service, path, dir st
 	return Finding{Status: Fail, Cause: cause, Values: values, Found: found, Do: do}
 }
 
-// unprovenCause is the cause of an error that this end cannot prove who calls, or else another.
+// unprovenCause returns the cause of a *remote.UnprovenError, and otherwise for other errors.
 func unprovenCause(err error, otherwise Cause) Cause {
 	var unproven *remote.UnprovenError
 	if !errors.As(err, &unproven) {
@@ -194,7 +194,7 @@ func unprovenCause(err error, otherwise Cause) Cause {
 	return CauseNoTicket
 }
 
-// mountCause says why an export cannot be mounted, and what to do.
+// mountCause returns why an export cannot be mounted, and what to do.
 func mountCause(err error, list []mount3.Export) (Cause, string) {
 	var (
 		refused *nfsmount.Error
@@ -215,11 +215,11 @@ func mountCause(err error, list []mount3.Export) (Cause, string) {
 		case refused.Unprivileged && everybody(refused):
 			return CausePort1024, do
 		}
-		return CauseNotForHost, do + ". Add this host to those whom the export is for" + inExports
+		return CauseNotForHost, do + ". Add this host to the export's clients" + inExports
 	case errors.Is(err, mount3.ErrNoEnt):
 		return CauseNoExport, do
 	case errors.Is(err, mount3.ErrServerFault), errors.Is(err, mount3.ErrIO):
-		return CauseGone, do + ". The export is listed, but the server fails to open it: what it " +
+		return CauseGone, do + ". The server lists the export, but fails to open it: what it " +
 			"exports has been removed, or its disk fails. The server's log says which"
 	}
 	return CauseFailed, do
@@ -235,7 +235,7 @@ func everybody(refused *nfsmount.Error) bool {
 	return false
 }
 
-// mountVersions says where MOUNT was, and its versions. The service is of no use then.
+// mountVersions reports where MOUNT is, and its versions. The service cannot be used afterwards.
 func (p *Prober) mountVersions(ctx context.Context, s *nfsmount.Service) bool {
 	ctx, cancel := p.limit(ctx)
 	defer cancel()

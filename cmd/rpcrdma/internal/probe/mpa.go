@@ -16,14 +16,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// mpaAnswer is what came of the setup of a connection.
+// mpaAnswer is the result of an iWARP setup.
 type mpaAnswer struct {
 	setup *mpa.Setup
 	err   error
-	path  tcpPath // after a call
+	path  tcpPath // measured after a call
 }
 
-// answered reports whether a frame of MPA came back, be it a refusal.
+// answered reports whether a frame of MPA came back, even a refusal.
 func (a mpaAnswer) answered() bool {
 	return a.setup != nil || errors.As(a.err, new(*mpa.RejectError)) ||
 		errors.Is(a.err, mpa.ErrInsufficientIRD) || errors.Is(a.err, mpa.ErrNoMatchingRTR) ||
@@ -31,9 +31,9 @@ func (a mpaAnswer) answered() bool {
 		errors.Is(a.err, mpa.ErrFrame) && !errors.Is(a.err, mpa.ErrNotMPA)
 }
 
-// meet sets up a connection, makes a call, and ends it in order. Nothing less will do: Linux 6.1
-// stops to listen if a peer leaves before it has sent anything (siw), and crashes if it leaves
-// right after the setup (iw_cm).
+// meet sets up a connection, makes a call, and closes the connection in order. It must do all of
+// this: Linux 6.1 stops listening if a peer leaves before it has sent anything (siw), and crashes
+// if it leaves right after the setup (iw_cm).
 func (p *Prober) meet(ctx context.Context, t reach.Target, crc iwarp.CRC, peerToPeer bool) mpaAnswer {
 	ctx, cancel := p.limit(ctx)
 	defer cancel()
@@ -63,7 +63,7 @@ func (p *Prober) meet(ctx context.Context, t reach.Target, crc iwarp.CRC, peerTo
 	defer reach.End(conn)
 	setup, _ := iwarp.SetupOf(conn.Endpoint())
 	setup.PrivateData = conn.Info().PrivateData
-	_ = p.null(ctx, conn) // what comes of that is for another step to say
+	_ = p.null(ctx, conn) // another step reports the result
 	a := mpaAnswer{setup: &setup}
 	if tcp != nil {
 		a.path = tcpPathOf(tcp)
@@ -71,7 +71,7 @@ func (p *Prober) meet(ctx context.Context, t reach.Target, crc iwarp.CRC, peerTo
 	return a
 }
 
-// stepMPA sets up connections in several ways, and compares what comes of them.
+// stepMPA sets up connections in several ways, and compares the results.
 func (p *Prober) stepMPA(ctx context.Context) bool {
 	if !p.at.OverIWARP() {
 		return true
@@ -94,26 +94,26 @@ func (p *Prober) stepMPA(ctx context.Context) bool {
 	p.report.ok(values, "%s", text)
 	if s.CRC && !p.asksCRC() {
 		p.report.add(Finding{Status: Note, Cause: CauseCRC,
-			Found: "CRC32C is on, since the server requires it",
-			Do: "nothing, for clients that can have it; or start the server without (rpcrdma " +
+			Found: "CRC32C is on, because the server requires it",
+			Do: "nothing, if clients can use it; or start the server without it (rpcrdma " +
 				"serve: --crc off)"})
 	}
 	if s.Enhanced && s.PeerORD == 0 {
 		return p.report.fail(CauseIRD,
-			"the server's ORD is 0: it cannot fetch by RDMA Read what is larger than a message",
-			"no large WRITE will succeed. Raise the ORD at the server: that of its adapter, or "+
+			"the server's ORD is 0: it cannot fetch data by RDMA Read that is too large for one message",
+			"no large WRITE will succeed. Raise the ORD of the server's adapter, or "+
 				"iwarp.Config.ORD of this library")
 	}
 	return usable
 }
 
-// asksCRC reports whether connections ask for CRC32C, by the flags.
+// asksCRC reports whether the flags ask for CRC32C.
 func (p *Prober) asksCRC() bool {
 	f := p.Flags.Connections.CRC.Value
 	return f == iwarp.CRCOn || f == iwarp.CRCAuto && !(p.loopback && p.at.Scheme == "rdma")
 }
 
-// oneCRC is CRC32C, or none.
+// oneCRC returns CRC32C on or off.
 func oneCRC(on bool) iwarp.CRC {
 	if on {
 		return iwarp.CRCOn
@@ -121,8 +121,8 @@ func oneCRC(on bool) iwarp.CRC {
 	return iwarp.CRCOff
 }
 
-// judgeCRC says whether only one of both, with CRC and without, is accepted. Other is the one that
-// the flags do not have.
+// judgeCRC reports if the server accepts only connections with CRC32C, or only those without. other
+// is the setup with the choice that the flags do not make.
 func (p *Prober) judgeCRC(other mpaAnswer) bool {
 	plain, crc := p.setup, other
 	if p.asksCRC() {
@@ -135,18 +135,18 @@ func (p *Prober) judgeCRC(other mpaAnswer) bool {
 	switch {
 	case plain.err != nil && crc.err == nil:
 		return p.report.add(Finding{Status: status, Cause: CauseCRC,
-			Found: "the server refuses connections without CRC32C, and takes them with it",
-			Do: "ask for CRC: --crc on here. Linux's siw cannot: for its sake, start the server " +
-				"without (rpcrdma serve: --crc auto)"})
+			Found: "the server refuses connections without CRC32C, but takes them with it",
+			Do: "use --crc on here. Linux's siw has no CRC32C: for its sake, start the server " +
+				"without it (rpcrdma serve: --crc auto)"})
 	case plain.err == nil && crc.err != nil:
 		return p.report.add(Finding{Status: status, Cause: CauseNoCRC,
-			Found: "the server refuses connections with CRC32C, and takes them without",
-			Do:    "do not ask for CRC: --crc off here"})
+			Found: "the server refuses connections with CRC32C, but takes them without",
+			Do:    "use --crc off here"})
 	}
 	return true
 }
 
-// judgeSetup says why there is no connection.
+// judgeSetup reports why the setup failed.
 func (p *Prober) judgeSetup(err error) bool {
 	var reject *mpa.RejectError
 	cause := CauseRejected
@@ -159,13 +159,13 @@ func (p *Prober) judgeSetup(err error) bool {
 			"allows: lower the server's ORD", iwarp.DefaultReads)
 	case errors.As(err, &reject) && !reject.Enhanced:
 		cause = CauseIRD
-		do += ". A setup of revision 1 names no IRD, which Linux's NFS server takes for 0, and " +
+		do += ". A setup of revision 1 names no IRD; Linux's NFS server takes this for 0, and " +
 			"refuses: use an enhanced setup (revision 2)"
 	}
 	return p.report.fail(cause, "the setup of iWARP fails: "+words.Bottom(err).Error(), do)
 }
 
-// describeSetup says what was agreed on.
+// describeSetup describes what the setup agreed on.
 func describeSetup(s *mpa.Setup) (map[string]any, string) {
 	yes := map[bool]string{true: "on", false: "off"}
 	values := map[string]any{

@@ -12,14 +12,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Arguments of this many bytes fill packets of usual sizes. They fit in one Send of 4096 bytes, or
-// else go by RDMA Read.
+// Bytes of arguments that fill packets of usual sizes. fillInline fits in one Send of 4096 bytes;
+// fillLong goes by RDMA Read.
 const (
 	fillInline = 3 << 10
 	fillLong   = 16 << 10
 )
 
-// stepMTU makes a call that fills packets. The READ before it has had a reply that does.
+// stepMTU makes a call that fills packets. The step before it has read a reply that does.
 func (p *Prober) stepMTU(ctx context.Context) bool {
 	n := fillLong
 	if c, ok := p.conn.(*rpcrdma.Conn); ok {
@@ -43,7 +43,7 @@ func (p *Prober) stepMTU(ctx context.Context) bool {
 	if p.large {
 		text += "a long reply came"
 	} else {
-		text += "it is not known whether packets of full size come back: nothing long was read"
+		text += "probe cannot tell whether packets of full size come back: it read nothing long"
 		status = Note
 	}
 	if path := p.path(ctx); path.mtu > 0 {
@@ -53,11 +53,11 @@ func (p *Prober) stepMTU(ctx context.Context) bool {
 	return p.report.add(Finding{Status: status, Found: text, Values: values})
 }
 
-// tcpPath is what the kernel knows of the way to a server: the MTU in bytes, and the payload of a
-// TCP segment. They are 0 where it does not tell.
+// tcpPath is the path MTU to a server, and the payload of a TCP segment, in bytes. Both are 0 if
+// the kernel does not tell.
 type tcpPath struct{ mtu, mss int }
 
-// path is that to the server of the URL.
+// path returns the path to the server of the URL.
 func (p *Prober) path(ctx context.Context) tcpPath {
 	if p.at.OverRDMA() {
 		return p.setup.path
@@ -72,8 +72,8 @@ func (p *Prober) path(ctx context.Context) tcpPath {
 	return tcpPathOf(conn.(*net.TCPConn))
 }
 
-// filling is arguments of some length. NULL has none, so that a server may refuse them; that is an
-// answer as well.
+// filling is arguments of some bytes. NULL takes none, so a server may refuse them; that is an
+// answer, too.
 type filling int
 
 // MarshalXDR appends zeros.

@@ -6,5 +6,5 @@ import (
 	"net"
 )
 
-// tcpPathOf knows nothing: only Linux tells.
+// tcpPathOf returns zeros: only Linux tells.
 func tcpPathOf(*net.TCPConn) tcpPath { return tcpPath{} }

@@ -18,7 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// stepName looks up the host, and then begins what needs nothing but the name.
+// stepName looks up the host. Then it starts in the background what needs only the address.
 func (p *Prober) stepName(ctx context.Context) bool {
 	limited, cancel := p.limit(ctx)
 	defer cancel()
@@ -45,13 +45,14 @@ func (p *Prober) stepName(ctx context.Context) bool {
 	return true
 }
 
-// registrations are what an rpcbind has said.
+// registrations are the answer of an rpcbind.
 type registrations struct {
 	list []rpcbind.Mapping
 	err  error
 }
 
-// registered asks rpcbind over TCP for all that it knows, and then the port mapper.
+// registered asks rpcbind over TCP for all registrations, or if that fails the port mapper of
+// version 2.
 func (p *Prober) registered(ctx context.Context) registrations {
 	ctx, cancel := p.limit(ctx)
 	defer cancel()
@@ -79,7 +80,7 @@ func (p *Prober) registered(ctx context.Context) registrations {
 	return registrations{list, err}
 }
 
-// port is where a version of a program is over a kind of transport; 0: that is not said.
+// port returns the port of a version of a program over a netid; 0: none is registered.
 func (r registrations) port(program, version uint32, netid string) int {
 	for _, m := range r.list {
 		same := m.Program == program && m.Version == version
@@ -92,7 +93,7 @@ func (r registrations) port(program, version uint32, netid string) int {
 	return 0
 }
 
-// stepRPCBind says what rpcbind says, and finds the port if the URL leaves that to it.
+// stepRPCBind reports rpcbind's registrations. It finds the port if the URL has ?rpcbind.
 func (p *Prober) stepRPCBind(ctx context.Context) bool {
 	at := reach.Target{Host: p.at.Host, Port: p.Rpcbind}
 	r := p.maps()
@@ -117,12 +118,12 @@ func (p *Prober) stepRPCBind(ctx context.Context) bool {
 	found, err := p.at.Found(limited, f.RDMA(),
 		rpcrdma.Config{Logger: reach.Quiet, Dialect: f.Dialect.Value})
 	if err != nil {
-		found, do := "the port of NFS over "+strings.ToUpper(p.at.Scheme)+" is not known",
+		found, do := "the port of NFS over "+strings.ToUpper(p.at.Scheme)+" is unknown",
 			p.explain(p.at, err)
 		if find := (*rpcbind.FindError)(nil); errors.As(err, &find) {
 			found += ": " + find.Reasons()
 			do = "write the port in the URL, such as " + p.at.WithPort() +
-				"; or have the server register it with rpcbind"
+				"; or have the server register with rpcbind"
 		}
 		return p.report.fail(CauseNotRegistered, found, do)
 	}
@@ -131,7 +132,7 @@ func (p *Prober) stepRPCBind(ctx context.Context) bool {
 	return p.report.ok(map[string]any{"port": found.Port}, "NFS is at port %s", found.Addr())
 }
 
-// summary is what of rpcbind's list concerns NFS.
+// summary returns the registrations of NFS and MOUNT.
 func (r registrations) summary() (string, map[string]any) {
 	values := make(map[string]any)
 	var words []string

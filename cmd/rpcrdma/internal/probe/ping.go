@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// Pinger is a ping under way.
+// Pinger is a running ping.
 type Pinger struct {
 	flags   *PingFlags
 	target  reach.Target
@@ -35,7 +35,7 @@ type Pinger struct {
 	min, max  time.Duration           // exactly
 }
 
-// NewPinger returns one that has not called yet.
+// NewPinger returns a Pinger that has made no calls.
 func NewPinger(flags *PingFlags, t reach.Target, out io.Writer) *Pinger {
 	each := out
 	if flags.json {
@@ -52,7 +52,7 @@ func NewPinger(flags *PingFlags, t reach.Target, out io.Writer) *Pinger {
 	}
 }
 
-// run calls until there have been enough calls, or ctx ends.
+// run calls --count times, or until ctx ends.
 func (p *Pinger) run(ctx context.Context) error {
 	defer p.end(ctx)
 	if p.target.Sec != 0 {
@@ -81,8 +81,8 @@ func (p *Pinger) run(ctx context.Context) error {
 	return p.Summary()
 }
 
-// connect connects, if there is no connection. Late says that it took too long; any other failure
-// of the first time is one that all calls would have, and explained.
+// connect connects, if there is no connection. late says that it took longer than --timeout. Any
+// other error of the first time would fail all calls, and is explained.
 func (p *Pinger) connect(ctx context.Context) (late bool, err error) {
 	if p.conn != nil {
 		return false, nil
@@ -111,8 +111,8 @@ func (p *Pinger) connect(ctx context.Context) (late bool, err error) {
 	return false, err
 }
 
-// call makes a call, connected anew if need be, and prints how long it took, or why there is no
-// answer. The error is that of printing, or one that all calls would get.
+// call makes a call, and connects again if necessary. It prints how long the call took, or why
+// there is no answer. The error is that of printing, or one that all calls would get.
 func (p *Pinger) call(ctx context.Context) error {
 	first := !p.connected && p.Calls == 0
 	late, err := p.connect(ctx)
@@ -137,13 +137,14 @@ func (p *Pinger) call(ctx context.Context) error {
 	return err
 }
 
-// null calls over the connection, and says what came of it: nothing if it was interrupted, or the
-// error is one that all calls would get.
+// null calls NULL over the connection, and returns the line to print. The line is empty after an
+// interrupt, or if all calls would get the error.
 func (p *Pinger) null(ctx context.Context) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, p.flags.timeout.Duration)
 	defer cancel()
 	begin := time.Now()
-	err := oncrpc.NewClient(p.conn, uint32(p.flags.program), uint32(p.flags.version), p.flavor).Call(limited, 0, nil, nil)
+	client := oncrpc.NewClient(p.conn, uint32(p.flags.program), uint32(p.flags.version), p.flavor)
+	err := client.Call(limited, 0, nil, nil)
 	took := time.Since(begin)
 	switch {
 	case err == nil:
@@ -158,33 +159,34 @@ func (p *Pinger) null(ctx context.Context) (string, error) {
 		}
 		return "", fmt.Errorf("%s denies calls %s: %w", p.target.Server(), what, words.Bottom(err))
 	case reach.Answered(err):
-		return "", fmt.Errorf("%s does not have program %d version %d: %w", p.target.Server(), p.flags.program, p.flags.version, words.Bottom(err))
+		return "", fmt.Errorf("%s does not have program %d version %d: %w", p.target.Server(), p.flags.program,
+			p.flags.version, words.Bottom(err))
 	}
 	p.reconnect()
 	return "no answer: " + words.EndReason(err), nil
 }
 
-// Record adds the time of a call that was answered.
+// Record adds the time of an answered call.
 func (p *Pinger) Record(took time.Duration) {
 	if p.answered.TotalCount() == 0 {
 		p.min = took
 	}
 	p.min, p.max = min(p.min, took), max(p.max, took)
-	// It fails for what is out of range only.
+	// It fails only for values out of range.
 	_ = p.answered.RecordValue(int64(min(max(took, 1), longestPing)))
 }
 
-// longestPing is the longest time that a histogram tells from others.
+// longestPing is the longest time that the histogram distinguishes.
 const longestPing = time.Hour
 
-// reconnect gives up the connection, if it has ended.
+// reconnect drops the connection if it has ended.
 func (p *Pinger) reconnect() {
 	if p.conn != nil && p.conn.Err() != nil {
 		p.disconnect()
 	}
 }
 
-// end ends the context, if there is one, and the connection.
+// end destroys the contexts, and closes the connection.
 func (p *Pinger) end(ctx context.Context) {
 	if p.conn != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reach.UnmountTime)
@@ -201,7 +203,7 @@ func (p *Pinger) disconnect() {
 	}
 }
 
-// Summary prints what all calls have come to.
+// Summary prints the result of all calls.
 func (p *Pinger) Summary() error {
 	if p.flags.json {
 		if err := p.writeJSON(); err != nil {
@@ -220,7 +222,8 @@ func (p *Pinger) Summary() error {
 	if p.Calls == 1 {
 		calls = "call"
 	}
-	text := fmt.Sprintf("\n%d %s, %d answered, %.3g%% lost, in %s\n", p.Calls, calls, n, lost, pingTime(time.Since(p.began)))
+	text := fmt.Sprintf("\n%d %s, %d answered, %.3g%% lost, in %s\n", p.Calls, calls, n, lost,
+		pingTime(time.Since(p.began)))
 	if n > 0 {
 		at := func(n float64) string { return pingTime(p.percentile(n)) }
 		text += fmt.Sprintf("min %s, p50 %s, p99 %s, max %s\n", pingTime(p.min), at(50), at(99), pingTime(p.max))
@@ -234,8 +237,8 @@ func (p *Pinger) Summary() error {
 	return nil
 }
 
-// percentile returns the time within which n percent of the answers came. It is that of a bucket,
-// which may reach beyond all there is.
+// percentile returns the time within which n percent of the answers came. A bucket of the histogram
+// may reach beyond the largest value, hence the bounds.
 func (p *Pinger) percentile(n float64) time.Duration {
 	return min(max(time.Duration(p.answered.ValueAtPercentile(n)), p.min), p.max)
 }

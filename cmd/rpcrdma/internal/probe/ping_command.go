@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// PingFlags are what ping calls, how often, and how it connects.
+// PingFlags are the flags of ping.
 type PingFlags struct {
 	count       remote.Count
 	interval    remote.WaitFlag
@@ -78,7 +78,8 @@ interrupt. The exit code is 0 if any call was answered, else 1, after an interru
 	f.SortFlags = false
 	f.Var(&flags.count, "count", "`NUMBER` of calls; default no end")
 	f.Lookup("count").DefValue = "" // shows none
-	f.Var(&flags.interval, "interval", "time from one call to the next, such as 200ms; 0 makes each call as soon as the last one has ended")
+	f.Var(&flags.interval, "interval",
+		"time from one call to the next, such as 200ms; 0 makes each call as soon as the last one has ended")
 	f.Var(&flags.timeout, "timeout", "how long to wait for an answer, and for a connection, such as 500ms")
 	f.Var(&flags.program, "program", "`NUMBER` of the program to call; 100003 is NFS")
 	f.Var(&flags.version, "version", "`NUMBER` of the version of the program")
@@ -101,27 +102,27 @@ func parsePingTarget(s string) (reach.Target, error) {
 	case err != nil:
 		return t, err
 	case t.Path != "/":
-		return t, fmt.Errorf("%s: the server is called, not a file of it: write %s", t, t.Server())
+		return t, fmt.Errorf("%s: ping takes a server, not a file: write %s", t, t.Server())
 	case t.MountPort != 0:
-		return t, fmt.Errorf("%s: mountport is for files, and none is asked for: write %s", t, t.Server())
+		return t, fmt.Errorf("%s: mountport is only for commands on files: write %s", t, t.Server())
 	}
 	return t, nil
 }
 
-// limitFlag is how long something may take: not no time at all.
+// limitFlag is a time above 0.
 type limitFlag struct{ remote.WaitFlag }
 
 // Set takes a number with a unit.
 func (l *limitFlag) Set(s string) error {
 	var w remote.WaitFlag
 	if err := w.Set(s); err != nil || w.Duration == 0 {
-		return errors.New("write a number above 0 with ms, s, m or h behind it, such as 500ms")
+		return errors.New("write a number above 0 and its unit (ms, s, m or h), such as 500ms")
 	}
 	l.WaitFlag = w
 	return nil
 }
 
-// number is one of RPC: of a program, or of a version.
+// number is the number of an RPC program, or of a version.
 type number uint32
 
 // Set takes a number.

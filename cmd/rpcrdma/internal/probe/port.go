@@ -22,7 +22,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// speaker is what is at a port.
+// speaker is what a port speaks, or why it says nothing.
 type speaker string
 
 const (
@@ -37,7 +37,7 @@ const (
 	unreachable speaker = "cannot be reached"
 )
 
-// glance is what was seen at a port of the server.
+// glance is the result of a look at a port of the server.
 type glance struct {
 	at   reach.Target
 	mpa  mpaAnswer // of iWARP
@@ -45,17 +45,17 @@ type glance struct {
 	rpc  rpcAnswer
 }
 
-// rpcAnswer is what came of calls of NULL over TCP.
+// rpcAnswer is the result of calls of NULL over TCP.
 type rpcAnswer struct {
 	tried bool
 	nfs   error // of NFS version 3
 	other error // of rpcbind, on the same connection
 }
 
-// otherTime is how long ports may take that the URL does not name.
+// otherTime bounds the look at ports that the URL does not name.
 const otherTime = 2 * time.Second
 
-// look looks at the port of the URL, and at the usual ones, all at once.
+// look looks at the port of the URL and at the usual ones, concurrently.
 func (p *Prober) look(ctx context.Context) []glance {
 	all := []glance{{at: p.at}}
 	for _, t := range p.Usual {
@@ -75,8 +75,7 @@ func (p *Prober) look(ctx context.Context) []glance {
 	return all
 }
 
-// glance speaks to a port what is to be there, and if that is not understood then the other. Each
-// has the limit.
+// glance tries the protocol that a port should speak, and then the other one, each within limit.
 func (p *Prober) glance(ctx context.Context, g *glance, limit time.Duration) {
 	overRDMA := func() {
 		limited, cancel := context.WithTimeout(ctx, limit)
@@ -91,7 +90,7 @@ func (p *Prober) glance(ctx context.Context, g *glance, limit time.Duration) {
 	}
 	switch {
 	case g.at.Scheme == reach.SchemeRoCE:
-		p.udp() // which has a look at whether the port is free here
+		p.udp() // first wait for the check whether the port is free here
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		g.roce = p.meetRoCE(limited, g.at)
@@ -127,7 +126,7 @@ func callBoth(ctx context.Context, addr string) (nfs, other error) {
 	return nfs, other
 }
 
-// speaker says what is at the port.
+// speaker returns what the port speaks.
 func (g *glance) speaker() speaker {
 	err := g.error()
 	switch {
@@ -140,7 +139,7 @@ func (g *glance) speaker() speaker {
 	case errors.Is(err, words.ConnRefused), errors.Is(err, roce.ErrRefused):
 		return nobody
 	case words.Dialling(err) && errors.Is(err, words.ConnReset):
-		// before this end knew that there was one
+		// before this end knew of the connection
 		return endsAll
 	case words.TimedOut(err) && (words.Dialling(err) || g.at.OverUDP()):
 		return silent
@@ -157,12 +156,12 @@ func (g *glance) speaker() speaker {
 // replied reports whether any call got a reply.
 func (a *rpcAnswer) replied() bool { return a.tried && (replied(a.nfs) || replied(a.other)) }
 
-// replied reports whether a call got a reply, be it a denial.
+// replied reports whether a call got a reply, even a denial.
 func replied(err error) bool {
 	return err == nil || reach.Answered(err) || errors.As(err, new(*oncrpc.VersionError))
 }
 
-// stepPort says who listens.
+// stepPort reports what listens at the port of the URL, and at the usual ports.
 func (p *Prober) stepPort(context.Context) bool {
 	all := p.seen()
 	here, others := all[0], all[1:]
@@ -181,7 +180,7 @@ func (p *Prober) stepPort(context.Context) bool {
 	return usable
 }
 
-// judge says whether the port of the URL is as the URL has it.
+// judge reports whether the port of the URL speaks the protocol of the URL.
 func (p *Prober) judge(g *glance, others []glance) bool {
 	at, is := g.at.Addr(), g.speaker()
 	found := fmt.Sprintf("port %s: %s", at, is)
@@ -200,49 +199,49 @@ func (p *Prober) judge(g *glance, others []glance) bool {
 		return p.judgeNull(found, g.rpc.nfs, g.rpc.other)
 	case is == speaksIWARP:
 		return p.report.fail(CauseSwapped, found+", not RPC over TCP",
-			"the URL has the wrong scheme for this port: write "+p.instead("rdma", g.at.Port))
+			"the scheme of the URL is wrong for this port: write "+p.instead("rdma", g.at.Port))
 	case is == speaksRPC:
 		return p.report.fail(CauseSwapped, found+", not iWARP",
-			"the URL has the wrong scheme for this port: write "+p.instead("tcp", g.at.Port))
+			"the scheme of the URL is wrong for this port: write "+p.instead("tcp", g.at.Port))
 	case is == nobody:
 		if there := p.elsewhere(g.at, others); there != "" {
 			return p.report.fail(CauseWrongPort, found, "NFS is at "+there)
 		}
 		return p.report.fail(CauseRefused, found, p.refused(g))
-	case is == silent, is == unreachable && hostIsUp(others) != 0: // or a firewall says it itself
+	case is == silent, is == unreachable && hostIsUp(others) != 0: // or a firewall says so
 		return p.report.fail(CauseFirewall, found, p.behindFirewall(g, others))
 	case is == unreachable:
 		return p.report.fail(CauseUnreachable, found, p.explain(g.at, g.error()))
 	case is == speaksNot:
 		return p.report.fail(CauseNoAnswer, found,
-			"the server has stopped, or hangs: see its log, and start it again")
+			"the server has stopped, or hangs: see its log, and restart it")
 	case is == endsAll:
 		return p.report.fail(CauseEnds, found, "the server does not take connections from this "+
 			"host (rpcrdma serve: --allow), or it is another service's port: see its log, and "+
 			"write the port of NFS")
 	}
-	return p.report.fail(CauseWrongPort, found, "this is another service's port: write that of NFS, "+
-		"as a rule "+p.instead("rdma", reach.DefaultPorts["rdma"])+" or "+p.instead("tcp", words.LinuxPort))
+	return p.report.fail(CauseWrongPort, found, "this is another service's port: write the port of NFS, "+
+		"usually "+p.instead("rdma", reach.DefaultPorts["rdma"])+" or "+p.instead("tcp", words.LinuxPort))
 }
 
-// refused says what to do about a port at which nothing listens.
+// refused says what to do if nothing listens at a port.
 func (p *Prober) refused(g *glance) string {
 	switch g.at.Scheme {
 	case reach.SchemeRoCE:
 		if errors.Is(g.error(), roce.ErrNoRoCE) {
-			return "there is no RoCE: is it turned on there (rpcrdma serve --provider iwarp,roce, " +
+			return "there is no RoCE: is it turned on at the server (rpcrdma serve --provider iwarp,roce, " +
 				"rdma_rxe of Linux, an adapter)?"
 		}
-		return "there is RoCE, but nobody listens at this port of a service: is it that of NFS, and is " +
-			"NFS over RDMA turned on there?"
+		return "there is RoCE, but nobody listens at this port: is it that of NFS, and is " +
+			"NFS over RDMA turned on at the server?"
 	case reach.SchemeSCTP:
-		return "is SCTP turned on there (rpcrdma serve --provider iwarp,sctp), and is this its port " +
-			"in UDP? ?udp=PORT in the URL names another"
+		return "is SCTP turned on at the server (rpcrdma serve --provider iwarp,sctp), and is this its " +
+			"UDP port? Write another with ?udp=PORT in the URL"
 	}
 	return p.explain(g.at, g.error())
 }
 
-// behindFirewall says what to do about a port that does not answer.
+// behindFirewall says what to do if a port does not answer.
 func (p *Prober) behindFirewall(g *glance, others []glance) string {
 	port := hostIsUp(others)
 	if port == 0 {
@@ -251,9 +250,9 @@ func (p *Prober) behindFirewall(g *glance, others []glance) string {
 	do := fmt.Sprintf("the host is up, since its TCP port %d answers: let port %d pass the firewalls "+
 		"on the way and at the host", port, g.at.Port)
 	if g.at.Scheme == reach.SchemeRoCE {
-		do = fmt.Sprintf("the host is up, since its TCP port %d answers: is there RoCE (rpcrdma serve "+
+		do = fmt.Sprintf("the host is up, since its TCP port %d answers: does it have RoCE (rpcrdma serve "+
 			"--provider roce, rdma_rxe of Linux, an adapter)? Let UDP port %d pass the firewalls on the "+
-			"way and at the host; there can be no NAT", port, roce.UDPPort)
+			"way and at the host; RoCE does not pass NAT", port, roce.UDPPort)
 	}
 	if there := p.elsewhere(g.at, others); there != "" {
 		do += "; or use " + there
@@ -261,7 +260,7 @@ func (p *Prober) behindFirewall(g *glance, others []glance) string {
 	return do
 }
 
-// error is why the port cannot be used as the URL has it.
+// error returns why the protocol of the URL cannot be used at the port.
 func (g *glance) error() error {
 	switch {
 	case g.at.Scheme == reach.SchemeRoCE:
@@ -272,8 +271,8 @@ func (g *glance) error() error {
 	return g.rpc.nfs
 }
 
-// judgeNull says what NULL of NFS has come to. That of another program may have been answered on
-// the same connection.
+// judgeNull reports the result of NULL of NFS. other is the result of rpcbind's NULL over the same
+// connection.
 func (p *Prober) judgeNull(found string, nfs, other error) bool {
 	var (
 		accept *oncrpc.AcceptError
@@ -283,12 +282,12 @@ func (p *Prober) judgeNull(found string, nfs, other error) bool {
 	case nfs == nil:
 		return p.report.ok(map[string]any{"speaks": speaksRPC}, "%s, with NFS version 3", found)
 	case words.TimedOut(nfs) && other == nil:
-		return p.report.fail(CauseNoServer, found+"; the rpcbind at this port answers, and NFS does not",
-			"this seems to be a gateway whose server does not answer: see its log; and on the "+
+		return p.report.fail(CauseNoServer, found+"; rpcbind at this port answers, but NFS does not",
+			"this seems to be a gateway whose server does not answer: see the gateway's log, and on the "+
 				"gateway's host, probe the server that its --to names")
 	case words.TimedOut(nfs):
 		return p.report.fail(CauseNoAnswer, found+", but NULL of NFS gets no answer",
-			"the server hangs, or a gateway does not reach it: see its log, and start it again")
+			"the server hangs, or a gateway cannot reach it: see its log, and restart it")
 	case errors.As(nfs, &denied):
 		return p.report.fail(authCause(denied), found+", which denies calls: "+denied.Stat.String(),
 			wantsMore(p.at))
@@ -300,8 +299,8 @@ func (p *Prober) judgeNull(found string, nfs, other error) bool {
 	return p.report.fail(CauseFailed, found, p.explain(p.at, nfs))
 }
 
-// elsewhere is where NFS is by the transport of a URL whose port is closed; empty if that is not
-// known.
+// elsewhere returns where NFS is over the same transport, if the port of the URL is closed; "" if
+// that is unknown.
 func (p *Prober) elsewhere(t reach.Target, others []glance) string {
 	netid := "tcp"
 	if t.OverRDMA() {
@@ -320,7 +319,7 @@ func (p *Prober) elsewhere(t reach.Target, others []glance) string {
 	return ""
 }
 
-// hostIsUp returns a TCP port of the host that answers; 0: none does.
+// hostIsUp returns a TCP port of the host that answers, or 0.
 func hostIsUp(others []glance) int {
 	for _, g := range others {
 		is := g.speaker()

@@ -17,36 +17,36 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// Prober is a probe under way. Its steps run one after another, and leave for each other what they
-// have found.
+// Prober is a running probe. Its steps run one after another, and pass on what they find in its
+// fields.
 type Prober struct {
 	Flags  *Flags
 	server *remote.Server // how to connect
 	report Report
 
-	// Ports that are looked at beside that of the URL. Tests have others.
-	Usual   []reach.Target // of NFS as a rule
+	// Ports to look at besides that of the URL. Tests use others.
+	Usual   []reach.Target // the usual ports of NFS
 	Rpcbind int
 	Roce    int // in UDP
 
-	at   reach.Target         // the URL, with the port as far as it is known
-	seen func() []glance      // at the URL's port, and at the usual ones
+	at   reach.Target         // the URL, with the port once it is known
+	seen func() []glance      // waits for the look at the URL's port and the usual ones
 	udp  func() []Finding     // RoCE
-	maps func() registrations // rpcbind's
+	maps func() registrations // waits for rpcbind's registrations
 
-	loopback bool // so is the server's address
+	loopback bool // the server's address is a loopback address
 
 	setup mpaAnswer        // by the flags
 	conn  oncrpc.Transport // to the server; nil: none
-	root  *nfsmount.Root   // of the export to go on with
-	// flavor is that of calls for it.
+	root  *nfsmount.Root   // of the export for the steps after mount
+	// flavor is the flavour of calls for that export.
 	flavor oncrpc.ClientFlavor
 	info   nfs3.FSInfo // of root
 	large  bool        // a large reply has come
 }
 
-// probeSteps are all steps, in order. One returns false if the server cannot be used as far as it
-// has seen; then those behind it are skipped.
+// probeSteps are all steps, in order. A step returns false if it finds that the server cannot be
+// used; then the steps after it are skipped.
 var probeSteps = []struct {
 	name string
 	run  func(*Prober, context.Context) bool
@@ -65,7 +65,7 @@ var probeSteps = []struct {
 	{"mtu", (*Prober).stepMTU},
 }
 
-// NewProber returns one that has not looked yet. It reports to out.
+// NewProber returns a Prober for a URL, which reports to out.
 func NewProber(flags *Flags, t reach.Target, out io.Writer) (*Prober, error) {
 	cred, err := flags.Connections.Cred()
 	if err != nil {
@@ -119,19 +119,19 @@ func (p *Prober) limit(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(ctx, p.Flags.Timeout.Duration)
 }
 
-// begun begins to do something, and returns what waits for its result.
+// begun calls do in the background. The function that it returns waits for the result.
 func begun[T any](do func() T) func() T {
 	wait := sync.OnceValue(do)
 	go wait()
 	return wait
 }
 
-// connect makes a connection, by the flags, whose first call is for others to make.
+// connect makes a connection by the flags, without a call.
 func (p *Prober) connect(ctx context.Context) (oncrpc.Transport, error) {
 	return p.server.DialScheme(ctx, p.at)
 }
 
-// end ends the contexts, and the connection.
+// end destroys the contexts, and closes the connection.
 func (p *Prober) end(ctx context.Context) {
 	if p.conn != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reach.UnmountTime)
@@ -156,17 +156,17 @@ func (p *Prober) null(ctx context.Context, conn oncrpc.Transport) error {
 	return nfsclient.New(conn, oncrpc.AuthNone()).Null(ctx)
 }
 
-// client calls as the user of the flags, with the flavour of the export.
+// client returns a client with the flavour of the export.
 func (p *Prober) client() *nfsclient.Client { return nfsclient.New(p.conn, p.flavor) }
 
-// explain says of an error of connecting to a target what to do.
+// explain says what to do about an error of connecting to a target.
 func (p *Prober) explain(t reach.Target, err error) string {
 	x := words.Explainer{Asked: p.server.Target.Rpcbind != 0,
 		NoRPCBind: p.maps != nil && p.maps().err != nil}
 	return x.Explain(t, err).Error()
 }
 
-// instead is the URL with another scheme and port.
+// instead returns the URL with another scheme and port.
 func (p *Prober) instead(scheme string, port int) string {
 	t := reach.Target{Scheme: scheme, Host: p.at.Host, Port: port, Path: p.at.Path}
 	return strings.TrimSuffix(t.String(), "/")

@@ -13,14 +13,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// The sizes of the READs: one that fits in any message, and one that takes many packets, and over
-// RDMA an RDMA Write.
+// The bytes of the READs. The small one fits in any message. The large one takes many packets, and
+// over RDMA an RDMA Write.
 const (
 	smallRead = 512
 	largeRead = 64 << 10
 )
 
-// The file to read is looked for in so many directories, and among so many names.
+// Bounds of the search for a file to read.
 const (
 	maxReadDirs  = 16
 	maxReadNames = 512
@@ -43,9 +43,9 @@ func (p *Prober) stepRead(ctx context.Context) bool {
 		return p.failSilent(ctx, "the search for a file to read")
 	case err != nil:
 		return p.report.fail(causeOf(err), "no file to read: "+p.reason(err),
-			"correct the path in the URL, or call as a user who may, with --uid")
+			"correct the path in the URL, or use --uid to call as a user who may")
 	case f == nil:
-		return p.report.note(nil, "nothing is read: no file was found that has data, and that "+
+		return p.report.note(nil, "nothing is read: probe found no file that has data and that "+
 			"this user may read")
 	}
 	values := map[string]any{"file": f.name, "size": f.size}
@@ -80,13 +80,13 @@ func (p *Prober) read(ctx context.Context, f *probeFile, n int) bool {
 		return p.failSilent(ctx, what)
 	case err != nil:
 		return p.report.fail(causeOf(err), what+": "+p.reason(err),
-			"see the server's log; --uid calls as another user")
+			"see the server's log, or use --uid to call as another user")
 	}
 	p.large = p.large || r.N > smallRead
 	return true
 }
 
-// reason says why something has failed, and for whom if that matters.
+// reason says why something failed, and for a permission error who was refused.
 func (p *Prober) reason(err error) string {
 	text := words.Reason(err)
 	if causeOf(err) == CauseDenies {
@@ -95,7 +95,7 @@ func (p *Prober) reason(err error) string {
 	return text
 }
 
-// denied says whom the server has refused something.
+// denied continues "permission denied" with who was refused.
 func (p *Prober) denied() string {
 	if p.flavor.Flavor() == oncrpc.FlavorGSS {
 		return remote.DeniedTo(p.Flags.Connections.Kerberos.Name())
@@ -107,7 +107,7 @@ func (p *Prober) denied() string {
 	return text
 }
 
-// causeOf is the cause that an error of NFS is.
+// causeOf returns the cause for an error of NFS.
 func causeOf(err error) Cause {
 	if errors.Is(err, nfs3.ErrAcces) || errors.Is(err, nfs3.ErrPerm) {
 		return CauseDenies
@@ -115,9 +115,9 @@ func causeOf(err error) Cause {
 	return CauseFailed
 }
 
-// findFile returns the file of the URL, or if that is a directory the first below it that the
-// caller may read and that has more in it than fits in a message, or else anything. It returns nil
-// if there is none.
+// findFile returns the file of the URL. If that is a directory, it returns the first file below it
+// that the caller may read and that has at least largeRead bytes, or else the largest one found, or
+// nil.
 func (p *Prober) findFile(ctx context.Context) (*probeFile, error) {
 	c, h := p.client(), p.root.Handle
 	name := strings.TrimSuffix(p.root.Export, "/")
@@ -140,7 +140,7 @@ func (p *Prober) findFile(ctx context.Context) (*probeFile, error) {
 	return searchFile(ctx, c, probeFile{name: name, h: h})
 }
 
-// searchFile looks below a directory. What cannot be looked at is left out.
+// searchFile searches below a directory. It skips what it cannot look at.
 func searchFile(ctx context.Context, c *nfsclient.Client, top probeFile) (*probeFile, error) {
 	var found *probeFile
 	dirs, names := []probeFile{top}, 0

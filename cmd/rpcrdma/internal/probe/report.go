@@ -10,10 +10,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// Status is what a finding means for who wants to use the server.
+// Status says what a finding means for use of the server.
 type Status string
 
-// What there is of them.
+// The statuses of findings.
 const (
 	OK      Status = "ok"
 	Note    Status = "note" // good to know
@@ -22,7 +22,7 @@ const (
 	Skipped Status = "skipped"
 )
 
-// Cause names what is wrong. Programs go by it: a name stays as it is.
+// Cause names what is wrong. Programs depend on the names, so they never change.
 type Cause string
 
 // Causes on the way to the server.
@@ -31,7 +31,7 @@ const (
 	CauseNotRegistered Cause = "not-registered" // rpcbind does not know the port
 	CauseRefused       Cause = "port-refused"   // nothing listens
 	CauseWrongPort     Cause = "wrong-port"     // something else listens, or NFS elsewhere
-	CauseSwapped       Cause = "ports-swapped"  // RDMA's port for TCP's, or the other way round
+	CauseSwapped       Cause = "ports-swapped"  // TCP's port for RDMA, or vice versa
 	CauseFirewall      Cause = "firewall"       // nothing comes back from a port
 	CauseUnreachable   Cause = "unreachable"    // there is no way to the host
 	CauseEnds          Cause = "ended-at-once"  // connections are taken and ended
@@ -55,7 +55,7 @@ const (
 	CauseTooWeak Cause = "auth-tooweak"    // AUTH_TOOWEAK, or MOUNT wants another flavour
 	CauseDenied  Cause = "auth-denied"     // otherwise
 
-	// Causes why this end cannot prove who calls, by Kerberos.
+	// Causes why this end cannot use Kerberos.
 	CauseNoTicket      Cause = "no-ticket"
 	CauseTicketExpired Cause = "ticket-expired"
 	CauseHostByAddress Cause = "host-by-address" // in the URL, where its name is needed
@@ -68,10 +68,10 @@ const (
 	CauseNoExport   Cause = "export-absent"
 	CauseGone       Cause = "export-gone" // it is exported, and its file system fails
 	CauseNotForHost Cause = "export-not-for-host"
-	CausePort1024   Cause = "port-not-privileged" // calls must come from one below 1024
+	CausePort1024   Cause = "port-not-privileged" // calls must come from a port below 1024
 	CauseSquashed   Cause = "root-squashed"
 	CauseDenies     Cause = "permission-denied" // to the user
-	CauseDisk       Cause = "disk-hangs"        // NULL is answered, and nothing that reads
+	CauseDisk       Cause = "disk-hangs"        // only NULL is answered, which reads nothing
 
 	CauseFailed Cause = "failed" // as Found says
 )
@@ -86,7 +86,7 @@ type Finding struct {
 	Values map[string]any `json:"values,omitempty"` // numbers and names in Found, for programs
 }
 
-// Report is what has been found. It is printed as it comes, or as one JSON document.
+// Report is all findings. It is printed as they come, or as one JSON document.
 type Report struct {
 	URL      string    `json:"url"`
 	OK       bool      `json:"ok"`
@@ -100,7 +100,7 @@ type Report struct {
 	err     error    // of printing
 }
 
-// add adds a finding of the step under way. It returns whether that has not failed.
+// add adds a finding of the current step. It returns false if that is a failure.
 func (r *Report) add(f Finding) bool {
 	f.Step = r.step
 	r.Findings = append(r.Findings, f)
@@ -114,29 +114,29 @@ func (r *Report) add(f Finding) bool {
 	return f.Status != Fail
 }
 
-// skip notes that the step under way is not tried, unless another has told of it.
+// skip notes that the current step is skipped, unless there is a finding for it already.
 func (r *Report) skip() {
 	if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Step == r.step }) {
 		r.add(Finding{Status: Skipped, Found: "not tried"})
 	}
 }
 
-// ok adds one that is as it should be.
+// ok adds a finding that is as it should be.
 func (r *Report) ok(values map[string]any, format string, args ...any) bool {
 	return r.add(Finding{Status: OK, Found: fmt.Sprintf(format, args...), Values: values})
 }
 
-// note adds one that is good to know.
+// note adds a finding that is good to know.
 func (r *Report) note(values map[string]any, format string, args ...any) bool {
 	return r.add(Finding{Status: Note, Found: fmt.Sprintf(format, args...), Values: values})
 }
 
-// fail adds what does not work, and what to do. It returns false.
+// fail adds a failure, and what to do about it. It returns false.
 func (r *Report) fail(cause Cause, found, do string) bool {
 	return r.add(Finding{Status: Fail, Cause: cause, Found: found, Do: do})
 }
 
-// String is the finding in lines.
+// String returns the finding in lines.
 func (f Finding) String() string {
 	status := string(f.Status)
 	if f.Status == Fail {
@@ -179,7 +179,7 @@ func (r *Report) end() error {
 	return nil
 }
 
-// verdict is all in a line, behind what was skipped.
+// verdict returns the skipped steps, and the verdict in one line.
 func (r *Report) verdict() string {
 	var names []string
 	if r.OK {

@@ -13,11 +13,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// roceTime is how long a host may take to say that it has no such port.
+// roceTime is how long a host may take to answer that the port is closed.
 const roceTime = time.Second
 
-// lookRoCE finds out whether the port of RoCE is open at the server, as far as that can be told,
-// and whether it is free here.
+// lookRoCE checks whether the UDP port of RoCE seems open at the server, and whether it is free
+// here.
 func (p *Prober) lookRoCE(ctx context.Context, addr string) []Finding {
 	found := []Finding{p.roceThere(ctx, addr)}
 	l, err := net.ListenUDP("udp", &net.UDPAddr{Port: p.Roce})
@@ -28,19 +28,19 @@ func (p *Prober) lookRoCE(ctx context.Context, addr string) []Finding {
 	return append(found, Finding{
 		Status: Note, Cause: CauseRoCETaken,
 		Found:  fmt.Sprintf("UDP port %d of this host is taken: %v", p.Roce, words.Bottom(err)),
-		Do:     "this matters only to RoCE in user space on this host: " + reach.PortTaken,
+		Do:     "this matters only for RoCE in user space on this host: " + reach.PortTaken,
 		Values: map[string]any{"port": p.Roce},
 	})
 }
 
-// roceThere sends a byte to the server's port. RoCE answers nothing to it; a host that has no such
-// port says so, unless a firewall keeps that back.
+// roceThere sends a byte to the server's port. RoCE does not answer it. A host without RoCE answers
+// that the port is closed, unless a firewall drops that.
 func (p *Prober) roceThere(ctx context.Context, addr string) Finding {
 	at := net.JoinHostPort(addr, strconv.Itoa(p.Roce))
 	values := map[string]any{"port": p.Roce, "open": "unknown"}
 	cannot := func(err error) Finding {
 		return Finding{Status: Note, Values: values,
-			Found: fmt.Sprintf("it cannot be told whether RoCE is at UDP port %s: %v", at,
+			Found: fmt.Sprintf("probe cannot tell whether RoCE is at UDP port %s: %v", at,
 				words.Bottom(err))}
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", at)
@@ -55,16 +55,16 @@ func (p *Prober) roceThere(ctx context.Context, addr string) Finding {
 	}
 	switch {
 	case errors.Is(err, words.ConnRefused), errors.Is(err, words.ConnReset):
-		// the latter is Windows's
+		// Windows returns the latter
 		values["open"] = "no"
 		return Finding{Status: OK, Values: values,
 			Found: "no RoCE: UDP port " + at + " is closed"}
 	case err == nil:
 		return Finding{Status: Note, Values: values,
-			Found: "UDP port " + at + " answers, and not as RoCE does"}
+			Found: "UDP port " + at + " answers, but not as RoCE does"}
 	case words.TimedOut(err):
 		return Finding{Status: Note, Values: values, Found: "RoCE may be at UDP port " + at +
-			": it is open, or a firewall keeps answers back"}
+			": it is open, or a firewall drops answers"}
 	}
 	return cannot(err)
 }
@@ -84,11 +84,11 @@ func (p *Prober) meetRoCE(ctx context.Context, t reach.Target) error {
 		return err
 	}
 	defer reach.End(conn)
-	_ = p.null(ctx, conn) // what comes of that is for another step to say
+	_ = p.null(ctx, conn) // another step reports the result
 	return nil
 }
 
-// stepRoCE says what was found.
+// stepRoCE reports the findings of lookRoCE.
 func (p *Prober) stepRoCE(context.Context) bool {
 	for _, f := range p.udp() {
 		p.report.add(f)

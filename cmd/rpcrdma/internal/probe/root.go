@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// stepRoot asks for the root of the export: what the caller may do there, and what root may.
+// stepRoot reports what the caller may do in the root of the export, and whether root is squashed.
 func (p *Prober) stepRoot(ctx context.Context) bool {
 	limited, cancel := p.limit(ctx)
 	defer cancel()
@@ -50,21 +50,21 @@ func (p *Prober) stepRoot(ctx context.Context) bool {
 	text += "READ up to " + sizeText(p.info.RtMax) + ", WRITE " + sizeText(p.info.WtMax)
 	if rights&(nfs3.AccessRead|nfs3.AccessLookup) == 0 {
 		p.report.add(Finding{Status: Warn, Cause: CauseDenies, Found: text, Values: values,
-			Do: "call as a user who may, with --uid, or change the mode of the directory there"})
+			Do: "use --uid to call as a user who may, or change the mode of the directory on the server"})
 	} else {
 		p.report.ok(values, "%s", text)
 	}
 	if p.flavor.Flavor() == oncrpc.FlavorGSS && rights&nfs3.AccessModify == 0 {
 		p.report.note(nil, "%s may not modify it. If the server has no such user, it takes this "+
-			"principal for nobody: its log says so", caller)
+			"principal for nobody, and its log says so", caller)
 	}
-	if p.flavor.Flavor() == oncrpc.FlavorSys { // as otherwise nobody can call as another
+	if p.flavor.Flavor() == oncrpc.FlavorSys { // others cannot call as user 0
 		p.lookSquash(ctx, h, a)
 	}
 	return true
 }
 
-// failRoot says why a call about the root of the export has failed.
+// failRoot reports why a call for the root of the export failed.
 func (p *Prober) failRoot(ctx context.Context, what string, err error) bool {
 	var denied *oncrpc.AuthError
 	switch {
@@ -73,7 +73,7 @@ func (p *Prober) failRoot(ctx context.Context, what string, err error) bool {
 	case errors.As(err, new(*gss.OpError)):
 		do := ""
 		if !explained(err) {
-			do = "klist shows the tickets that there are; the server's log says what it does not take"
+			do = "klist shows the tickets; the server's log says what it does not accept"
 		}
 		return p.report.fail(unprovenCause(err, CauseDenied), what+": "+words.Reason(err), do)
 	case errors.As(err, &denied):
@@ -91,16 +91,16 @@ func (p *Prober) failRoot(ctx context.Context, what string, err error) bool {
 		cause = CauseDenies
 	}
 	return p.report.fail(cause, what+": "+words.Reason(err)+p.denied(),
-		"see the server's log, and the rules of the export there")
+		"see the server's log, and the options of the export")
 }
 
-// explained reports whether an error of making a context says itself what to do.
+// explained reports whether an error of making a context already says what to do.
 func explained(err error) bool {
 	return errors.As(err, new(*gss.StatusError)) || errors.As(err, new(*oncrpc.AuthError)) ||
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// rightsText names rights of ACCESS.
+// rightsText lists rights of ACCESS in words.
 func rightsText(r nfs3.Access) string {
 	var words []string
 	for _, right := range []struct {
@@ -127,12 +127,11 @@ func sizeText(n uint32) string {
 	return s.String()
 }
 
-// maxSquashTried is how many files are asked about, beside the root of the export.
+// maxSquashTried bounds how many files lookSquash checks, besides the root of the export.
 const maxSquashTried = 32
 
-// squash is what is known of whether the server takes root for nobody. That is seen by what ACCESS
-// says of files: root may read and look up whatever the mode is, and modify unless the export is
-// read-only.
+// squash is what is known about whether the server squashes root. ACCESS shows it: root may read
+// and look up whatever the mode is, and modify unless the export is read-only.
 type squash struct {
 	isRoot   bool // user 0 has a right that nobody does not have, nor everybody by the mode
 	isNobody bool // user 0 lacks what root has everywhere
@@ -140,8 +139,8 @@ type squash struct {
 	writable bool // somebody may modify something: the export is not read-only
 }
 
-// file adds what can be seen at a file: its attributes, and the rights of user 0, of its owner, and
-// of nobody.
+// file adds what one file shows: its attributes, and the rights of user 0, of its owner, and of
+// nobody.
 func (s *squash) file(a nfs3.Fattr, root, owner, none nfs3.Access) {
 	must := nfs3.AccessRead
 	if a.Type == nfs3.TypeDir {
@@ -153,10 +152,10 @@ func (s *squash) file(a nfs3.Fattr, root, owner, none nfs3.Access) {
 	s.writable = s.writable || (owner|none)&nfs3.AccessModify != 0
 }
 
-// RootIs is whom a server takes user 0 for, as far as that can be told.
+// RootIs says whether a server squashes user 0.
 type RootIs string
 
-// What there is of them.
+// What a server may do with user 0.
 const (
 	RootIsRoot   RootIs = "no"    // not squashed
 	RootIsNobody RootIs = "yes"   // squashed
@@ -164,7 +163,7 @@ const (
 	RootUnknown  RootIs = "unknown"
 )
 
-// told says which it is.
+// told returns the conclusion.
 func (s *squash) told() RootIs {
 	switch {
 	case s.isNobody, s.lacks && s.writable && !s.isRoot:
@@ -177,8 +176,8 @@ func (s *squash) told() RootIs {
 	return RootUnknown
 }
 
-// lookSquash finds out whether root is squashed: at the root of the export, and then at what is in
-// it, until it is known.
+// lookSquash checks whether root is squashed: at the root of the export, then at the files in it,
+// until it is known.
 func (p *Prober) lookSquash(ctx context.Context, h nfs3.FH, a nfs3.Fattr) {
 	ctx, cancel := p.limit(ctx)
 	defer cancel()
@@ -189,7 +188,7 @@ func (p *Prober) lookSquash(ctx context.Context, h nfs3.FH, a nfs3.Fattr) {
 		for i, uid := range []uint32{0, a.UID, nfsserver.Nobody} {
 			r, err := p.as(uid, a.GID, i == 1).Access(ctx, h, nfs3.AccessAll)
 			if err != nil {
-				p.report.note(nil, "it cannot be told whether root is squashed: %s", words.Reason(err))
+				p.report.note(nil, "probe cannot tell whether root is squashed: %s", words.Reason(err))
 				return
 			}
 			rights[i] = r
@@ -204,7 +203,7 @@ func (p *Prober) lookSquash(ctx context.Context, h nfs3.FH, a nfs3.Fattr) {
 	f := Finding{Status: Note, Values: map[string]any{"squashed": is}}
 	switch is {
 	case RootUnknown:
-		f.Found = "it cannot be told whether root is squashed: user 0 and nobody may do the same"
+		f.Found = "probe cannot tell whether root is squashed: user 0 and nobody may do the same"
 	case RootIsRoot:
 		f.Status, f.Found = OK, "root is not squashed: user 0 may do what nobody may not"
 	default:
@@ -222,20 +221,19 @@ func (p *Prober) lookSquash(ctx context.Context, h nfs3.FH, a nfs3.Fattr) {
 	p.report.add(f)
 }
 
-// as calls as another user, who is in a group only if that is said.
+// as returns a client that calls as another user, and with member set as a member of group gid.
 func (p *Prober) as(uid, gid uint32, member bool) *nfsclient.Client {
 	if !member {
 		gid = nfsserver.Nobody
 	}
 	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "probe", UID: uid, GID: gid})
-	if err != nil { // it is too long, which it is not
+	if err != nil { // cannot happen: the credentials are short
 		return p.client()
 	}
 	return nfsclient.New(p.conn, cred)
 }
 
-// files are a directory, and then what is in it, with attributes, as far as the caller
-// sees them.
+// files yields a directory, and then the files in it, with attributes, if the caller sees them.
 func (p *Prober) files(ctx context.Context, h nfs3.FH,
 	a nfs3.Fattr) iter.Seq2[nfs3.FH, nfs3.Fattr] {
 	return func(yield func(nfs3.FH, nfs3.Fattr) bool) {

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// EndsInDots reports whether the last part of a URL's path, as it was typed, is . or ..
-// (ParseTarget takes those out).
+// EndsInDots reports whether the path of a URL, as it was typed, ends with . or .., which
+// ParseTarget resolves.
 func EndsInDots(url string) bool {
 	path, _, _ := strings.Cut(url, "?")
 	path = strings.TrimRight(path, "/")

@@ -13,19 +13,22 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// NewDialect returns the choice of whose rules of RPC-over-RDMA bind.
+// NewDialect returns the choice of the dialect of RPC-over-RDMA.
 func NewDialect() *cli.Choice[rpcrdma.Dialect] {
-	return cli.NewChoice(rpcrdma.RFC8166.String(), cli.Named(rpcrdma.RFC8166.String(), rpcrdma.RFC8166), cli.Named(rpcrdma.Draft.String(), rpcrdma.Draft))
+	return cli.NewChoice(rpcrdma.RFC8166.String(), cli.Named(rpcrdma.RFC8166.String(), rpcrdma.RFC8166),
+		cli.Named(rpcrdma.Draft.String(), rpcrdma.Draft))
 }
 
 // AddDialectFlag defines the flag of a client that chooses the dialect.
 func AddDialectFlag(f *pflag.FlagSet, dialect *cli.Choice[rpcrdma.Dialect]) {
-	f.Var(dialect, "dialect", "dialect of RPC-over-RDMA, that of the server: "+dialect.Names()+"; with draft, connections begin with a call of CONF_RDMA")
+	f.Var(dialect, "dialect",
+		"dialect of RPC-over-RDMA, that of the server: "+dialect.Names()+"; with draft, connections begin with a "+
+			"call of CONF_RDMA")
 }
 
-// RecvDepth is how many receives there must be room for, so that rpcrdma can use that many credits:
-// it leaves a half to replies, and in the draft's dialect a third to each of calls, replies and
-// RDMA_DONEs, and two above that.
+// RecvDepth is how many receives an endpoint needs for that many credits. Package rpcrdma uses one
+// half for calls and one for replies; in the draft's dialect it uses a third for each of calls,
+// replies and RDMA_DONEs, and two more.
 func RecvDepth(d rpcrdma.Dialect, credits int) int {
 	if d == rpcrdma.Draft {
 		return max(iwarp.DefaultDepth, 3*credits+2)
@@ -33,8 +36,8 @@ func RecvDepth(d rpcrdma.Dialect, credits int) int {
 	return max(iwarp.DefaultDepth, 2*credits)
 }
 
-// DialOverRDMA connects to a server over RDMA. In the draft's dialect, the two then agree by
-// CONF_RDMA on what the connection can do, if the server has that.
+// DialOverRDMA connects to a server over RDMA. In the draft's dialect it then calls CONF_RDMA, and
+// ignores that a server does not have it.
 func DialOverRDMA(ctx context.Context, t Target, low RDMAConfig, cfg rpcrdma.Config,
 	cred oncrpc.ClientFlavor) (oncrpc.Transport, error) {
 	low.recvDepth = RecvDepth(cfg.Dialect, cfg.Credits)
@@ -47,7 +50,8 @@ func DialOverRDMA(ctx context.Context, t Target, low RDMAConfig, cfg rpcrdma.Con
 		return nil, err
 	}
 	if cfg.Dialect == rpcrdma.Draft {
-		_, err = confproto.Configure(ctx, conn, confproto.Options{MaxCall: cfg.InlineSend, MaxReply: cfg.InlineRecv, Flavor: cred})
+		_, err = confproto.Configure(ctx, conn,
+			confproto.Options{MaxCall: cfg.InlineSend, MaxReply: cfg.InlineRecv, Flavor: cred})
 		if err != nil && !Answered(err) {
 			End(conn)
 			return nil, err
@@ -56,7 +60,7 @@ func DialOverRDMA(ctx context.Context, t Target, low RDMAConfig, cfg rpcrdma.Con
 	return conn, nil
 }
 
-// Answered reports whether an error of a call is what the server has answered.
+// Answered reports whether an error of a call is an answer of the server.
 func Answered(err error) bool {
 	return errors.As(err, new(*oncrpc.AcceptError)) || errors.As(err, new(*oncrpc.AuthError))
 }

@@ -32,7 +32,7 @@ func Unescape(s string) (string, error) {
 	return b.String(), nil
 }
 
-var errPercent = errors.New("two hexadecimal digits follow a %: a % in a name is written %25")
+var errPercent = errors.New("a % needs two hexadecimal digits: write %25 for a % in a name")
 
 func hexDigit(c byte) (byte, bool) {
 	switch {
@@ -46,11 +46,11 @@ func hexDigit(c byte) (byte, bool) {
 	return 0, false
 }
 
-// notInURLs are the ASCII characters that a path of a URL may not have (RFC 3986 section 3.3),
-// besides those that are not printable.
+// notInURLs are the printable ASCII characters that the path of a URL may not have (RFC 3986
+// section 3.3).
 const notInURLs = " \"#%<>?[\\]^`{|}"
 
-// Escape writes a path as URLs have it. What can be read stays as it is, in all languages.
+// Escape writes a path as in URLs. It leaves printable characters of all languages as they are.
 func Escape(s string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

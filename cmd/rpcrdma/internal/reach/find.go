@@ -13,10 +13,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// Found returns the target by its port, which is asked for if the URL says so. The port of rpcbind
-// is TCP's as a rule, and RDMA is the second attempt; another port is first taken for one of the
-// URL's own transport. low and cfg are for RDMA. The error is a *rpcbind.FindError, or the
-// context's.
+// Found returns the target with its port. If the URL has ?rpcbind, it asks rpcbind for the port: at
+// port 111 over TCP first, then over RDMA; at another port over the URL's own transport first. low
+// and cfg are for RDMA. The error is a *rpcbind.FindError, or the context's.
 func (t Target) Found(ctx context.Context, low RDMAConfig, cfg rpcrdma.Config) (Target, error) {
 	if t.Rpcbind == 0 {
 		return t, nil
@@ -43,7 +42,7 @@ func (t Target) Found(ctx context.Context, low RDMAConfig, cfg rpcrdma.Config) (
 	}
 	netid := t.Scheme
 	if t.OverRDMA() {
-		// which does not say by which provider; the user says that it is this
+		// rpcbind does not name the provider; the scheme of the URL does
 		netid = rpcbind.NetidRDMA
 	}
 	port, err := rpcbind.FindPort(ctx, nfs3.Program, nfs3.Version, netid, places...)

@@ -8,12 +8,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// PortTaken says what to do about the UDP port of RoCE that somebody else has.
-const PortTaken = "'rdma link' shows whether it is the kernel's rdma_rxe ('rdma link delete' ends " +
-	"that), 'ss -ulnp' a process"
+// PortTaken says how to find out who has the UDP port of RoCE.
+const PortTaken = "'rdma link' shows whether the kernel's rdma_rxe has it ('rdma link delete' ends " +
+	"that), and 'ss -ulnp' which process has it"
 
-// FreeInside returns an address of the loopback interface at which nobody has the UDP port of RoCE.
-// Another process may have it at 127.0.0.1, and at some others.
+// FreeInside returns an address of the loopback interface at which the UDP port of RoCE is free.
+// Other processes may have it at 127.0.0.1, and at other addresses.
 func FreeInside() netip.Addr {
 	pid := os.Getpid()
 	for try := range byte(16) {
@@ -24,10 +24,10 @@ func FreeInside() netip.Addr {
 			return ip
 		}
 	}
-	return inside(pid, 0) // of which RoCE says what is wrong
+	return inside(pid, 0) // listening there reports what is wrong
 }
 
-// inside is an address that a process tries.
+// inside is an address of the loopback interface for a process to try.
 func inside(pid int, try byte) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, byte(pid >> 8), byte(pid), 1 + try})
 }

@@ -12,21 +12,21 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
-// overSCTP has the dialers of rdma+sctp://: connections with one server are streams of one
+// overSCTP has the dialers of rdma+sctp://. All connections to one server are streams of one
 // association.
 var overSCTP struct {
 	sync.Mutex
 	dialers map[sctpKey]*sctp.Dialer
 }
 
-// sctpKey is what makes a dialer another one.
+// sctpKey identifies a dialer.
 type sctpKey struct {
 	udp   int
 	trace *trace.Writer
 }
 
-// CloseSCTP waits, not for long, until servers know that the associations have ended. Otherwise
-// they would keep them until they find out.
+// CloseSCTP ends the associations, and waits up to UnmountTime until the servers know. Otherwise
+// the servers would keep them until a timeout.
 func CloseSCTP() {
 	ctx, cancel := context.WithTimeout(context.Background(), UnmountTime)
 	defer cancel()
@@ -37,7 +37,7 @@ func CloseSCTP() {
 	}
 }
 
-// dialerOverSCTP returns what connects to the target on its association.
+// dialerOverSCTP returns a dialer that connects to the target on its association.
 func (t Target) dialerOverSCTP(w *trace.Writer, low iwarp.Config) (transport.Dialer, error) {
 	key := sctpKey{cmp.Or(t.UDP, sctp.DefaultUDPPort), w}
 	overSCTP.Lock()
@@ -59,5 +59,5 @@ func (t Target) dialerOverSCTP(w *trace.Writer, low iwarp.Config) (transport.Dia
 	return iwarp.Dialer{Config: low, DialContext: d.DialContext}, nil
 }
 
-// UnmountTime is how long servers may take, all together, to forget that something was mounted.
+// UnmountTime bounds how long all servers may take to forget a mount, or the end of an association.
 const UnmountTime = time.Second

@@ -17,11 +17,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// DefaultProvider is the one that commands use unless told otherwise.
+// DefaultProvider is the provider that commands use by default.
 const DefaultProvider = "iwarp"
 
-// Provider makes both ends of a provider's connections. Where these are two, that which has dialled
-// is traced.
+// Provider makes both ends of connections inside this process. A trace has the packets of the
+// dialling end.
 type Provider func(ctx context.Context) (transport.Listener, transport.Dialer, error)
 
 var Providers = map[string]Provider{
@@ -80,7 +80,7 @@ func FindProvider(name string) (Provider, error) {
 	if p := Providers[name]; p != nil {
 		return p, nil
 	}
-	return nil, cli.UsageError{Err: fmt.Errorf("unknown provider %q; there is: %s", name, ProviderNames())}
+	return nil, cli.UsageError{Err: fmt.Errorf("unknown provider %q: write one of %s", name, ProviderNames())}
 }
 
 // ProviderNames lists the providers.

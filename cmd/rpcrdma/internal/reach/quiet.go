@@ -7,13 +7,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// DialTime is how long a connection may take, up to the first answer.
+// DialTime bounds connecting, up to the first answer.
 const DialTime = 10 * time.Second
 
-// Quiet is for connections: what goes wrong comes as an error, too.
+// Quiet discards the logs of connections, whose faults are returned as errors, too.
 var Quiet = slog.New(slog.DiscardHandler)
 
-// OrNil returns no connection where there is none.
+// OrNil returns a nil interface for a nil connection.
 func OrNil[T oncrpc.Transport](conn T, err error) (oncrpc.Transport, error) {
 	if err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func OrNil[T oncrpc.Transport](conn T, err error) (oncrpc.Transport, error) {
 	return conn, nil
 }
 
-// End closes a connection, and waits until nothing of it is left.
+// End closes a connection, and waits until it is done.
 func End(conn oncrpc.Transport) {
 	conn.Close()
 	<-conn.Done()

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
-// RDMAConfig is how a command connects over RDMA, whichever the provider.
+// RDMAConfig is how a command connects over RDMA, over any provider.
 type RDMAConfig struct {
 	Log       *slog.Logger
 	recvDepth int              // 0: the default
@@ -38,7 +38,7 @@ func (c RDMAConfig) roce(w *trace.Writer) roce.Config {
 	return cfg
 }
 
-// Dialer returns what connects to the target.
+// Dialer returns a dialer for the provider of the target.
 func (t Target) Dialer(w *trace.Writer, low RDMAConfig) (transport.Dialer, error) {
 	switch t.Scheme {
 	case SchemeRoCE:
@@ -49,13 +49,13 @@ func (t Target) Dialer(w *trace.Writer, low RDMAConfig) (transport.Dialer, error
 	return dialerOverTCP(w, low.iwarp()), nil
 }
 
-// dialerOverTCP returns what connects by iWARP over TCP.
+// dialerOverTCP returns a dialer of iWARP over TCP.
 func dialerOverTCP(w *trace.Writer, low iwarp.Config) iwarp.Dialer {
 	return iwarp.Dialer{Config: low, DialContext: w.DialContext(dialPrivileged)}
 }
 
-// dialPrivileged connects from a port below 1024 if the process may have one, as over TCP: exports
-// without the option insecure ask for it.
+// dialPrivileged connects from a port below 1024 if the process may use one: exports without the
+// option insecure require it.
 func dialPrivileged(ctx context.Context, network, addr string) (net.Conn, error) {
 	d := net.Dialer{FallbackDelay: -1} // as iwarp.Dialer has it
 	conn, err := recordmark.DialPrivilegedTCP(ctx, d, addr)

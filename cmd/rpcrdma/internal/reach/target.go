@@ -21,57 +21,56 @@ func (t Target) Over(scheme string, port int) string {
 	return Target{Scheme: scheme, Host: t.Host, Port: port}.Base()
 }
 
-// WithPort is how the server is written with a port: the one that it has by default.
+// WithPort is the URL of the server with its default port, as an example.
 func (t Target) WithPort() string {
 	t.Port = 0
 	return fmt.Sprintf("%s:%d", t.Base(), DefaultPorts[t.Scheme])
 }
 
-// Target is what a URL names:
-// rdma://host[:20049]/export/path[?mountport=N][&rpcbind[=N]][&sec=FLAVOUR], or tcp://,
-// rdma+roce://, or rdma+sctp:// with [&udp=N]; and tcp:// with [&tls], which nfs:// is, too, and
-// then with rpcbind if there is no port.
+// Target is a parsed URL:
+// rdma://host[:20049]/export/path[?mountport=N][&rpcbind[=N]][&sec=FLAVOUR]. Other schemes are
+// rdma+roce, rdma+sctp (with [&udp=N]), tcp (with [&tls]), and nfs, which is tcp, with rpcbind if
+// the URL has no port.
 type Target struct {
 	Scheme string // "rdma", "rdma+roce", "rdma+sctp" or "tcp"
 	Host   string // a name or an address, of IPv6 without brackets, with its zone
 	Port   int    // 0: rpcbind is asked
-	// unescaped, of any bytes but NUL; begins with a slash, has no detours; a trailing slash is
-	// kept
+	// unescaped, of any bytes but NUL; clean and absolute; a trailing slash is kept
 	Path      string
 	MountPort int  // of MOUNT over TCP; 0: to be found
 	Rpcbind   int  // the port at which rpcbind is asked for that of NFS; 0: port is known
 	UDP       int  // the UDP port that carries SCTP; 0: the default
 	TLS       bool // over TCP
-	// Sec is the flavour of calls of NFS: AUTH_SYS, or Kerberos. 0 is what the server asks for.
+	// Sec is the flavour of NFS calls: AUTH_SYS, or Kerberos. 0: the server chooses.
 	Sec mount3.Flavor
 }
 
-// Schemes of RDMA otherwise than by iWARP over TCP, which is rdma.
+// Schemes of RDMA by other providers than iWARP over TCP, whose scheme is rdma.
 const (
 	SchemeRoCE = "rdma+roce"
 	SchemeSCTP = "rdma+sctp"
 )
 
-// schemeNFS is another name of tcp. Without a port rpcbind is asked for it, where RFC 2224 would
-// have 2049 and the public file handle.
+// schemeNFS is another name of tcp. Without a port it asks rpcbind; RFC 2224 uses port 2049 and the
+// public file handle.
 const schemeNFS = "nfs"
 
-// SchemeOf is that of each provider.
+// SchemeOf is the scheme of each provider.
 var SchemeOf = map[string]string{"iwarp": "rdma", "roce": SchemeRoCE, "sctp": SchemeSCTP}
 
-// OverRDMA reports whether the server is reached over RDMA, and not over TCP alone.
+// OverRDMA reports whether the server is reached over RDMA.
 func (t Target) OverRDMA() bool { return t.Scheme != "tcp" }
 
-// OverIWARP reports whether that is iWARP.
+// OverIWARP reports whether the server is reached by iWARP, over TCP or SCTP.
 func (t Target) OverIWARP() bool { return t.OverRDMA() && t.Scheme != SchemeRoCE }
 
-// OverUDP reports whether the server is reached over RDMA in UDP.
+// OverUDP reports whether the server is reached over RDMA in UDP packets.
 func (t Target) OverUDP() bool { return t.Scheme == SchemeRoCE || t.Scheme == SchemeSCTP }
 
-// DefaultPorts are those of URLs that name none.
+// DefaultPorts are the ports of URLs without a port.
 var DefaultPorts = map[string]int{"rdma": 20049, SchemeRoCE: 20049, SchemeSCTP: 20049, "tcp": 20048}
 
-// IsURL reports whether an argument is a URL, be it a wrong one, and not the name of a local file.
+// IsURL reports whether an argument looks like a URL, valid or not, and not like a local file.
 func IsURL(s string) bool {
 	scheme, _, ok := strings.Cut(s, "://")
 	if !ok || scheme == "" {
@@ -105,14 +104,15 @@ func parseURL(s string) (Target, error) {
 		t.Scheme = "tcp"
 	}
 	if DefaultPorts[t.Scheme] == 0 {
-		return Target{}, fmt.Errorf("unknown scheme %s: write rdma://, rdma+roce://, rdma+sctp://, tcp:// or nfs://", cli.Printable(scheme))
+		return Target{}, fmt.Errorf("unknown scheme %s: write rdma://, rdma+roce://, rdma+sctp://, tcp:// or nfs://",
+			cli.Printable(scheme))
 	}
 	if strings.Contains(rest, "#") {
-		return Target{}, errors.New("a # in a name is written %23")
+		return Target{}, errors.New("write %23 for a # in a name")
 	}
 	rest, query, hasQuery := strings.Cut(rest, "?")
-	if hasQuery && query == "" { // it may be a pattern of a shell
-		return Target{}, errors.New("there is no option behind the ?: in a name it is written %3F")
+	if hasQuery && query == "" { // the ? may be meant as a pattern
+		return Target{}, errors.New("no option follows the ?: write %3F for a ? in a name")
 	}
 	if err := t.parseQuery(query); err != nil {
 		return Target{}, err
@@ -133,10 +133,11 @@ func parseURL(s string) (Target, error) {
 	case t.Rpcbind == 0 && t.Port == 0:
 		t.Port = DefaultPorts[t.Scheme]
 	case t.Rpcbind != 0 && t.Port != 0:
-		return Target{}, fmt.Errorf("the port is %d, and rpcbind is to be asked for it: write one of them", t.Port)
+		return Target{}, fmt.Errorf("the URL names port %d and asks rpcbind for the port: write only one of them",
+			t.Port)
 	}
 	if strings.Contains(strings.ToUpper(escaped), "%2F") {
-		return Target{}, errors.New("a name cannot hold a slash: no %2F in a URL")
+		return Target{}, errors.New("a name cannot contain a slash: leave out %2F")
 	}
 	p, err := Unescape(escaped)
 	if err != nil {
@@ -146,10 +147,10 @@ func parseURL(s string) (Target, error) {
 	return t, err
 }
 
-// cleanPath takes the detours out of an absolute path: a URL has none (RFC 3986 section 5.2.4).
+// cleanPath resolves . and .. in an absolute path (RFC 3986 section 5.2.4).
 func cleanPath(p string) (string, error) {
 	if strings.IndexByte(p, 0) >= 0 {
-		return "", errors.New("no file has a name with a zero byte (%00) in it")
+		return "", errors.New("a name cannot contain a zero byte (%00)")
 	}
 	clean := path.Clean(p)
 	if clean != "/" && (strings.HasSuffix(p, "/") || strings.HasSuffix(p, "/.") || strings.HasSuffix(p, "/..")) {
@@ -182,7 +183,7 @@ func (t *Target) parseQuery(query string) error {
 			case t.Scheme != "tcp":
 				return errors.New("tls is for tcp://")
 			case hasValue:
-				return errors.New("tls has no value: files are named with --tls-ca, --tls-cert and --tls-key")
+				return errors.New("tls takes no value: name the files with --tls-ca, --tls-cert and --tls-key")
 			}
 			t.TLS = true
 			continue
@@ -197,8 +198,8 @@ func (t *Target) parseQuery(query string) error {
 			t.Sec = f
 			continue
 		default:
-			return fmt.Errorf("unknown option %s: there are mountport=N, rpcbind, sec=FLAVOUR, and for "+
-				"tcp:// tls; a ? in a name is written %%3F", cli.Printable(key))
+			return fmt.Errorf("unknown option %s: the options are mountport=N, rpcbind, sec=FLAVOUR, and for "+
+				"tcp:// tls; write %%3F for a ? in a name", cli.Printable(key))
 		}
 		if *port != 0 {
 			return fmt.Errorf("%s is given twice", key)
@@ -222,30 +223,30 @@ func parseSec(name string) (mount3.Flavor, error) {
 	if f, err := mount3.ParseFlavor(name); err == nil && slices.Contains(Secs, f) {
 		return f, nil
 	}
-	return 0, fmt.Errorf("sec: %s is none: write sys, krb5, krb5i (with checksums) or krb5p (encrypted)",
+	return 0, fmt.Errorf("sec: unknown flavour %s: write sys, krb5, krb5i (with checksums) or krb5p (encrypted)",
 		cli.Printable(name))
 }
 
 func (t *Target) parseAuthority(s string) error {
 	if strings.Contains(s, "@") {
-		return errors.New("there is no user in these URLs: --uid and --gid say who calls")
+		return errors.New("a URL cannot name a user: use --uid and --gid")
 	}
 	host, port := s, ""
 	switch i := strings.LastIndexByte(s, ':'); {
 	case strings.HasPrefix(s, "["):
 		end := strings.IndexByte(s, ']')
 		if end < 0 || end+1 < len(s) && s[end+1] != ':' {
-			return errors.New("an IPv6 address is written [2001:db8::1], with a port behind it [2001:db8::1]:20049")
+			return errors.New("write an IPv6 address as [2001:db8::1], with a port as [2001:db8::1]:20049")
 		}
 		host, port = s[1:end], strings.TrimPrefix(s[end+1:], ":")
 		host = strings.Replace(host, "%25", "%", 1) // RFC 6874 section 2
 		if a, err := netip.ParseAddr(host); err != nil || !a.Is6() {
-			return fmt.Errorf("%s is no IPv6 address", cli.Printable(host))
+			return fmt.Errorf("%s is not an IPv6 address", cli.Printable(host))
 		}
 	case i >= 0:
 		host, port = s[:i], s[i+1:]
 		if strings.Contains(host, ":") {
-			return errors.New("an IPv6 address is written in brackets: [2001:db8::1]")
+			return errors.New("write an IPv6 address in brackets: [2001:db8::1]")
 		}
 	}
 	if host == "" {
@@ -263,12 +264,12 @@ func (t *Target) parseAuthority(s string) error {
 	return err
 }
 
-// CheckHost keeps out what no resolver takes, and what could not be told from the rest of a URL.
+// CheckHost refuses characters that no host name has, or that are special in a URL.
 func CheckHost(host string) error {
 	for i := range len(host) {
 		if c := host[i]; c <= ' ' || c == 0x7f || strings.IndexByte(`/?#@[]\"<>^|{}`+"`", c) >= 0 ||
 			c == '%' && !strings.Contains(host, ":") {
-			return fmt.Errorf("%s is no name of a host", cli.Printable(host))
+			return fmt.Errorf("%s is not the name of a host", cli.Printable(host))
 		}
 	}
 	return nil
@@ -278,23 +279,23 @@ func CheckHost(host string) error {
 func ParsePort(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil || n == 0 {
-		return 0, fmt.Errorf("%s is no port: write a number from 1 to 65535", cli.Printable(s))
+		return 0, fmt.Errorf("%s is not a port: write a number from 1 to 65535", cli.Printable(s))
 	}
 	return int(n), nil
 }
 
-// Addr is where to connect to, or, where that is not known, to ask for it.
+// Addr is the host and port to connect to or, if the port is not known, those of rpcbind.
 func (t Target) Addr() string {
 	return net.JoinHostPort(t.Host, strconv.Itoa(cmp.Or(t.Port, t.Rpcbind)))
 }
 
-// At is the same with another path.
+// At returns the target with another path.
 func (t Target) At(path string) Target {
 	t.Path = path
 	return t
 }
 
-// Base is the URL without path and options.
+// Base returns the URL without path and options.
 func (t Target) Base() string {
 	var b strings.Builder
 	b.WriteString(t.Scheme + "://")
@@ -309,7 +310,7 @@ func (t Target) Base() string {
 	return b.String()
 }
 
-// Server is the URL without path and mountport: what names the server.
+// Server returns the URL without path and mountport.
 func (t Target) Server() string {
 	t.MountPort = 0
 	return t.Base() + t.query()

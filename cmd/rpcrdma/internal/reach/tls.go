@@ -13,7 +13,7 @@ import (
 // TLSFiles are files of certificates and keys, in PEM.
 type TLSFiles struct {
 	Cert, Key string // of this end
-	Ca        string // of the authorities that are believed
+	Ca        string // of the trusted authorities
 }
 
 // AddFlags adds the flags that name the files.
@@ -23,15 +23,15 @@ func (t *TLSFiles) AddFlags(f *pflag.FlagSet, cert, ca string) {
 	f.StringVar(&t.Ca, "tls-ca", "", ca)
 }
 
-// Check finds what is missing. The error is that of a command line.
+// Check checks that both or neither of Cert and Key are set. The error names the flags.
 func (t *TLSFiles) Check() error {
 	if (t.Cert == "") != (t.Key == "") {
-		return errors.New("--tls-cert and --tls-key go together")
+		return errors.New("--tls-cert and --tls-key need each other")
 	}
 	return nil
 }
 
-// load reads this end's certificate and the authorities, as far as there are such.
+// load reads this end's certificate and the authorities, if the files are set.
 func (t *TLSFiles) load() (certs []tls.Certificate, cas *x509.CertPool, err error) {
 	if t.Cert != "" {
 		cert, err := tls.LoadX509KeyPair(t.Cert, t.Key)
@@ -47,13 +47,13 @@ func (t *TLSFiles) load() (certs []tls.Certificate, cas *x509.CertPool, err erro
 		}
 		cas = x509.NewCertPool()
 		if !cas.AppendCertsFromPEM(p) {
-			return nil, nil, fmt.Errorf("--tls-ca %s: there is no certificate in it", t.Ca)
+			return nil, nil, fmt.Errorf("--tls-ca %s: no certificate in this file", t.Ca)
 		}
 	}
 	return certs, cas, nil
 }
 
-// Server returns the TLS of a server, nil: none.
+// Server returns the TLS configuration of a server; nil without a certificate.
 func (t *TLSFiles) Server() (*tls.Config, error) {
 	certs, cas, err := t.load()
 	if err != nil || len(certs) == 0 {
@@ -66,7 +66,7 @@ func (t *TLSFiles) Server() (*tls.Config, error) {
 	return cfg, nil
 }
 
-// Client returns the TLS of a client of a server with a name.
+// Client returns the TLS configuration of a client, which expects a server with the name host.
 func (t *TLSFiles) Client(host string) (*tls.Config, error) {
 	certs, cas, err := t.load()
 	return &tls.Config{Certificates: certs, RootCAs: cas, ServerName: host}, err

@@ -13,18 +13,19 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
-// TraceEnv names the file of a trace, as --trace does.
+// TraceEnv is the environment variable that names the file of a trace, as --trace does.
 const TraceEnv = "RPCRDMA_TRACE"
 
-// TraceMost is the most bytes of a trace.
+// TraceMost is the largest size of a trace, in bytes.
 var TraceMost int64 = trace.DefaultMax
 
-// Traced gives commands a flag by which what they send and receive is written to a file.
+// Traced adds the flag --trace to commands, which writes all that they send and receive to a file.
 func Traced(commands ...*cobra.Command) []*cobra.Command {
 	for _, c := range commands {
 		f := pflag.NewFlagSet("", pflag.ContinueOnError)
 		path := f.String("trace", "", fmt.Sprintf("`FILE` to write all that is sent and received to, as "+
-			"pcap for Wireshark, %d MiB at most; default the FILE that %s in the environment names", trace.DefaultMax>>20, TraceEnv))
+			"pcap for Wireshark, %d MiB at most; default the FILE that %s in the environment names",
+			trace.DefaultMax>>20, TraceEnv))
 		if cli.HasConnectionFlags(c) {
 			cli.AddConnectionFlags(c, f)
 		} else {
@@ -53,14 +54,15 @@ func Traced(commands ...*cobra.Command) []*cobra.Command {
 	return commands
 }
 
-// startTrace has the connections of a command traced. The function that it returns ends that.
+// startTrace traces the connections of a command, until end is called.
 func startTrace(cmd *cobra.Command, path string) (end func() error, err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // there is data in it
+	// Only the owner may read it: it contains the data of files.
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("--trace: %w", err)
 	}
 	ended := func(err error) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "rpcrdma: --trace %s: what follows is not in it: %v\n",
+		fmt.Fprintf(cmd.ErrOrStderr(), "rpcrdma: --trace %s ends here: %v\n",
 			cli.Printable(path), err)
 	}
 	w, err := trace.New(file, trace.Config{Max: TraceMost, Ended: ended})
@@ -70,7 +72,7 @@ func startTrace(cmd *cobra.Command, path string) (end func() error, err error) {
 	}
 	cmd.SetContext(WithTrace(cmd.Context(), w))
 	return func() error {
-		CloseSCTP() // which sends
+		CloseSCTP() // which still sends
 		w.Close()
 		if err := file.Close(); err != nil {
 			return fmt.Errorf("--trace: %w", err)
@@ -87,13 +89,13 @@ func WithTrace(ctx context.Context, w *trace.Writer) context.Context {
 	return context.WithValue(ctx, traceKey{}, w)
 }
 
-// TraceOf returns what traces the connections that are made with a context, or nil.
+// TraceOf returns the trace of a context, or nil.
 func TraceOf(ctx context.Context) *trace.Writer {
 	w, _ := ctx.Value(traceKey{}).(*trace.Writer)
 	return w
 }
 
-// Datagrams returns what traces those of UDP, or nil.
+// Datagrams returns the function that traces UDP packets, or nil.
 func Datagrams(w *trace.Writer) func(local, remote netip.AddrPort, sent bool, packet []byte) {
 	if w == nil {
 		return nil

@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// maxAtOnce is how many files of a directory have something done with them at a time: enough that
-// calls do not wait for one another's answers, and less than a server grants.
+// maxAtOnce is how many files AtOnce handles concurrently: enough to hide the latency of calls, and
+// fewer than the credits of a server.
 const maxAtOnce = 16
 
-// AtOnce calls do for 0 to n-1, several at a time, and returns the errors.
+// AtOnce calls do with 0 to n-1, several concurrently, and returns the errors.
 func AtOnce(n int, do func(i int) error) []error {
 	errs := make([]error, n)
 	var next atomic.Int64

@@ -5,18 +5,18 @@ import (
 	"iter"
 )
 
-// How many entries of one directory are listed: a hostile server may have directories without end.
+// The most entries that are listed of one directory: those of a hostile server may have no end.
 var (
-	MostHeld   = 1 << 20 // where all of them are kept in memory, some 300 MiB then
-	MostListed = 1 << 24 // where they are not
+	MostHeld   = 1 << 20 // if all are kept in memory, about 300 MiB
+	MostListed = 1 << 24 // if they are not
 )
 
-// EndlessError is a directory with more entries than are listed.
+// EndlessError is a directory with too many entries. Its value is how many were listed.
 type EndlessError int
 
 func (e EndlessError) Error() string { return fmt.Sprintf("more than %d entries: given up", int(e)) }
 
-// Bounded ends a listing with an EndlessError behind so many entries.
+// Bounded ends a listing with an EndlessError after most entries.
 func Bounded[E any](list iter.Seq2[E, error], most int) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		n := 0

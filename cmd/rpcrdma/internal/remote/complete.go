@@ -16,15 +16,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// completeTime is how long servers may take to help a user who presses Tab.
+// completeTime bounds completion with the help of servers.
 const completeTime = 3 * time.Second
 
-// InitCompletion adds the command that prints the scripts for shells.
+// InitCompletion adds the command completion.
 func InitCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
-			// else it does so whatever the arguments are
+			// without RunE, cobra ignores the arguments
 			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 			for _, c := range append(c.Commands(), c) {
 				check := c.Args
@@ -39,11 +39,13 @@ func InitCompletion(root *cobra.Command) {
 	}
 }
 
-// Completed has the arguments of commands completed from the first on that can be a URL. Others are
-// names of files of this host, if local, or not completed.
+// Completed adds completion of arguments to commands: of URLs from argument first on, and if local
+// is set, of files of this host.
 func Completed(first int, local bool, commands ...*cobra.Command) []*cobra.Command {
 	for _, c := range commands {
-		c.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		c.ValidArgsFunction = func(
+			cmd *cobra.Command, args []string, word string,
+		) ([]string, cobra.ShellCompDirective) {
 			if len(args) < first {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -72,7 +74,7 @@ func CompleteWord(cmd *cobra.Command, word string, local bool) ([]string, cobra.
 	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// SchemesLike returns the beginnings of URLs that begin with a word.
+// SchemesLike returns the schemes, with ://, that begin with a word.
 func SchemesLike(word string) (words []string) {
 	for _, scheme := range []string{"rdma://", reach.SchemeRoCE + "://", reach.SchemeSCTP + "://", "tcp://", "nfs://"} {
 		if strings.HasPrefix(scheme, word) {
@@ -82,8 +84,8 @@ func SchemesLike(word string) (words []string) {
 	return words
 }
 
-// completeURL returns the URLs that begin like the one that is being written, and whether one is of
-// a directory, or goes on for another reason. Above the exports, these are completed.
+// completeURL returns the URLs that begin with url. directory says that the last word may continue,
+// as a directory does. Above the exports, it completes the paths of exports.
 func completeURL(cmd *cobra.Command, url string) (words []string, directory bool) {
 	if rest, query, ok := strings.Cut(url, "?"); ok {
 		words = completeOption(rest+"?", query)
@@ -125,7 +127,7 @@ func completeURL(cmd *cobra.Command, url string) (words []string, directory bool
 	}
 	for e, err := range m.Client.ReadDir(ctx, dir.Handle()) {
 		if err != nil {
-			break // what there is helps, too
+			break // a part of the list helps, too
 		}
 		if e.Name[0] != '.' || begun.hidden() {
 			add(e.Name, e.Attr.Present && e.Attr.Attr.Type == nfs3.TypeDir)
@@ -135,8 +137,8 @@ func completeURL(cmd *cobra.Command, url string) (words []string, directory bool
 	return words, directory
 }
 
-// completeOption returns the URLs whose last option begins like the one that is being written
-// behind others. The options that have values of their own stand for themselves.
+// completeOption completes the last option of a URL. Of options that take a value it completes the
+// name.
 func completeOption(before, query string) (words []string) {
 	at := strings.LastIndexByte(query, '&') + 1
 	options := []string{"mountport=", "rpcbind"}
@@ -155,14 +157,14 @@ func completeOption(before, query string) (words []string) {
 	return words
 }
 
-// remotesLike returns remotes with the flags of a command that is being written.
+// remotesLike returns a Session with the flags of a command line under completion.
 func remotesLike(cmd *cobra.Command) *Session {
 	var r Session
 	like := &cobra.Command{}
 	r.AddFlags(like)
 	like.Flags().VisitAll(func(f *pflag.Flag) {
 		if given := cmd.Flags().Lookup(f.Name); given != nil && given.Changed {
-			_ = f.Value.Set(given.Value.String()) // which came out of one of the same type
+			_ = f.Value.Set(given.Value.String()) // a value of the same type
 		}
 	})
 	return &r

@@ -9,13 +9,13 @@ import (
 
 // partial is the beginning of an encoded name.
 type partial struct {
-	typed   string // without half of a %XX at its end
-	name    string // what it stands for
-	percent string // that half
-	wrong   bool   // nothing is written like that
+	typed   string // without an incomplete %XX at the end
+	name    string // typed, decoded
+	percent string // the incomplete %XX
+	wrong   bool   // typed is malformed
 }
 
-// parsePartial takes apart what has been typed of a name.
+// parsePartial parses the part of a name that has been typed.
 func parsePartial(s string) partial {
 	p := partial{typed: s}
 	if i := strings.LastIndexByte(s, '%'); i >= 0 && i > len(s)-3 {
@@ -26,10 +26,10 @@ func parsePartial(s string) partial {
 	return p
 }
 
-// hidden reports whether names with a dot are meant.
+// hidden reports whether to complete names that begin with a dot.
 func (p partial) hidden() bool { return strings.HasPrefix(p.name, ".") }
 
-// completed returns a name that begins so, encoded, with what has been typed as it is.
+// completed returns a name that begins with p, encoded, and starting exactly as typed.
 func (p partial) completed(name string) (string, bool) {
 	rest, ok := strings.CutPrefix(name, p.name)
 	if !ok || p.wrong {
@@ -45,7 +45,7 @@ func (p partial) completed(name string) (string, bool) {
 	return p.typed + rest, true
 }
 
-// escapeForShell is escape, with what shells take for something else.
+// escapeForShell is reach.Escape, and also escapes what is special in shells.
 func escapeForShell(s string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

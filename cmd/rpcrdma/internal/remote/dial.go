@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// messageRoom is what a message has besides the data of a READ or WRITE, at most.
+// messageRoom is the most bytes of a message besides the data of a READ or WRITE.
 const messageRoom = 64 << 10
 
 // dial connects to the server, and makes sure that it is an NFS server.
@@ -27,7 +27,8 @@ func (s *Server) dial(ctx context.Context) (oncrpc.Transport, error) {
 	explain := words.Explainer{Asked: s.Target.Rpcbind != 0, Up: s.notices.wasUp(), Waited: limit}
 	at := s.Target
 	err := within(ctx, limit, func(ctx context.Context) (err error) {
-		at, err = s.Target.Found(ctx, s.Flags.RDMA(), rpcrdma.Config{Logger: reach.Quiet, Dialect: s.Flags.Dialect.Value})
+		at, err = s.Target.Found(ctx, s.Flags.RDMA(),
+			rpcrdma.Config{Logger: reach.Quiet, Dialect: s.Flags.Dialect.Value})
 		return err
 	})
 	if err == nil {
@@ -53,14 +54,15 @@ func (s *Server) dial(ctx context.Context) (oncrpc.Transport, error) {
 	return nil, err
 }
 
-// within does a step of connecting. Each has the time: a server that answers slowly makes progress.
+// within runs a step of connecting. Each step has the whole limit, because a slow server still
+// makes progress.
 func within(ctx context.Context, limit time.Duration, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return do(ctx)
 }
 
-// DialScheme connects by the scheme of a target whose port is known.
+// DialScheme connects to a target by its scheme. The port must be known.
 func (s *Server) DialScheme(ctx context.Context, t reach.Target) (oncrpc.Transport, error) {
 	f := s.Flags
 	if t.Scheme == "tcp" {
@@ -93,7 +95,7 @@ func (s *Server) DialScheme(ctx context.Context, t reach.Target) (oncrpc.Transpo
 	}, configure)
 }
 
-// startTLS has TLS on a connection to a server.
+// startTLS starts TLS on a connection to a server.
 func (s *Server) startTLS(ctx context.Context, conn *recordmark.Conn, t reach.Target) error {
 	cfg, err := s.Flags.TLS.Client(t.Host)
 	if err == nil {

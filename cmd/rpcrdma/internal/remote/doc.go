@@ -1,4 +1,11 @@
-// Package remote is the session of a command with servers. A [Session] connects to the servers of
-// the URLs that it is given, and finds their exports. [OnURLs] does something with each file that
-// is named, and goes on where one makes trouble.
+// Package remote is what a command does with servers. A [Session] connects to the servers of URLs,
+// and finds their exports. [OnFiles] calls a function with each file that the URLs name; if one
+// fails, it reports that and goes on.
+//
+//	var r remote.Session
+//	r.AddFlags(cmd)
+//	err := remote.OnFiles(cmd, &r, urls, func(w *remote.Work, p remote.Operand) error {
+//		_, err := p.Stat(w.Ctx(), true)
+//		return err
+//	})
 package remote

@@ -21,16 +21,17 @@ type Entry struct {
 // IsDir reports whether it is a directory.
 func (e Entry) IsDir() bool { return e.Attr.Type == nfs3.TypeDir }
 
-// EntryError is about one entry of a directory, which comes with it and has no more than a name.
+// EntryError is an error about one entry of a directory. The entry that comes with it has only a
+// name.
 type EntryError struct{ Err error }
 
 func (e *EntryError) Error() string { return e.Err.Error() }
 
 func (e *EntryError) Unwrap() error { return e.Err }
 
-// EntriesOf lists a directory, with what the server leaves out of its list. It goes on behind an
-// EntryError. Files that go meanwhile are passed over. A tree is gone through by handle, not by
-// name: whoever puts a link in place of a directory does not lead a command out of the tree.
+// EntriesOf lists a directory, and looks up what the server leaves out of the list. It goes on
+// after an EntryError, and skips files that disappear meanwhile. Walk a tree by these handles, not
+// by names: then a link that replaces a directory cannot lead out of the tree.
 func EntriesOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for listed, err := range c.ReadDir(ctx, dir) {
@@ -50,9 +51,9 @@ func EntriesOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) iter.Seq2[
 	}
 }
 
-// ContentsOf returns what is in a directory, other directories by themselves. What is listed before
-// an error is returned with it, and besides entries that cannot be looked at: an EndlessError, for
-// one.
+// ContentsOf returns the files and the directories in a directory. It returns what it has listed
+// before an error, such as an EndlessError, together with the error. It leaves out entries that it
+// cannot look up.
 func ContentsOf(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) (files, dirs []Entry, err error) {
 	var unseen error
 	for e, err := range Bounded(EntriesOf(ctx, c, dir), MostHeld) {
@@ -79,7 +80,7 @@ func Lookup(ctx context.Context, c *nfsclient.Client, dir nfs3.FH, name string) 
 	return e, err
 }
 
-// complete asks for what is not listed.
+// complete looks up what the list leaves out.
 func complete(ctx context.Context, c *nfsclient.Client, dir nfs3.FH, e *Entry, listed nfs3.Entry) error {
 	attr := listed.Attr
 	if !listed.File.Present {

@@ -14,21 +14,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
 )
 
-// mostMatches is how many files a pattern may stand for: servers can have directories without end.
+// mostMatches is how many files a pattern may match: those of a hostile server may have no end.
 const mostMatches = 1 << 20
 
 var (
 	errNoMatch     = errors.New("no file matches")
 	errManyMatches = fmt.Errorf("more than %d files match", mostMatches)
-	errNamedClass  = errors.New("[:alpha:] and its like are not known: write [a-zA-Z]")
-	errOpenClass   = errors.New("a [ without a ]: in a name it is written %5B")
+	errNamedClass  = errors.New("[:alpha:] and the like are not supported: write [a-zA-Z]")
+	errOpenClass   = errors.New("a [ without a ]: write %5B for a [ in a name")
 )
 
-// Expand returns the URLs of the files that a URL stands for. Those are itself, unless it has a *
-// or a [ in its path and there is no file of that name. Then it is a pattern, as shells have them:
-// * stands for any characters, [...] for one of those and [!...] for another one, but not for a .
-// at the beginning, and what is written %2A or %5B stands for itself. That no file matches is an
-// error.
+// Expand returns the URLs of the files that match a URL. A URL without * and [ in its path, or with
+// a file of exactly that name, matches itself. Any other is a pattern as in shells: * matches any
+// characters, [...] one of those and [!...] any other one, but none of them a . at the beginning;
+// %2A and %5B are literal. It is an error if no file matches.
 func (r *Session) Expand(ctx context.Context, url string) ([]string, error) {
 	rest, query, hasQuery := strings.Cut(url, "?")
 	at := strings.Index(rest, "://") + len("://")
@@ -47,7 +46,7 @@ func (r *Session) Expand(ctx context.Context, url string) ([]string, error) {
 	}
 	if _, _, err := r.Open(ctx, found[0]+query); err != nil {
 		if refused := new(nfsmount.Error); errors.As(err, &refused) && !refused.Listed {
-			err = fmt.Errorf("%w; a pattern stands for files in an export, not for exports", err)
+			err = fmt.Errorf("%w; a pattern matches files in an export, not exports", err)
 		}
 		return nil, err
 	}
@@ -76,7 +75,7 @@ func (r *Session) Expand(ctx context.Context, url string) ([]string, error) {
 
 func hasMeta(part string) bool { return strings.ContainsAny(part, "*[") }
 
-// isThere reports whether there is a file of that very name, or whether that cannot be told.
+// isThere reports whether a file of exactly that name exists. It is true if that is unknown.
 func (r *Session) isThere(ctx context.Context, url string) bool {
 	m, name, err := r.Open(ctx, url)
 	if err == nil {
@@ -85,8 +84,8 @@ func (r *Session) isThere(ctx context.Context, url string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// matches returns what a part of a pattern stands for in the directory at a URL without its query.
-// What is no directory has nothing in it.
+// matches returns the URLs of files that match one part of a pattern, in the directory at url. A
+// file that is not a directory contains nothing.
 func (r *Session) matches(ctx context.Context, url, query, part string, last bool) (all []string, err error) {
 	if !hasMeta(part) {
 		if !last {
@@ -128,8 +127,8 @@ func (r *Session) matches(ctx context.Context, url, query, part string, last boo
 	return all, nil
 }
 
-// patternOf turns a part of a URL into a pattern of path.Match: what is escaped there stands for
-// itself, and so does a backslash.
+// patternOf converts one part of a URL to a pattern of path.Match. Escaped characters and
+// backslashes become literal.
 func patternOf(part string) (string, error) {
 	if strings.Contains(part, "[[:") {
 		return "", errNamedClass

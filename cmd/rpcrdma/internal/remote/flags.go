@@ -17,13 +17,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// maxTransfer is the largest --size: the largest that servers here have.
+// maxTransfer is the largest --size, that of this module's server.
 const maxTransfer = 64 << 20
 
 // maxConnections bounds --connections.
 const maxConnections = 64
 
-// Flags are the flags of all commands that reach a server.
+// Flags are the flags of all commands that connect to a server.
 type Flags struct {
 	Connections Count
 	Size        TransferFlag
@@ -38,7 +38,7 @@ type Flags struct {
 	named func(flag string) bool // on the command line
 }
 
-// NewFlags returns how servers are reached by default.
+// NewFlags returns the defaults.
 func NewFlags() *Flags {
 	return &Flags{
 		Connections: Count{1, maxConnections},
@@ -54,8 +54,8 @@ func NewFlags() *Flags {
 	}
 }
 
-// dialTime is how long a step of connecting may take, the first time and later. Who names --wait
-// has the first time as long as that.
+// dialTime bounds a step of connecting. The first connection has the time of --wait, if the flag is
+// given.
 func (f *Flags) dialTime(first bool) time.Duration {
 	switch {
 	case f.Wait.Duration == 0:
@@ -66,10 +66,10 @@ func (f *Flags) dialTime(first bool) time.Duration {
 	return min(reach.DialTime, f.Wait.Duration)
 }
 
-// RDMA is how to connect over RDMA.
+// RDMA returns how to connect over RDMA.
 func (f *Flags) RDMA() reach.RDMAConfig { return reach.RDMAConfig{Log: reach.Quiet, CRC: f.CRC.Value} }
 
-// AddFlags gives a command the flags of all commands that reach a server.
+// AddFlags adds the flags of Flags to a command.
 func (r *Session) AddFlags(cmd *cobra.Command) {
 	r.Flags = NewFlags()
 	r.Stderr = func() io.Writer { return cmd.ErrOrStderr() }
@@ -77,9 +77,11 @@ func (r *Session) AddFlags(cmd *cobra.Command) {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.SortFlags = false
 	r.Flags.Identity.AddFlags(f)
-	f.Var(&r.Flags.Wait, "wait", "how long to wait for a server that goes away or does not answer at all, such as 30s or 1h. A server that "+
-		"answers slowly has all the time it needs. The first connection is tried once, for up to 10s, or for as long as this "+
-		"flag says. 0: do not wait for a server that goes away, and wait a minute for one that is there and silent")
+	f.Var(&r.Flags.Wait, "wait",
+		"how long to wait for a server that goes away or does not answer at all, such as 30s or 1h. A server that "+
+			"answers slowly has all the time it needs. The first connection is tried once, for up to 10s, or for as "+
+			"long as this flag says. 0: do not wait for a server that goes away, and wait a minute for one that "+
+			"is there and silent")
 	if f := cmd.Flags(); f.Lookup("verbose") == nil {
 		f.BoolVarP(&r.Verbose, "verbose", "v", false, "say when a server takes more than a second to answer")
 	}
@@ -95,15 +97,16 @@ func (r *Session) AddFlags(cmd *cobra.Command) {
 	cli.AddConnectionFlags(cmd, f)
 }
 
-// AddFlags defines the flags that say who calls.
+// AddFlags adds the flags that say who calls.
 func (id *Identity) AddFlags(f *pflag.FlagSet) {
-	f.Var(&id.UID, "uid", "user to call as, by number or by name on this host, with the user's groups here; the server gets numbers")
+	f.Var(&id.UID, "uid",
+		"user to call as, by number or by name on this host, with the user's groups here; the server gets numbers")
 	f.Var(&id.gid, "gid", "group to call as, by number or by name on this host")
 	f.Var(&id.Gids, "groups", "further groups to call as, separated by commas")
 	id.Kerberos.AddFlags(f)
 }
 
-// Count is a number from 1 on.
+// Count is a flag for a number from 1 to Max.
 type Count struct{ N, Max int }
 
 // Set takes a number.
@@ -122,7 +125,7 @@ func (c *Count) String() string { return strconv.Itoa(c.N) }
 // Type names the value in the usage.
 func (c *Count) Type() string { return "NUMBER" }
 
-// TransferFlag is the size of READs and WRITEs.
+// TransferFlag is the size of READs and WRITEs, in bytes.
 type TransferFlag cli.Size
 
 // Set takes a size.
@@ -144,14 +147,14 @@ func (z *TransferFlag) String() string { return (*cli.Size)(z).String() }
 // Type names the value in the usage.
 func (z *TransferFlag) Type() string { return "SIZE" }
 
-// WaitFlag is a time.
+// WaitFlag is a flag for a time of 0 or more.
 type WaitFlag struct{ time.Duration }
 
 // Set takes a number with a unit, or 0.
 func (w *WaitFlag) Set(s string) error {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return errors.New("write a number with s, m or h behind it, such as 30s")
+		return errors.New("write a number and its unit (s, m or h), such as 30s")
 	}
 	w.Duration = d
 	return nil

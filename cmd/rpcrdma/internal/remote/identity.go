@@ -13,25 +13,25 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Denied says whom a server has refused something.
+// Denied continues "permission denied" with the user who was refused.
 func (id *Identity) Denied() string {
 	if id.UID == 0 {
-		return " to user 0, whom many servers take for nobody: --uid calls as another"
+		return " to user 0, whom many servers take for nobody: use --uid to call as another user"
 	}
 	return fmt.Sprintf(" to user %d", id.UID)
 }
 
-// Identity is who calls, as the server is told.
+// Identity is who calls: the user and the groups that calls name, or a Kerberos principal.
 type Identity struct {
 	UID  cli.UserFlag
 	gid  cli.GroupFlag
 	Gids groupsFlag
-	// Kerberos is who calls where that is to be proved.
+	// Kerberos is who calls if the server wants proof.
 	Kerberos *Kerberos
 }
 
-// OwnIdentity is that of the user who runs this: nobody where users have no numbers. Of more than
-// 16 groups the server is told the first.
+// OwnIdentity is the user of this process, with the first 16 groups. It is nobody on systems where
+// users have no numbers.
 func OwnIdentity() Identity {
 	id := Identity{UID: nfsserver.Nobody, gid: nfsserver.Nobody, Kerberos: new(Kerberos)}
 	uid, gid := os.Getuid(), os.Getgid()
@@ -48,8 +48,8 @@ func OwnIdentity() Identity {
 	return id
 }
 
-// Become fills in what the command line does not say of another user: his groups as this host knows
-// them, or else nobody's. The groups of who runs this would be more than he has.
+// Become completes the identity if --uid is given: it takes that user's groups on this host, or
+// nobody's, instead of those of this process, which the user may not have.
 func (id *Identity) Become(named func(flag string) bool) {
 	if !named("uid") {
 		return
@@ -76,7 +76,7 @@ func groupsOf(uid cli.UserFlag) (gid cli.GroupFlag, gids groupsFlag) {
 	return gid, gids
 }
 
-// Cred is the identity as calls carry it.
+// Cred returns the AUTH_SYS flavour of the identity.
 func (id *Identity) Cred() (oncrpc.ClientFlavor, error) {
 	host, _ := os.Hostname()
 	return oncrpc.AuthSys(oncrpc.SysCred{
@@ -87,17 +87,17 @@ func (id *Identity) Cred() (oncrpc.ClientFlavor, error) {
 	})
 }
 
-// groupsFlag is numbers of groups.
+// groupsFlag is a list of group numbers.
 type groupsFlag []uint32
 
-// Set takes numbers or names with commas between them, or nothing.
+// Set takes comma-separated numbers or names, or an empty string.
 func (f *groupsFlag) Set(s string) error {
 	var list groupsFlag
 	if s != "" {
 		for _, word := range strings.Split(s, ",") {
 			var n cli.GroupFlag
 			if err := n.Set(word); err != nil {
-				return fmt.Errorf("%s: %w, or several with commas between them", cli.Printable(word), err)
+				return fmt.Errorf("%s: %w, or several, separated by commas", cli.Printable(word), err)
 			}
 			if !slices.Contains(list, uint32(n)) {
 				list = append(list, uint32(n))
@@ -105,7 +105,7 @@ func (f *groupsFlag) Set(s string) error {
 		}
 	}
 	if len(list) > oncrpc.MaxGIDs {
-		return fmt.Errorf("calls have room for %d groups", oncrpc.MaxGIDs)
+		return fmt.Errorf("a call has room for %d groups", oncrpc.MaxGIDs)
 	}
 	*f = list
 	return nil

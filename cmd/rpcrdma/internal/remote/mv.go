@@ -8,5 +8,5 @@ import (
 
 var ErrSame = errors.New("that is the same file")
 
-// SameFile reports whether attributes are those of one file.
+// SameFile reports whether two attributes are of the same file.
 func SameFile(a, b *nfs3.Fattr) bool { return a.FileID == b.FileID && a.FSID == b.FSID }

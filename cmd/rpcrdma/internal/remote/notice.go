@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// notices tell the user how a server is while a command waits for it.
+// notices tell the user about a server while a command waits for it.
 type notices struct {
 	out     io.Writer
 	from    string        // the URL of the server
@@ -18,10 +18,10 @@ type notices struct {
 
 	mu   sync.Mutex // guards what follows
 	up   bool       // there has been a connection
-	down bool       // and since then an attempt that failed, of which the user knows
+	down bool       // and since then a failed attempt, which the user has been told
 	last error      // of the latest attempt
 	told bool       // the user knows that answers are slow
-	mute time.Time  // until when he need not be told again
+	mute time.Time  // say nothing about slow answers until then
 }
 
 // failed notes an attempt to connect.
@@ -31,7 +31,8 @@ func (n *notices) failed(err error) {
 	n.last = err
 	if n.up && !n.down && n.wait > 0 {
 		n.down = true
-		fmt.Fprintf(n.out, "rpcrdma: %s does not respond; waiting for up to %v: %s\n", n.from, n.wait, cli.Cut(err.Error()))
+		fmt.Fprintf(n.out, "rpcrdma: %s does not respond; waiting for up to %v: %s\n", n.from, n.wait,
+			cli.Cut(err.Error()))
 	}
 }
 
@@ -46,8 +47,7 @@ func (n *notices) connected() {
 	}
 }
 
-// dialing notes that there is no connection, and what is to be said of it as long as nothing else
-// is known.
+// dialing notes that there is no connection. why is the reason until a better one is known.
 func (n *notices) dialing(why error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -56,7 +56,7 @@ func (n *notices) dialing(why error) {
 	}
 }
 
-// wasUp reports whether there has been a connection.
+// wasUp reports whether there has ever been a connection.
 func (n *notices) wasUp() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -70,16 +70,16 @@ func (n *notices) lost() error {
 	return n.last
 }
 
-// From when on an answer is slow: for everybody, and for who wants to know more.
+// An answer is slow after slowAnswer, and with --verbose after slowIfVerbose.
 const (
 	slowAnswer    = 10 * time.Second
 	slowIfVerbose = time.Second
 )
 
-// muteTime is how long nothing is said of slow answers after something was.
+// muteTime is the time after a notice of a slow answer without further ones.
 const muteTime = 10 * time.Second
 
-// slow is from when on an answer is slow.
+// slow is the time after which an answer is slow.
 func (n *notices) slow() time.Duration {
 	if n.verbose {
 		return slowIfVerbose

@@ -10,33 +10,33 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// patience is how long a server that owes answers may give none at all. One that answers slowly
-// makes progress, and is waited for. When it is at an end, the server is given up: the calls that
-// wait fail, and so do all others, at once.
+// patience gives up a server that owes answers and gives none at all for the time wait. A slow
+// server makes progress, and is waited for. When a server is given up, its waiting calls fail, and
+// so do all later ones.
 type patience struct {
 	wait  time.Duration // 0: without end
-	tell  *notices      // what is said meanwhile
-	close func()        // ends the calls that wait
+	tell  *notices      // tells the user meanwhile
+	close func()        // ends the waiting calls
 
 	mu      sync.Mutex // guards what follows
 	owed    int        // answers
-	last    time.Time  // sign of life, or when the first answer became owed
+	last    time.Time  // sign of life, or when the first answer was due
 	timer   *time.Timer
-	over    error // why the server is given up; nil: it is not
+	over    error // why the server has been given up; nil: it has not
 	watches map[*context.CancelCauseFunc]bool
 }
 
-// SilentError is a server that is given up because it has not answered.
+// SilentError says that a server has been given up because it did not answer.
 type SilentError struct {
 	For time.Duration
 }
 
 func (e *SilentError) Error() string {
-	return "there is a connection, and the server has not answered for " + e.For.String() +
-		": does it hang, or its disk? rpcrdma probe finds out which"
+	return "the server is connected, but has not answered for " + e.For.String() +
+		": does it hang, or its disk? Use rpcrdma probe to find out"
 }
 
-// Timeout says that it is one.
+// Timeout returns true.
 func (e *SilentError) Timeout() bool { return true }
 
 // begin notes that an answer is owed.
@@ -60,8 +60,8 @@ func (p *patience) begin() error {
 	return nil
 }
 
-// end notes that an answer is not owed any more: it is there, or an error. The error is that of the
-// server if it has been given up.
+// end notes an answer, or an error in its place. It returns the reason if the server has been given
+// up, or else err.
 func (p *patience) end(err error) error {
 	if p.wait == 0 {
 		return err
@@ -89,7 +89,7 @@ func (p *patience) alive() {
 	p.last = now
 }
 
-// next returns when there is to be a look at a server that has been silent for some time.
+// next returns the time until the next look at a server that has been silent for some time.
 func (p *patience) next(silent time.Duration) time.Duration {
 	if slow := p.tell.slow(); silent < slow && slow < p.wait {
 		return slow - silent
@@ -106,7 +106,7 @@ func (p *patience) look() {
 	}
 	silent := time.Since(p.last)
 	if silent < p.wait {
-		if silent >= p.tell.slow() { // there may have been a sign of life meanwhile
+		if silent >= p.tell.slow() { // else there has been a sign of life meanwhile
 			p.tell.silent(silent, p.wait)
 		}
 		p.timer.Reset(p.next(silent))
@@ -129,8 +129,8 @@ func (p *patience) isOver() bool {
 	return p.over != nil
 }
 
-// watch owes an answer from somewhere else than the connection, until done is called with what came
-// of it. The context ends when there is no sign of life for too long.
+// watch begins to wait for an answer that does not come over the connection, until done is called
+// with its error. The context ends if the server is given up.
 func (p *patience) watch(ctx context.Context) (watched context.Context, done func(error) error) {
 	if p.begin() != nil {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -153,7 +153,7 @@ func (p *patience) watch(ctx context.Context) (watched context.Context, done fun
 	}
 }
 
-// listening is a connection of which all that arrives is a sign of life.
+// listening is a connection whose received bytes are signs of life.
 type listening struct {
 	net.Conn
 	alive func()
@@ -167,7 +167,7 @@ func (l listening) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// patient is a transport that is given up when it has no answer for too long.
+// patient is a transport with patience.
 type patient struct {
 	*redial.Conn
 	patience *patience

@@ -12,14 +12,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsmount"
 )
 
-// Session are the exports that a command has reached, and how it reaches them (the flags). One
-// connection, or as many as are asked for, serves all URLs of a server.
+// Session has the servers and exports of a command, and the flags that say how to reach them. All
+// URLs of a server share its connections, one by default.
 type Session struct {
 	Flags *Flags
-	// for what is to be known while the command goes on
+	// for notices about servers
 	Stderr  func() io.Writer
-	Verbose bool // slow answers are to be known, too
-	// before each READ of a whole file; nil: none waits
+	Verbose bool // report answers that take more than a second
+	// called before each READ of a whole file; nil: no limit
 	Pace func(ctx context.Context, bytes int) error
 
 	mu      sync.Mutex // guards what follows, and is held while a server is connected to
@@ -33,8 +33,8 @@ type Export struct {
 	Root   nfsmount.Root
 }
 
-// Open finds the export that a URL names something in, and the name of that in its fs: "." for its
-// root, never with a trailing slash, whether the URL has one or not.
+// Open returns the export of a URL, and the name of the URL's file in the export's FS: "." for the
+// root, and never with a trailing slash.
 func (r *Session) Open(ctx context.Context, url string) (m *Export, name string, err error) {
 	t, err := reach.ParseTarget(url)
 	if err != nil {
@@ -52,8 +52,8 @@ func (r *Session) Open(ctx context.Context, url string) (m *Export, name string,
 	return m, name, err
 }
 
-// Exports returns what the server of a URL exports; the URL's path does not matter. It is for what
-// is in no export, like rdma://host where / is not exported.
+// Exports returns the exports of the server of a URL. The URL's path does not matter, and need not
+// be in an export.
 func (r *Session) Exports(ctx context.Context, url string) ([]mount3.Export, error) {
 	t, err := reach.ParseTarget(url)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *Session) Exports(ctx context.Context, url string) ([]mount3.Export, err
 	return s.mounts.Exports(ctx)
 }
 
-// server returns the server of a target, connected.
+// server returns the server of a target. It connects if necessary.
 func (r *Session) server(ctx context.Context, t reach.Target) (*Server, error) {
 	k := ServerKey{t.Scheme, t.Host, t.Port, t.MountPort, t.Rpcbind, t.UDP, t.TLS, t.Sec}
 	if s := r.Servers[k]; s != nil {
@@ -88,8 +88,7 @@ func (r *Session) server(ctx context.Context, t reach.Target) (*Server, error) {
 	return s, nil
 }
 
-// Close ends all connections. The servers are told that nothing is mounted any more, which they
-// need not acknowledge.
+// Close unmounts all exports, without waiting for slow servers, and closes all connections.
 func (r *Session) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

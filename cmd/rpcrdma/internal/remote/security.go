@@ -17,16 +17,16 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// contexts are the flavours of RPCSEC_GSS that a server is called with. Each has a context with it.
+// contexts are the RPCSEC_GSS flavours of calls to a server. Each has its own context.
 type contexts struct {
 	mu   sync.Mutex // guards made
 	made map[mount3.Flavor]*gss.ClientFlavor
 }
 
-// kerberos are the pseudo flavours, as all of which a ticket is good.
+// kerberos are the flavours that a ticket can be used for.
 var kerberos = []mount3.Flavor{mount3.FlavorKrb5, mount3.FlavorKrb5i, mount3.FlavorKrb5p}
 
-// Flavor returns the flavour of RPC that one of NFS stands for.
+// Flavor returns the RPC flavour for a flavour of NFS.
 func (s *Server) Flavor(f mount3.Flavor) (oncrpc.ClientFlavor, error) {
 	if !f.Proves() {
 		return s.Cred, nil
@@ -53,7 +53,8 @@ func (s *Server) Flavor(f mount3.Flavor) (oncrpc.ClientFlavor, error) {
 	return made, nil
 }
 
-// ConfFlavor returns the flavour of CONF_RDMA: with Kerberos what is asked for has a checksum.
+// ConfFlavor returns the flavour for CONF_RDMA. With Kerberos it is at least krb5i, so that the
+// request has a checksum.
 func (s *Server) ConfFlavor() (oncrpc.ClientFlavor, error) {
 	if s.Target.Sec == mount3.FlavorKrb5 {
 		return s.Flavor(mount3.FlavorKrb5i)
@@ -71,7 +72,7 @@ func (s *Server) service() (string, error) {
 	return "nfs@" + strings.TrimSuffix(strings.ToLower(host), "."), nil
 }
 
-// unproven is why no call to the server can prove who calls; nil: they can.
+// unproven returns why calls to the server cannot use Kerberos, or nil.
 func (s *Server) unproven() error {
 	if _, err := s.service(); err != nil {
 		return err
@@ -80,8 +81,8 @@ func (s *Server) unproven() error {
 	return err
 }
 
-// Have returns the flavours that calls of NFS can have: that of the URL, or else all that there are
-// credentials for, of which the server chooses.
+// Have returns the flavours that NFS calls can have: that of the URL, or else all for which there
+// are credentials. The server chooses one.
 func (s *Server) Have() []mount3.Flavor {
 	switch {
 	case s.Target.Sec != 0:
@@ -92,7 +93,7 @@ func (s *Server) Have() []mount3.Flavor {
 	return append([]mount3.Flavor{mount3.FlavorSys}, kerberos...)
 }
 
-// explainFlavor says of a server that wants another flavour what to do.
+// explainFlavor adds what to do if the server wants another flavour.
 func (s *Server) explainFlavor(err error) error {
 	var (
 		refused *nfsmount.Error
@@ -106,19 +107,19 @@ func (s *Server) explainFlavor(err error) error {
 	switch {
 	case s.Target.Sec != 0 && slices.Contains(want.Flavors, mount3.FlavorNone) &&
 		!slices.ContainsFunc(want.Flavors, known):
-		return fmt.Errorf("%s, and the URL says sec=%v: leave that out", takes, s.Target.Sec)
+		return fmt.Errorf("%s, but the URL says sec=%v: leave that out", takes, s.Target.Sec)
 	case !slices.ContainsFunc(want.Flavors, known):
 		return err
 	case s.Target.Sec != 0:
-		return fmt.Errorf("%s, and the URL says sec=%v: leave that out, or write one of these", takes, s.Target.Sec)
+		return fmt.Errorf("%s, but the URL says sec=%v: leave that out, or write one of these", takes, s.Target.Sec)
 	case why != nil:
 		return fmt.Errorf("%s: %w", takes, why)
 	}
 	return err
 }
 
-// Fallback says why calls for an export prove nothing, though the server would rather have proof.
-// It is empty if they do, or the URL says how they are.
+// Fallback says why calls to an export do not use Kerberos, though the server prefers it. It is
+// empty if they do, or if the URL has sec=.
 func (s *Server) Fallback(root *nfsmount.Root) string {
 	first := slices.IndexFunc(root.Flavors, known)
 	if s.Target.Sec != 0 || first < 0 || !root.Flavors[first].Proves() || root.Flavor.Proves() {
@@ -132,8 +133,7 @@ func (s *Server) Fallback(root *nfsmount.Root) string {
 		why)
 }
 
-// choices are the flavours of a server's list of which a URL can name one. Others are there only if
-// all are others.
+// choices are the flavours of a server's list that a URL can name, or all if it can name none.
 func choices(list []mount3.Flavor) string {
 	if some := slices.DeleteFunc(slices.Clone(list), func(f mount3.Flavor) bool { return !known(f) }); len(some) > 0 {
 		list = some
@@ -141,7 +141,7 @@ func choices(list []mount3.Flavor) string {
 	return mount3.FormatFlavors(list)
 }
 
-// known reports whether a flavour is one that commands can have.
+// known reports whether commands support a flavour.
 func known(f mount3.Flavor) bool { return f == mount3.FlavorSys || f.Proves() }
 
 // hasContexts reports whether the server has been called with Kerberos.
@@ -151,12 +151,12 @@ func (s *Server) hasContexts() bool {
 	return len(s.contexts.made) > 0
 }
 
-// Forget has the server forget the contexts, by calls over a connection.
+// Forget destroys the contexts at the server, by calls over a connection.
 func (s *Server) Forget(ctx context.Context, conn oncrpc.Transport) {
 	s.contexts.mu.Lock()
 	defer s.contexts.mu.Unlock()
 	for _, f := range s.contexts.made {
-		// it forgets them by itself in the end
+		// ignore errors: the server drops old contexts by itself
 		_ = f.Close(ctx, oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, f))
 	}
 }

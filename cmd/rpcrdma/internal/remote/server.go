@@ -19,7 +19,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
-// ExplainMount says of an error of finding MOUNT what to do next.
+// ExplainMount adds to an error of finding MOUNT what to do about it.
 func (s *Server) ExplainMount(err error) error {
 	var search *nfsmount.SearchError
 	err = s.explainFlavor(err)
@@ -29,7 +29,7 @@ func (s *Server) ExplainMount(err error) error {
 	return err
 }
 
-// ServerKey is what makes a server another one.
+// ServerKey identifies a server.
 type ServerKey struct {
 	Scheme    string
 	Host      string
@@ -41,7 +41,7 @@ type ServerKey struct {
 	sec       mount3.Flavor
 }
 
-// Server is a server that is connected to.
+// Server is a server with its connections.
 type Server struct {
 	Flags    *Flags
 	Target   reach.Target // without a path
@@ -90,7 +90,7 @@ func (r *Session) connect(ctx context.Context, t reach.Target) (*Server, error) 
 	if err != nil {
 		var op *redial.OpError
 		if errors.As(err, &op) {
-			err = op.Err // which says enough
+			err = op.Err // which is enough
 		}
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (r *Session) connect(ctx context.Context, t reach.Target) (*Server, error) 
 	return s, nil
 }
 
-// locate finds out where MOUNT is.
+// locate finds MOUNT.
 func (s *Server) locate(ctx context.Context) error {
 	if s.mounts != nil {
 		return nil
@@ -116,12 +116,12 @@ func (s *Server) locate(ctx context.Context) error {
 	return nil
 }
 
-// open finds the export that holds a path, and what of the path is below it.
+// open mounts the export that holds a path, and returns the rest of the path below it.
 func (s *Server) open(ctx context.Context, path string) (*Export, string, error) {
 	if err := s.locate(ctx); err != nil {
 		return nil, "", err
 	}
-	if len(s.Exports) > 0 && s.list == nil { // another path of the same export, most likely
+	if len(s.Exports) > 0 && s.list == nil { // it may be mounted already
 		s.list, _ = s.mounts.Exports(ctx)
 	}
 	if export, rest, ok := nfsmount.ExportOf(s.list, path); ok && s.Exports[export] != nil {
@@ -153,25 +153,25 @@ func (s *Server) open(ctx context.Context, path string) (*Export, string, error)
 	return m, root.Rest, nil
 }
 
-// CheckPort finds out whether the server answers calls from a port that anybody can have, if it is
-// one. Linux's does not, unless told so: all its answers over TCP are NFS3ERR_PERM then.
+// CheckPort checks whether the server accepts calls from our port, if that is not privileged.
+// Without the option insecure, Linux's server answers all calls over TCP with NFS3ERR_PERM.
 func (s *Server) CheckPort(ctx context.Context, m *Export) error {
 	a, ok := s.Conn.LocalAddr().(*net.TCPAddr)
 	if s.Target.Scheme != "tcp" || !ok || a.Port < 1024 {
 		return nil
 	}
 	if _, err := m.Client.GetAttr(ctx, m.Root.Handle); errors.Is(err, nfs3.ErrPerm) {
-		return errors.New(`the server answers nothing: it may want calls from a port below 1024, for which this process lacks the privilege, ` +
+		return errors.New(`the server refuses all calls: it may want a port below 1024, ` +
+			`which this process lacks the privilege for, ` +
 			`or else the export option "insecure"`)
 	}
 	return nil
 }
 
-// close ends the connection. The context is that of telling the server that nothing is mounted any
-// more.
+// close unmounts the exports, within ctx, and closes the connections.
 func (s *Server) close(ctx context.Context) {
 	var wg sync.WaitGroup
-	if s.patience.isOver() { // nobody is there to tell
+	if s.patience.isOver() { // it would not answer
 		s.Exports = nil
 	}
 	for _, m := range s.Exports {

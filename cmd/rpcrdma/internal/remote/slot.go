@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Slot is where a file may get a name.
+// Slot is a name that a file may get.
 type Slot struct {
 	Dir   nfs3.FH
 	Base  string
@@ -22,10 +22,10 @@ type Slot struct {
 	Slash bool // the URL says that it is a directory
 }
 
-// errNoName: what goes into a directory needs a name there.
-var errNoName = errors.New("is a directory: add the name that is to be in it")
+// errNoName: a source such as / has no name to use in a directory.
+var errNoName = errors.New("is a directory: add the new name to the URL")
 
-// errDotsName: such a name is not one to move or to link.
+// errDotsName: a file cannot be moved or linked under the name . or .. .
 var errDotsName = errors.New("the URL must end with the name of the file, not '.' or '..'")
 
 // slotAt returns the slot of an operand.
@@ -34,16 +34,16 @@ func slotAt(w *Work, p Operand) (Slot, error) {
 	return Slot{dir, base, p.URL, p.Dir}, err
 }
 
-// SourcesAndTarget is for commands whose last argument is where to.
+// SourcesAndTarget checks the arguments of commands whose last argument is the target.
 func SourcesAndTarget(_ *cobra.Command, args []string) error {
 	if len(args) < 2 {
-		return cli.UsageError{Err: errors.New("there are at least two arguments: the last one is where to")}
+		return cli.UsageError{Err: errors.New("too few arguments: the last one names the target")}
 	}
 	return nil
 }
 
-// ToTarget calls do with all URLs but the last, and where the last says that they go: into that, if
-// it is a directory and unless asFile.
+// ToTarget calls do with each URL but the last, and with its slot: in the last URL if that is a
+// directory, unless asFile is set, or else at the last URL.
 func ToTarget(w *Work, urls []string, asFile bool, do func(from Operand, to Slot) error) error {
 	last := urls[len(urls)-1]
 	sources, err := w.Expand(urls[:len(urls)-1])
@@ -60,7 +60,7 @@ func ToTarget(w *Work, urls []string, asFile bool, do func(from Operand, to Slot
 			err = errDotsName
 		}
 		if err == nil && !sameExport(from, to) {
-			err = fmt.Errorf("not in the same export of the same server as %s: use get and put", cli.Printable(last))
+			err = fmt.Errorf("not in the same export of the same server as %s: use cp", cli.Printable(last))
 		}
 		if err == nil && from.Name == "." {
 			err = ErrRoot
@@ -79,9 +79,9 @@ func ToTarget(w *Work, urls []string, asFile bool, do func(from Operand, to Slot
 	return nil
 }
 
-// TargetOf opens the last URL of a command, and returns how the slot for n files of given names is
-// found there. A link that leads nowhere, or to where this client cannot follow, is a name like
-// others.
+// TargetOf opens the last URL of a command. The function that it returns gives the slot for a file
+// of a given name; n files are to go there. A link that leads nowhere, or that this client cannot
+// follow, counts as a file.
 func TargetOf(w *Work, url string, asFile bool, n int) (Operand, func(name string) (Slot, error), error) {
 	to, err := w.Open(url)
 	if err != nil {
@@ -110,7 +110,7 @@ func TargetOf(w *Work, url string, asFile bool, n int) (Operand, func(name strin
 	return to, func(string) (Slot, error) { return at, nil }, err
 }
 
-// sameExport reports whether files can have names in common.
+// sameExport reports whether two files are in the same export.
 func sameExport(a, b Operand) bool {
 	x, _ := reach.ParseTarget(a.URL)
 	y, _ := reach.ParseTarget(b.URL)

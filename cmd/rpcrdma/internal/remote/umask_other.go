@@ -6,5 +6,5 @@ import (
 	"io/fs"
 )
 
-// Umask is what a process has elsewhere.
+// Umask is the usual umask.
 const Umask fs.FileMode = 0o022

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Umask is that of this process. It can only be read by changing it, so that is done while nothing
-// else goes on.
+// Umask is the umask of this process. It can only be read by changing it, so it is read during
+// initialization.
 var Umask = func() fs.FileMode {
 	m := syscall.Umask(0o022)
 	syscall.Umask(m)

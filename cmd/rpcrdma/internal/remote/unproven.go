@@ -1,16 +1,16 @@
 package remote
 
-// Unproven is why nobody can be proved to call.
+// Unproven is why calls cannot use Kerberos.
 type Unproven int
 
-// What there is of them.
+// Reasons.
 const (
-	NoTicket      Unproven = iota // none that can be used, and no key to get one by
-	TicketExpired                 // or it does so within a minute
-	HostByAddress                 // the URL has no name of the host, which Kerberos needs
+	NoTicket      Unproven = iota // no usable ticket, and no key to get one with
+	TicketExpired                 // expired, or expires within a minute
+	HostByAddress                 // the URL has the host's address, but Kerberos needs its name
 )
 
-// UnprovenError is that calls cannot be made with Kerberos, for want of something at this end.
+// UnprovenError says what is missing at this end for calls with Kerberos.
 type UnprovenError struct {
 	Kind Unproven
 	text string

@@ -5,7 +5,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
-// Walk is a way through a tree, on which something is done with each file.
+// Walk visits all files of a tree.
 type Walk struct {
 	*Work
 	Client *nfsclient.Client
@@ -14,8 +14,8 @@ type Walk struct {
 	Visit func(e Entry, before bool) error
 }
 
-// From visits e and what is below. It reports what fails; the error is one to end with. Symbolic
-// links are visited, not followed.
+// From visits e and all below it. It reports what fails, and returns an error only if the command
+// must end. It visits symbolic links, and does not follow them.
 func (k *Walk) From(url string, e Entry, depth int) error {
 	if !e.IsDir() {
 		return k.Fail(url, k.Visit(e, false))

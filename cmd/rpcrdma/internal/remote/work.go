@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
-// Reason adds who was not permitted to do it.
+// Reason is words.Reason, and for a permission error it also says who was refused.
 func (w *Work) Reason(err error) string {
 	text := words.Reason(err)
 	if !errors.Is(err, nfs3.ErrAcces) && !errors.Is(err, nfs3.ErrPerm) {
@@ -24,7 +24,7 @@ func (w *Work) Reason(err error) string {
 	return text + w.Remotes.denied()
 }
 
-// denied says whom servers have refused something.
+// denied continues "permission denied" with who was refused.
 func (r *Session) denied() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,35 +44,35 @@ func (r *Session) denied() string {
 	return text
 }
 
-// DeniedTo says which principal a server has refused something, and what may be behind it: servers
-// take whom they do not know for nobody.
+// DeniedTo continues "permission denied" with a principal, and says that the server may not know
+// it.
 func DeniedTo(principal string) string {
 	return " to " + principal + "; if the server has no such user, it takes this principal for " +
-		"nobody: its log says so"
+		"nobody, and its log says so"
 }
 
-// Work is a command on files of servers, under way. It goes on when a file makes trouble.
+// Work is a running command on files of servers. It reports errors of files and goes on.
 type Work struct {
 	Cmd     *cobra.Command
 	Remotes *Session
 	failed  bool
 }
 
-// Operand is a file, there or not, that a URL names.
+// Operand is the file that a URL names. It need not exist.
 type Operand struct {
 	*Export
 	URL  string // as it was given
-	Name string // in remote.fs
+	Name string // in FS
 	Dir  bool   // the URL ends with a slash: a link is followed
 }
 
-// OnURLs opens all URLs and calls do with each. It returns a usage error before anything is done,
-// or in the end ErrReported if something failed, or the context's error.
+// OnURLs opens each URL and calls do with it. It returns a usage error before it does anything,
+// cli.ErrReported if something failed, or the context's error.
 func OnURLs(cmd *cobra.Command, r *Session, urls []string, do func(w *Work, p Operand) error) (err error) {
 	return WithWork(cmd, r, urls, func(w *Work) error { return w.each(urls, do) })
 }
 
-// each opens URLs and calls do with each.
+// each opens each URL and calls do with it.
 func (w *Work) each(urls []string, do func(w *Work, p Operand) error) error {
 	for _, url := range urls {
 		p, err := w.Open(url)
@@ -86,7 +86,7 @@ func (w *Work) each(urls []string, do func(w *Work, p Operand) error) error {
 	return nil
 }
 
-// OnFiles is OnURLs with all files that the URLs stand for.
+// OnFiles is OnURLs with all files that match the URLs.
 func OnFiles(cmd *cobra.Command, r *Session, urls []string, do func(w *Work, p Operand) error) (err error) {
 	return WithWork(cmd, r, urls, func(w *Work) error {
 		urls, err := w.Expand(urls)
@@ -97,7 +97,7 @@ func OnFiles(cmd *cobra.Command, r *Session, urls []string, do func(w *Work, p O
 	})
 }
 
-// Expand returns the URLs of all files that URLs stand for. It reports those that stand for none.
+// Expand returns the URLs of all files that match the URLs. It reports URLs without a match.
 func (w *Work) Expand(urls []string) (all []string, err error) {
 	for _, url := range urls {
 		some, err := w.Remotes.Expand(w.Ctx(), url)
@@ -109,7 +109,7 @@ func (w *Work) Expand(urls []string) (all []string, err error) {
 	return all, nil
 }
 
-// WithWork checks the URLs, and calls do, which reports by w.fail what one of them has.
+// WithWork checks the URLs, and calls do, which reports errors by w.Fail.
 func WithWork(cmd *cobra.Command, r *Session, urls []string, do func(w *Work) error) (err error) {
 	for _, url := range urls {
 		if _, err := reach.ParseTarget(url); err != nil {
@@ -131,7 +131,7 @@ func WithWork(cmd *cobra.Command, r *Session, urls []string, do func(w *Work) er
 	return nil
 }
 
-// Open finds what a URL names.
+// Open opens the file of a URL.
 func (w *Work) Open(url string) (Operand, error) {
 	t, err := reach.ParseTarget(url)
 	if err != nil {
@@ -144,8 +144,8 @@ func (w *Work) Open(url string) (Operand, error) {
 // Ctx is the command's context.
 func (w *Work) Ctx() context.Context { return w.Cmd.Context() }
 
-// Fail reports an error that is about a URL. It returns those after which the command shall not go
-// on: its context has ended, or its output is lost.
+// Fail reports an error about a URL. It returns an error only if the command must end: if the
+// context has ended, or the output is lost.
 func (w *Work) Fail(url string, err error) error {
 	if ctxErr := w.Ctx().Err(); ctxErr != nil {
 		return ctxErr
@@ -160,11 +160,13 @@ func (w *Work) Fail(url string, err error) error {
 	if p := new(words.AboutError); errors.As(err, &p) && p.Name == url {
 		err = p.Err
 	}
-	fmt.Fprintln(w.Cmd.ErrOrStderr(), cli.Cut(fmt.Sprintf("%s %s: %s", w.Cmd.CommandPath(), cli.Printable(url), w.Reason(err))))
+	fmt.Fprintln(w.Cmd.ErrOrStderr(),
+		cli.Cut(fmt.Sprintf("%s %s: %s", w.Cmd.CommandPath(), cli.Printable(url), w.Reason(err))))
 	return nil
 }
 
-// Stat finds a file: with follow, or a slash at the URL's end, where a link leads to.
+// Stat returns the attributes of a file. With follow, or a slash at the URL's end, it follows a
+// link.
 func (p Operand) Stat(ctx context.Context, follow bool) (*nfsfs.Info, error) {
 	if !follow && !p.Dir {
 		return p.FS.Lstat(ctx, p.Name)
@@ -176,10 +178,11 @@ func (p Operand) Stat(ctx context.Context, follow bool) (*nfsfs.Info, error) {
 	return i, err
 }
 
-// ErrRoot: an export has its place in the server's configuration.
+// ErrRoot is returned for operations on the root of an export, which only the server's
+// configuration can change.
 var ErrRoot = errors.New("that is the root of the export")
 
-// Parent finds the directory that the file has its name in.
+// Parent returns the directory of the file, and its name there.
 func (p Operand) Parent(ctx context.Context) (dir nfs3.FH, base string, err error) {
 	if p.Name == "." {
 		return nfs3.FH{}, "", ErrRoot
@@ -195,7 +198,7 @@ func (p Operand) Parent(ctx context.Context) (dir nfs3.FH, base string, err erro
 	return above.Handle(), p.Name[i+1:], nil
 }
 
-// Child returns the operand that has a name in the directory at p.
+// Child returns the operand for a name in the directory p.
 func (p Operand) Child(name string) Operand {
 	p.URL, p.Dir = reach.ChildURL(p.URL, name), false
 	if p.Name == "." {

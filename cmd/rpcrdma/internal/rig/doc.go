@@ -1,2 +1,2 @@
-// Package rig is what tests of several of these packages use.
+// Package rig is what tests of several commands share: files to copy, and a server that forgets.
 package rig

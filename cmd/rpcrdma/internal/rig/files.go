@@ -67,7 +67,7 @@ func Write(t *testing.T, name string, data []byte) string {
 	return name
 }
 
-// Holds fails the test unless a file of this host has some content.
+// Holds fails the test unless a file of this host has the given content.
 func Holds(t *testing.T, name string, want []byte) {
 	t.Helper()
 	got, err := os.ReadFile(name)
@@ -78,7 +78,7 @@ func Holds(t *testing.T, name string, want []byte) {
 	}
 }
 
-// Pattern is data that no other offset has.
+// Pattern is data that differs at every offset.
 func Pattern(n int) []byte {
 	p := make([]byte, n)
 	for i := range p {

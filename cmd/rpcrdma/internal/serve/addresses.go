@@ -41,14 +41,16 @@ func (c *Config) checkRDMARPCBind() error {
 		return nil
 	}
 	if len(c.lookupProviders()) == 0 {
-		return errors.New("--rdma-rpcbind is for --provider iwarp and roce")
+		return errors.New("--rdma-rpcbind needs --provider iwarp or roce")
 	}
 	if c.rpcbind && daemon.AtRPCBind(c.rdmaRPCBind) {
-		return fmt.Errorf("--rpcbind is for hosts with rpcbind, which has port %d: leave out --rdma-rpcbind, or --rpcbind where there is none", rpcbind.Port)
+		return fmt.Errorf("--rpcbind needs rpcbind, which has port %d: leave out --rdma-rpcbind, or --rpcbind if "+
+			"rpcbind does not run", rpcbind.Port)
 	}
 	switch c.rdmaRPCBind {
 	case c.Listen:
-		return fmt.Errorf("--rdma-rpcbind and --listen are both %s, which answers look-ups anyway: leave out --rdma-rpcbind", c.Listen)
+		return fmt.Errorf("--rdma-rpcbind and --listen are both %s, which answers look-ups anyway: leave out "+
+			"--rdma-rpcbind", c.Listen)
 	case c.Mount:
 		return fmt.Errorf("--rdma-rpcbind and --mount are both %s: RDMA and TCP need a port each", c.Mount)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/daemon"
 )
 
-// NewCommand returns the command serve. Rpcbind is reached by dial.
+// NewCommand returns the command serve. dial connects to rpcbind.
 func NewCommand(dial RPCBindDialer) *cobra.Command {
 	cfg := NewConfig(dial)
 	cmd := &cobra.Command{
@@ -111,7 +111,8 @@ wrong.`,
   rpcrdma serve --export /pub=/srv/pub --read-only --squash all --anonuid 1000 --anongid 1000 --inline 64KiB`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return cli.UsageError{Err: fmt.Errorf("unknown argument %q: exports are named with --export and --memory%s", args[0], daemon.DebugHint(cmd.Flags(), args[0]))}
+				return cli.UsageError{Err: fmt.Errorf("unknown argument %q: exports are named with --export and "+
+					"--memory%s", args[0], daemon.DebugHint(cmd.Flags(), args[0]))}
 			}
 			return nil
 		},

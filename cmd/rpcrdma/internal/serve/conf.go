@@ -14,14 +14,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// confPolicy says whose CONF_RDMA is answered.
+// confPolicy says which callers may use CONF_RDMA.
 type confPolicy uint8
 
 const (
 	confOff confPolicy = iota
 	confAny
-	confSys // who names a user, by AUTH_SYS or by RPCSEC_GSS
-	confGSS // who proves by RPCSEC_GSS who he is
+	confSys // callers that name a user, by AUTH_SYS or RPCSEC_GSS
+	confGSS // callers that prove who they are, by RPCSEC_GSS
 )
 
 func newConfPolicy() *cli.Choice[confPolicy] {
@@ -29,7 +29,7 @@ func newConfPolicy() *cli.Choice[confPolicy] {
 		cli.Named("gss", confGSS))
 }
 
-// confPrograms is CONF_RDMA, under both numbers that it has, or nothing. Only who may use the
+// confPrograms returns CONF_RDMA under both of its program numbers, or nothing. Only clients of the
 // exports may use it.
 func (c *Config) confPrograms(log *slog.Logger) []oncrpc.Program {
 	cfg := confproto.Config{MaxCall: int(c.inline), Clients: c.allow, Logger: log}
@@ -39,17 +39,17 @@ func (c *Config) confPrograms(log *slog.Logger) []oncrpc.Program {
 	case confSys:
 		cfg.Flavors = []oncrpc.AuthFlavor{oncrpc.FlavorSys, oncrpc.FlavorGSS}
 	case confGSS:
-		cfg.Service = gss.Integrity // of what is asked for, too
+		cfg.Service = gss.Integrity // protects the requested sizes, too
 	}
 	draft := confproto.New(cfg)
 	cfg.Program = confproto.ProgramRFC5666
 	return []oncrpc.Program{draft, confproto.New(cfg)}
 }
 
-// alignFlag is an alignment; 0: none.
+// alignFlag is an alignment in bytes; 0: none.
 type alignFlag cli.Size
 
-// minAlign is the least alignment but none.
+// minAlign is the smallest alignment above 0.
 const minAlign = 64
 
 // Set takes a size, or 0.
@@ -81,12 +81,14 @@ func (c *Config) checkAlign() error {
 	switch {
 	case c.align == 0:
 	case c.dialect.Value != rpcrdma.Draft:
-		return fmt.Errorf("--align is for clients that pad data: write --dialect %v, in which they do, or leave out --align", rpcrdma.Draft)
+		return fmt.Errorf("--align is for clients that pad data, as in --dialect %v: write that, or leave out --align",
+			rpcrdma.Draft)
 	case c.conf.Value == confOff:
-		return errors.New("--align is told to clients by CONF_RDMA, and --conf off leaves that out: leave out one of them")
+		return errors.New("clients learn --align by CONF_RDMA, which --conf off refuses: leave out one of them")
 	case c.align > most:
 		enough := reach.InlineFlag(2 * c.align)
-		return fmt.Errorf("--align %v: more than half of --inline: write --align %v or less, or --inline %v", &c.align, &most, &enough)
+		return fmt.Errorf("--align %v is more than half of --inline: write --align %v or less, or --inline %v",
+			&c.align, &most, &enough)
 	}
 	return nil
 }

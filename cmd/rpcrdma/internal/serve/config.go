@@ -15,10 +15,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// minMemory is the least --memory-size: one WRITE of the largest size, or there is a unit missing.
+// minMemory is the smallest --memory-size. A smaller number lacks its unit, most likely.
 const minMemory = 1 << 20
 
-// defaultMount is where TCP is served that no --mount names.
+// defaultMount is the default of --mount.
 const defaultMount = ":20048"
 
 // Config is the command line of serve.
@@ -68,7 +68,7 @@ type Config struct {
 	DrainTime time.Duration
 }
 
-// NewConfig returns what serve does by default. Rpcbind is reached by dial.
+// NewConfig returns the defaults of serve. dial connects to rpcbind.
 func NewConfig(dial RPCBindDialer) *Config {
 	return &Config{
 		Mount:       defaultMount,
@@ -88,10 +88,11 @@ func NewConfig(dial RPCBindDialer) *Config {
 	}
 }
 
-// check finds what flags say wrong together, or that is more than their form.
+// check checks the flags against one another.
 func (c *Config) check() error {
 	if len(c.Exports) == 0 && c.exportsFile == "" {
-		return errors.New("nothing to serve: name a directory with --export NAME=DIR, a file system in memory with --memory NAME, or a file with --exports")
+		return errors.New("nothing to serve: name a directory with --export NAME=DIR, a file system in memory with " +
+			"--memory NAME, or a file with --exports")
 	}
 	names := make(map[string]bool)
 	directories := c.exportsFile != ""
@@ -103,13 +104,15 @@ func (c *Config) check() error {
 		directories = directories || e.Dir != ""
 	}
 	if c.state != "" && !directories {
-		return errors.New("--state is for directories, and there is no --export: what is in memory does not outlive the server")
+		return errors.New("--state is for directories, but there is no --export: file systems in memory end with " +
+			"the server")
 	}
 	if c.newKey && c.state == "" {
-		return errors.New("--new-key is for the handles that outlive the server, which takes --state")
+		return errors.New("--new-key is for handles that outlive the server: add --state")
 	}
 	if c.memorySize < minMemory {
-		return fmt.Errorf("--memory-size %v: at least 1MiB; a number alone is bytes: write 64MiB", &c.memorySize)
+		return fmt.Errorf("--memory-size %v is less than 1MiB: write a unit, such as 64MiB; a number alone is bytes",
+			&c.memorySize)
 	}
 	if err := c.checkProtocol(); err != nil {
 		return err
@@ -119,16 +122,16 @@ func (c *Config) check() error {
 
 func (c *Config) checkProtocol() error {
 	if c.sctpUDP < 0 || c.sctpUDP > 1<<16-1 {
-		return fmt.Errorf("--sctp-udp %d is no port: write a number from 0 to 65535; 0: any", c.sctpUDP)
+		return fmt.Errorf("--sctp-udp %d is not a port: write a number from 0 to 65535; 0 picks a free one", c.sctpUDP)
 	}
 	if err := c.tls.Check(); err != nil {
 		return err
 	}
 	if c.tls.Ca != "" && c.tls.Cert == "" {
-		return errors.New("--tls-ca is for clients' certificates, and there is no TLS without --tls-cert")
+		return errors.New("--tls-ca needs --tls-cert, without which there is no TLS")
 	}
 	if c.credits < 1 || c.credits > reach.MaxCredits {
-		return fmt.Errorf("--credits %d: it must be from 1 to %d", c.credits, reach.MaxCredits)
+		return fmt.Errorf("--credits %d: write a number from 1 to %d", c.credits, reach.MaxCredits)
 	}
 	return c.checkAlign()
 }

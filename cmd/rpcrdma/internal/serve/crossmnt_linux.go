@@ -9,12 +9,13 @@ import (
 	"strings"
 )
 
-// kernelsOwn are types of file systems in which there are no files to export.
+// kernelsOwn are types of file systems that have no files to export.
 var kernelsOwn = []string{"autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs",
 	"devpts", "devtmpfs", "efivarfs", "fusectl", "hugetlbfs", "mqueue", "nfsd", "nsfs", "proc",
 	"pstore", "rpc_pipefs", "securityfs", "sysfs", "tracefs"}
 
-// mountsBelow returns what is mounted below a directory, which is resolved: the outer ones first.
+// mountsBelow returns the mount points below a directory, the outer ones first. dir must be
+// resolved.
 func mountsBelow(dir string) (all []string, err error) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -22,7 +23,7 @@ func mountsBelow(dir string) (all []string, err error) {
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		// Six fields, others up to a dash, and the type (proc(5)).
+		// Six fields, optional ones, a dash, and the type (proc(5)).
 		head, tail, ok := strings.Cut(lines.Text(), " - ")
 		fields := strings.Fields(head)
 		kind, _, _ := strings.Cut(tail, " ")
@@ -38,7 +39,7 @@ func mountsBelow(dir string) (all []string, err error) {
 	return all, nil
 }
 
-// octalPath returns a path in which bytes were written in octal.
+// octalPath decodes the octal escapes of a path.
 func octalPath(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -2,5 +2,5 @@
 
 package serve
 
-// mountsBelow returns nothing: directories are served on Linux alone.
+// mountsBelow returns nothing: directories are served only on Linux.
 func mountsBelow(string) ([]string, error) { return nil, nil }

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// openDirectory makes a file system of a directory of this host.
+// openDirectory opens a directory of this host as a file system.
 func openDirectory(e Export, all []Export, cfg *Config, log *slog.Logger) (vfs.FS, error) {
 	if err := checkDirectory(e.Dir, runtime.GOOS); err != nil {
 		return nil, directoryError(e, err, os.Geteuid())
@@ -26,17 +26,18 @@ func openDirectory(e Export, all []Export, cfg *Config, log *slog.Logger) (vfs.F
 		NewKey: cfg.newKey})
 	if err != nil {
 		if state != "" && canOpen(e.Dir) {
-			return nil, fmt.Errorf("--state %s: %w; name another --state: clients have to mount again then", cli.Printable(cfg.state), err)
+			return nil, fmt.Errorf("--state %s: %w; name another --state, and have clients mount again",
+				cli.Printable(cfg.state), err)
 		}
 		return nil, directoryError(e, err, os.Geteuid())
 	}
 	return fs, nil
 }
 
-// errNoDirectories: there is no file system of a directory on this system.
-var errNoDirectories = errors.New("--export needs Linux: serve --memory NAME instead")
+// errNoDirectories is returned on systems that dirfs does not support.
+var errNoDirectories = errors.New("--export needs Linux: use --memory NAME instead")
 
-// checkDirectory says what is wrong with a directory to export on a system.
+// checkDirectory checks that a directory can be exported on a system.
 func checkDirectory(dir, system string) error {
 	if system != "linux" {
 		return errNoDirectories
@@ -56,18 +57,18 @@ func checkDirectory(dir, system string) error {
 	return nil
 }
 
-// directoryError says that a directory cannot be exported by a user, and what to do about it.
+// directoryError says why user uid cannot export a directory, and what to do about it.
 func directoryError(e Export, err error, uid int) error {
 	if errors.Is(err, errNoDirectories) {
 		return err
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		err = fmt.Errorf("%w: user %d, who serves, may not enter it: give the rights, or serve as root", err, uid)
+		err = fmt.Errorf("%w: user %d, who runs serve, may not enter it: grant access, or run serve as root", err, uid)
 	}
 	return fmt.Errorf("--export %s=%s: %w", cli.Printable(e.Name), cli.Printable(e.Dir), err)
 }
 
-// canOpen reports whether there can be a file system of a directory, without state.
+// canOpen reports whether a directory can be opened as a file system, without state.
 func canOpen(dir string) bool {
 	fs, err := dirfs.New(dirfs.Config{Path: dir})
 	return err == nil && fs.Close() == nil

@@ -16,10 +16,10 @@ func TestDirectoryError(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"another system", checkDirectory(dir, "plan9"), "--export needs Linux: serve --memory NAME instead"},
+		{"another system", checkDirectory(dir, "plan9"), "--export needs Linux: use --memory NAME instead"},
 		{"missing", checkDirectory(filepath.Join(dir, "missing"), "linux"), "--export /e=" + dir + ": there is no such directory: make it, or name another"},
 		{"no rights", &fs.PathError{Op: "open", Path: "x", Err: os.ErrPermission},
-			"--export /e=" + dir + ": open x: permission denied: user 1000, who serves, may not enter it: give the rights, or serve as root"},
+			"--export /e=" + dir + ": open x: permission denied: user 1000, who runs serve, may not enter it: grant access, or run serve as root"},
 	} {
 		if got := directoryError(e, tt.err, 1000).Error(); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
@@ -33,7 +33,7 @@ func TestDirectoryError(t *testing.T) {
 // TestStateError: what to do about state that may not be made.
 func TestStateError(t *testing.T) {
 	got := stateError(&fs.PathError{Op: "mkdir", Path: "/x", Err: os.ErrPermission}, 1000)
-	if want := "mkdir /x: permission denied: user 1000, who serves, may not make it: name another --state, or serve as root"; got == nil || got.Error() != want {
+	if want := "mkdir /x: permission denied: user 1000, who runs serve, may not create it: name another --state, or run serve as root"; got == nil || got.Error() != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
 	if err := stateError(nil, 1000); err != nil {

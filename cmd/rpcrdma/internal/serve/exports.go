@@ -18,29 +18,29 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// rootMode is that of the root directories of file systems in memory: like /tmp. There is nobody on
-// this host who could hand out directories in them.
+// rootMode is the mode of the root directories of file systems in memory, like that of /tmp: no
+// user of this host could make directories for others in them.
 const rootMode = 0o1777
 
-// Export is what --export, --memory and the file of --exports name.
+// Export is an export of --export, --memory or the file of --exports.
 type Export struct {
 	Name  string // the path by which clients mount it
 	Dir   string // of this host; "" means in memory
 	Rules []nfsserver.Rule
-	// mountPoint is what has to be mounted on; "" means that it does not matter.
+	// mountPoint is the option mp: the directory that must be a mount point; "" means none.
 	mountPoint string
-	crossMnt   bool // what is mounted below is entered
+	crossMnt   bool // clients enter what is mounted below
 }
 
-// exportSet is the file systems that are exported.
+// exportSet is the set of exported file systems.
 type exportSet struct {
 	cfg *Config
 	log *slog.Logger
 	nfs *nfsserver.Server
 	k   *service // nil: nobody can prove who calls
 
-	changing sync.Mutex // held by who changes what follows
-	said     []Export   // by the command line and the file
+	changing sync.Mutex // held while what follows changes
+	said     []Export   // exports of the command line and the file
 	wanted   []Export   // these, and what is mounted below them
 	open     map[string]*opened
 	failed   map[string]string // exports that cannot be opened, and why
@@ -62,7 +62,7 @@ type closeErrors struct {
 	err error
 }
 
-// openExports makes the file systems that are said, and the server that exports them.
+// openExports opens the file systems of exports, and makes the server that exports them.
 func openExports(cfg *Config, said []Export, k *service, log *slog.Logger) (_ *exportSet, err error) {
 	x := &exportSet{cfg: cfg, log: log, k: k, said: said, open: make(map[string]*opened),
 		failed: make(map[string]string)}
@@ -75,7 +75,7 @@ func openExports(cfg *Config, said []Export, k *service, log *slog.Logger) (_ *e
 	warnOverlap(x.said, log)
 	for _, e := range x.wanted {
 		if cfg.exportsFile != "" && !e.there() {
-			log.Warn("an export is not there yet", "export", e.Name, "directory", e.Dir)
+			log.Warn("the directory of an export does not exist yet", "export", e.Name, "directory", e.Dir)
 			continue
 		}
 		o, err := x.openOne(e)
@@ -91,7 +91,7 @@ func openExports(cfg *Config, said []Export, k *service, log *slog.Logger) (_ *e
 	return x, err
 }
 
-// openOne makes a file system.
+// openOne opens the file system of an export.
 func (x *exportSet) openOne(e Export) (o *opened, err error) {
 	o = &opened{Export: e, closed: make(chan struct{})}
 	if e.Dir == "" {
@@ -105,7 +105,7 @@ func (x *exportSet) openOne(e Export) (o *opened, err error) {
 	return o, err
 }
 
-// list returns what is open for the server, in the order in which it was said.
+// list returns the open exports for the server, in the order of wanted.
 func (x *exportSet) list() (list []nfsserver.Export) {
 	for _, e := range x.wanted {
 		if o := x.open[e.Name]; o != nil {
@@ -130,7 +130,7 @@ func (x *exportSet) end(o *opened) {
 	}
 }
 
-// close closes the file systems. No call is executed any more.
+// close closes the file systems. No calls may be under way.
 func (x *exportSet) close() error {
 	x.changing.Lock()
 	defer x.changing.Unlock()
@@ -142,7 +142,7 @@ func (x *exportSet) close() error {
 	return x.closed.err
 }
 
-// reload reads the file again, and that of --map-users. With an error nothing changes.
+// reload reads the files of --exports and --map-users again. If it fails, nothing has changed.
 func (x *exportSet) reload(ctx context.Context) error {
 	said, err := x.cfg.read(ctx)
 	if err != nil {
@@ -171,7 +171,7 @@ func (x *exportSet) reload(ctx context.Context) error {
 	return kerberosLater(x.change())
 }
 
-// refresh has exports come and go with their directories.
+// refresh adds and removes exports as their directories come and go.
 func (x *exportSet) refresh() error {
 	x.changing.Lock()
 	defer x.changing.Unlock()
@@ -184,7 +184,8 @@ func (x *exportSet) refresh() error {
 	return nil
 }
 
-// withMounts returns the exports that are said, and what is mounted below those with crossmnt.
+// withMounts returns the exports said, and an export for each mount point below those with
+// crossmnt.
 func (x *exportSet) withMounts() []Export {
 	all := slices.Clone(x.said)
 	for _, e := range x.said {
@@ -197,14 +198,14 @@ func (x *exportSet) withMounts() []Export {
 			points, err = mountsBelow(dir)
 		}
 		if err != nil {
-			x.log.Error("what is mounted below an export is not known", "export", e.Name, "err", err)
+			x.log.Error("cannot tell what is mounted below an export", "export", e.Name, "err", err)
 			continue
 		}
 		for _, p := range points {
 			in := e
 			in.Name, in.Dir, in.mountPoint = path.Join(e.Name, p[len(dir):]), p, p
 			named := func(o Export) bool { return o.Name == in.Name }
-			if !slices.ContainsFunc(all, named) { // or it has rules of its own
+			if !slices.ContainsFunc(all, named) { // else it has rules of its own
 				all = append(all, in)
 			}
 		}
@@ -212,7 +213,7 @@ func (x *exportSet) withMounts() []Export {
 	return all
 }
 
-// changed reports whether an export is open and should not be, or the other way round.
+// changed reports whether an export must be opened or closed.
 func (x *exportSet) changed(e Export) bool {
 	o := x.open[e.Name]
 	if o == nil {
@@ -221,8 +222,8 @@ func (x *exportSet) changed(e Export) bool {
 	return !o.serves(e)
 }
 
-// serves reports whether what is open is what an export says, as far as that is there: a directory
-// that was removed is gone for its clients, and is served as long as there is no other.
+// serves reports whether o is still right for the export e. A removed directory stays open until
+// another one takes its place; its clients get stale handles.
 func (o *opened) serves(e Export) bool {
 	switch {
 	case o.Dir != e.Dir:
@@ -236,8 +237,8 @@ func (o *opened) serves(e Export) bool {
 	return err != nil || os.SameFile(is, o.is)
 }
 
-// change has what is open be what is said: first what is not said any more goes, then what is new
-// comes.
+// change opens and closes exports to match wanted: it first removes the old ones, then adds the new
+// ones.
 func (x *exportSet) change() error {
 	now := x.open
 	x.open = make(map[string]*opened)
@@ -263,7 +264,7 @@ func (x *exportSet) change() error {
 			continue
 		}
 		if !e.there() {
-			x.log.Warn("an export is not there yet", "export", e.Name, "directory", e.Dir)
+			x.log.Warn("the directory of an export does not exist yet", "export", e.Name, "directory", e.Dir)
 			continue
 		}
 		o, err := x.openOne(e)
@@ -277,23 +278,22 @@ func (x *exportSet) change() error {
 	return errors.Join(failed, x.nfs.SetExports(x.list()))
 }
 
-// closeTime is how long the calls of an export that goes may take before another can come in its
-// place.
+// closeTime bounds the wait for calls to a removed export, before another export takes its place.
 const closeTime = 10 * time.Second
 
-// await waits until a file system is closed: its state is for one at a time.
+// await waits until a file system is closed, because only one at a time may use its state.
 func (x *exportSet) await(o *opened) {
 	select {
 	case <-o.closed:
 	case <-time.After(closeTime):
-		x.log.Warn("calls for an export that is gone are still under way", "export", o.Name)
+		x.log.Warn("calls for a removed export are still under way", "export", o.Name)
 	}
 }
 
-// refreshEvery is how often it is looked whether directories have come and gone.
+// refreshEvery is how often watch checks whether directories have come or gone.
 const refreshEvery = 2 * time.Second
 
-// watch refreshes, and reloads at hangups, until ctx ends.
+// watch calls refresh periodically, and reload on hangups, until ctx ends.
 func (x *exportSet) watch(ctx context.Context, hangups <-chan os.Signal) {
 	tick := time.NewTicker(refreshEvery)
 	defer tick.Stop()
@@ -304,7 +304,8 @@ func (x *exportSet) watch(ctx context.Context, hangups <-chan os.Signal) {
 		case <-hangups:
 			daemon.Notify(x.log, daemon.Reloading)
 			if err := x.reload(ctx); err != nil {
-				x.log.Error("the exports are not as the file says", "file", x.cfg.exportsFile, "err", err)
+				x.log.Error("the exports have not changed: the file cannot be used",
+					"file", x.cfg.exportsFile, "err", err)
 			} else {
 				x.log.Info("exports reloaded", "file", x.cfg.exportsFile)
 			}
@@ -317,8 +318,8 @@ func (x *exportSet) watch(ctx context.Context, hangups <-chan os.Signal) {
 	}
 }
 
-// there reports whether an export can be served now: one that has to be a mount point is when
-// something is mounted there.
+// there reports whether an export can be served now: its directory exists and, with mp, something
+// is mounted there.
 func (e Export) there() bool {
 	if e.Dir == "" {
 		return true

@@ -20,10 +20,10 @@ import (
 // hostSystem is the system of this host.
 const hostSystem = runtime.GOOS
 
-// lookupTime bounds the look-ups of names of hosts in a file.
+// lookupTime bounds the look-ups of all host names in a file.
 const lookupTime = 10 * time.Second
 
-// read returns what the command line and the file of --exports say.
+// read returns the exports of the command line and of the file of --exports.
 func (c *Config) read(ctx context.Context) ([]Export, error) {
 	all := make([]Export, 0, len(c.Exports))
 	names := make(map[string]bool)
@@ -54,7 +54,7 @@ func (c *Config) read(ctx context.Context) ([]Export, error) {
 		}
 		if names[e.Name] {
 			return nil, wrap(&exports.Error{Line: x.Line,
-				Err: fmt.Errorf("%s is exported by the command line", cli.Printable(e.Name))})
+				Err: fmt.Errorf("the command line exports %s as well", cli.Printable(e.Name))})
 		}
 		if e.Rules, err = x.Rules(ctx, net.DefaultResolver); err != nil {
 			return nil, wrap(err)
@@ -65,7 +65,7 @@ func (c *Config) read(ctx context.Context) ([]Export, error) {
 	return all, nil
 }
 
-// checkExports reads what is to be exported, and tells it.
+// checkExports is --check: it prints what would be exported, or what is wrong.
 func checkExports(ctx context.Context, cfg *Config, out io.Writer) error {
 	all, err := cfg.read(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func checkExports(ctx context.Context, cfg *Config, out io.Writer) error {
 		switch {
 		case e.Dir == "":
 		case !e.there():
-			b.WriteString("    is not there: it is exported when it is\n")
+			b.WriteString("    does not exist yet: it is exported when it does\n")
 		default:
 			err = errors.Join(err, checkDirectory(e.Dir, hostSystem))
 		}

@@ -20,53 +20,73 @@ func (c *Config) addFlags(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.Var((*directoryFlag)(&c.Exports), "export", "export the directory DIR under the path NAME; may be repeated")
 	f.Var((*memoryFlag)(&c.Exports), "memory", "export a file system in memory under the path NAME; may be repeated")
-	f.StringVar(&c.exportsFile, "exports", "", "export what `FILE` lists, in the format of exports(5); SIGHUP reads it again")
+	f.StringVar(&c.exportsFile, "exports", "",
+		"export what `FILE` lists, in the format of exports(5); SIGHUP reads it again")
 	f.BoolVar(&c.onlyCheck, "check", false, "print what would be exported, and exit")
 	f.Var(&c.memorySize, "memory-size", "most data that an export in memory may hold")
-	f.Var((*stateFlag)(&c.state), "state", "keep in DIR what lets file handles of directories survive a restart; DIR is created if missing")
+	f.Var((*stateFlag)(&c.state), "state",
+		"keep in DIR what lets file handles of directories survive a restart; DIR is created if missing")
 
-	f.BoolVar(&c.newKey, "new-key", false, "make file handles with a new key; handles of the previous key stay valid until the next new one")
+	f.BoolVar(&c.newKey, "new-key", false,
+		"make file handles with a new key; handles of the previous key stay valid until the next new one")
 
 	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes to the exports of the command line")
-	f.Var((*daemon.AllowFlag)(&c.allow), "allow", "take connections only from the network CIDR, or from one address; may be repeated")
-	f.Var(cli.SquashFlag{Choice: c.squash}, "squash", "callers that become the anonymous user, in the exports of the command line: "+c.squash.Names())
+	f.Var((*daemon.AllowFlag)(&c.allow), "allow",
+		"take connections only from the network CIDR, or from one address; may be repeated")
+	f.Var(cli.SquashFlag{Choice: c.squash}, "squash",
+		"callers that become the anonymous user, in the exports of the command line: "+c.squash.Names())
 	f.Var((*cli.UserFlag)(&c.anonUID), "anonuid", "the anonymous user, by number or by name on this host")
 	f.Var((*cli.GroupFlag)(&c.anonGID), "anongid", "the group of the anonymous user, by number or by name on this host")
 
-	f.Var(&c.sec, "sec", "flavours that calls may have, the preferred first, separated by colons: sys (callers say who "+
-		"they are), krb5 (Kerberos proves it), krb5i (also checksums all data), krb5p (also encrypts it); "+
-		"for exports of the command line, and for lines without sec= of --exports; default sys")
+	f.Var(&c.sec, "sec",
+		"flavours that calls may have, the preferred first, separated by colons: sys (callers say who "+
+			"they are), krb5 (Kerberos proves it), krb5i (also checksums all data), krb5p (also encrypts it); "+
+			"for exports of the command line, and for lines without sec= of --exports; default sys")
 
-	f.StringVar(&c.keytab, "keytab", "", "`FILE` with this host's keys for Kerberos, of nfs/HOST; default KRB5_KTNAME or /etc/krb5.keytab")
-	f.StringVar(&c.principal, "principal", "", "`NAME` that clients' tickets must be for, nfs/HOST or nfs/HOST@REALM; default any in the keytab")
+	f.StringVar(&c.keytab, "keytab", "",
+		"`FILE` with this host's keys for Kerberos, of nfs/HOST; default KRB5_KTNAME or /etc/krb5.keytab")
+	f.StringVar(&c.principal, "principal", "",
+		"`NAME` that clients' tickets must be for, nfs/HOST or nfs/HOST@REALM; default any in the keytab")
 
-	f.Var(&c.realms, "realm", "Kerberos realm whose principals are the users of this host with the same name (alice@REALM is "+
-		"alice); may be repeated; default that of the keytab")
-	f.StringVar(&c.mapUsers, "map-users", "", "`FILE` that maps other principals to users; each line has a principal, and a user or UID:GID; with "+
-		"--exports, SIGHUP reads it again")
+	f.Var(&c.realms, "realm",
+		"Kerberos realm whose principals are the users of this host with the same name (alice@REALM is "+
+			"alice); may be repeated; default that of the keytab")
+	f.StringVar(&c.mapUsers, "map-users", "",
+		"`FILE` that maps other principals to users; each line has a principal, and a user or UID:GID; with "+
+			"--exports, SIGHUP reads it again")
 
-	f.BoolVar(&c.manageGIDs, "manage-gids", false, "take callers' groups from this host's user database, not from their calls, which have at most 16")
+	f.BoolVar(&c.manageGIDs, "manage-gids", false,
+		"take callers' groups from this host's user database, not from their calls, which have at most 16")
 
 	f.StringVar(&c.Listen, "listen", ":20049", "`ADDRESS` for NFS and MOUNT over RDMA; port 0 picks a free one")
 	f.StringVar(&c.Mount, "mount", defaultMount, "`ADDRESS` for MOUNT and NFS over TCP, or the word none")
-	f.BoolVar(&c.rpcbind, "rpcbind", false, "register with this host's rpcbind while serve runs, so that clients find the ports")
-	f.StringVar(&c.rdmaRPCBind, "rdma-rpcbind", "", "`ADDRESS` at which clients look up the ports over RDMA, such as :111")
+	f.BoolVar(&c.rpcbind, "rpcbind", false,
+		"register with this host's rpcbind while serve runs, so that clients find the ports")
+	f.StringVar(&c.rdmaRPCBind, "rdma-rpcbind", "",
+		"`ADDRESS` at which clients look up the ports over RDMA, such as :111")
 
-	f.Var(&c.providers, "provider", "RDMA providers for clients, separated by commas: iwarp; roce (RoCE version 2, Linux's rdma_rxe); "+
-		"sctp (iWARP over SCTP in UDP)")
+	f.Var(&c.providers, "provider",
+		"RDMA providers for clients, separated by commas: iwarp; roce (RoCE version 2, Linux's rdma_rxe); "+
+			"sctp (iWARP over SCTP in UDP)")
 	f.IntVar(&c.sctpUDP, "sctp-udp", sctp.DefaultUDPPort, "UDP `PORT` that carries SCTP; 0 picks a free one")
 	c.tls.AddFlags(f, "`FILE` with this host's certificate, in PEM; clients over TCP may then use TLS (RFC 9289)",
 		"`FILE` with the authorities of clients' certificates, in PEM; clients over TCP must then use TLS, "+
 			"with such a certificate")
-	f.Var(c.crc, "crc", "CRC32C in iWARP: "+c.crc.Names()+"; auto is on, except on loopback addresses; a client can turn it on")
+	f.Var(c.crc, "crc",
+		"CRC32C in iWARP: "+c.crc.Names()+"; auto is on, except on loopback addresses; a client can turn it on")
 	f.BoolVar(&c.markers, "markers", false, "have iWARP clients send markers, which makes transfers slower")
 	f.Var(&c.inline, "inline", "largest message in one Send, in each direction")
-	f.IntVar(&c.credits, "credits", 64, "`NUMBER` of calls that a client may have under way on one connection over RDMA")
-	f.Var(c.dialect, "dialect", "dialect of RPC-over-RDMA, which clients must speak, too: "+c.dialect.Names()+"; Linux speaks rfc8166")
-	f.Var(c.conf, "conf", "clients that may set up their connection by CONF_RDMA, and raise the largest reply in one Send "+
-		"to 64KiB: "+c.conf.Names()+"; sys is those that name a user, gss those that prove with Kerberos who they are")
-	f.Var(&c.align, "align", "alignment of the data in messages, with --dialect draft, in bytes: a power of two, from 64 to half "+
-		"of --inline; 0 is none")
+	f.IntVar(&c.credits, "credits", 64,
+		"`NUMBER` of calls that a client may have under way on one connection over RDMA")
+	f.Var(c.dialect, "dialect",
+		"dialect of RPC-over-RDMA, which clients must speak, too: "+c.dialect.Names()+"; Linux speaks rfc8166")
+	f.Var(c.conf, "conf",
+		"clients that may set up their connection by CONF_RDMA, and raise the largest reply in one Send "+
+			"to 64KiB: "+c.conf.Names()+"; sys is those that name a user, gss those that "+
+			"prove with Kerberos who they are")
+	f.Var(&c.align, "align",
+		"alignment of the data in messages, with --dialect draft, in bytes: a power of two, from 64 to half "+
+			"of --inline; 0 is none")
 
 	_ = cmd.RegisterFlagCompletionFunc("provider", completeProviders) // it exists
 
@@ -75,7 +95,7 @@ func (c *Config) addFlags(cmd *cobra.Command) {
 	daemon.AddDebugFlag(f, &c.debug)
 }
 
-// directoryFlag adds what --export names to the exports.
+// directoryFlag is --export. It adds to the exports.
 type directoryFlag []Export
 
 // Set takes NAME=DIR.
@@ -100,7 +120,7 @@ func (f *directoryFlag) String() string { return "" }
 // Type names the value in the usage.
 func (f *directoryFlag) Type() string { return "NAME=DIR" }
 
-// memoryFlag adds what --memory names to the exports.
+// memoryFlag is --memory. It adds to the exports.
 type memoryFlag []Export
 
 // Set takes NAME.
@@ -121,7 +141,7 @@ func (f *memoryFlag) String() string { return "" }
 // Type names the value in the usage.
 func (f *memoryFlag) Type() string { return "NAME" }
 
-// checkName says what is wrong with the name of an export.
+// checkName checks the name of an export.
 func checkName(name string) error {
 	switch {
 	case name == "":

@@ -14,13 +14,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// greet tells what is served, when it is, in one write.
+// greet prints what is served and how to mount it, in one write.
 func (s *server) greet(out io.Writer) error {
 	var b strings.Builder
 	for _, e := range s.exports.said {
 		when := ""
 		if s.exports.open[e.Name] == nil {
-			when = ", when it is there"
+			when = ", once it exists"
 		}
 		fmt.Fprintf(&b, "serving %s (%s%s)\n", cli.Printable(e.Name), s.cfg.Describe(e, os.Geteuid()), when)
 	}
@@ -35,7 +35,7 @@ func (s *server) greet(out io.Writer) error {
 		fmt.Fprintf(&b, "MOUNT and NFS over TCP on %s\n", s.ports.TCP.Addr())
 	}
 	if s.ports.nfs != nil {
-		fmt.Fprintf(&b, "and on %s, where clients may make contexts of RPCSEC_GSS (RFC 8166 section 8.2.2.1)\n",
+		fmt.Fprintf(&b, "and on %s, where clients may make RPCSEC_GSS contexts (RFC 8166 section 8.2.2.1)\n",
 			s.ports.nfs.Addr())
 	}
 	s.service.describe(&b, s.cfg, s.exports.said)
@@ -52,7 +52,7 @@ func (s *server) greet(out io.Writer) error {
 	return err
 }
 
-// Describe says what the options make of an export for a user who serves.
+// Describe describes an export that user uid serves.
 func (c *Config) Describe(e Export, uid int) string {
 	var b strings.Builder
 	if e.Dir == "" {
@@ -81,7 +81,7 @@ func (c *Config) Describe(e Export, uid int) string {
 	return b.String()
 }
 
-// describeRule says what clients may do, behind a separator.
+// describeRule writes a separator, and what the clients of a rule may do.
 func describeRule(b *strings.Builder, r *nfsserver.Rule, separator string) {
 	b.WriteString(separator)
 	access := accessesOf(r)
@@ -99,13 +99,13 @@ func describeRule(b *strings.Builder, r *nfsserver.Rule, separator string) {
 	}
 }
 
-// flavorAccess is what callers with some flavours may do.
+// flavorAccess is what callers may do with some flavours.
 type flavorAccess struct {
 	nfsserver.Access
 	flavors []mount3.Flavor
 }
 
-// accessesOf returns what callers may do, first those with the preferred flavour.
+// accessesOf returns what callers may do by flavour, the preferred flavour first.
 func accessesOf(r *nfsserver.Rule) (all []flavorAccess) {
 	general := nfsserver.Access{ReadOnly: r.ReadOnly, Squash: r.Squash}
 	for _, f := range r.Flavors {
@@ -126,7 +126,7 @@ func accessesOf(r *nfsserver.Rule) (all []flavorAccess) {
 	return all
 }
 
-// describeAccess says what callers may do, and as whom.
+// describeAccess writes what callers may do, and as which users.
 func describeAccess(b *strings.Builder, r *nfsserver.Rule, a nfsserver.Access) {
 	if a.ReadOnly {
 		b.WriteString("read-only")
@@ -143,11 +143,11 @@ func describeAccess(b *strings.Builder, r *nfsserver.Rule, a nfsserver.Access) {
 	}
 }
 
-// describeDirectory says whose files of a directory will be, and what survives.
+// describeDirectory says who will own the files in a directory, and what survives a restart.
 func (c *Config) describeDirectory(uid int) string {
 	s := ""
 	if uid != 0 {
-		s = fmt.Sprintf(", files belong to user %d, who runs this", uid)
+		s = fmt.Sprintf(", files belong to user %d, who runs serve", uid)
 	}
 	if c.state == "" {
 		return s + ", to be mounted again after a restart"

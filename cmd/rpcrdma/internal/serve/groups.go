@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/users"
 )
 
-// groups returns what knows the groups of users, for --manage-gids, or nil.
+// groups returns the look-up of users' groups for --manage-gids, or nil.
 func (c *Config) groups(log *slog.Logger) func(uid uint32) []uint32 {
 	if !c.manageGIDs {
 		return nil

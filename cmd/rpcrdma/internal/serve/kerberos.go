@@ -19,18 +19,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5"
 )
 
-// service is who serves, as Kerberos knows it. It takes RPCSEC_GSS on all ports.
+// service is this server in Kerberos. It accepts RPCSEC_GSS on all ports.
 type service struct {
 	flavor     *gss.ServerFlavor
 	principals []string // "nfs/host.example.org@EXAMPLE.ORG"
 	users      atomic.Pointer[users.Principals]
 }
 
-// wantsKerberos says what is to be served that takes Kerberos; "" means nothing.
+// wantsKerberos says which flag or export needs Kerberos; "" means none.
 func (c *Config) wantsKerberos(all []Export) string {
 	switch name := proven(all); {
 	case name != "":
-		return "callers of " + cli.Printable(name) + " are to prove who they are (sec=krb5 and the like)"
+		return "callers of " + cli.Printable(name) + " must prove who they are (sec=krb5 and the like)"
 	case c.conf.Value == confGSS:
 		return "--conf gss is for callers who prove who they are"
 	case c.keytab != "":
@@ -45,7 +45,7 @@ func (c *Config) wantsKerberos(all []Export) string {
 	return ""
 }
 
-// openService reads the keytab, if anything that is served takes Kerberos, or returns nil.
+// openService reads the keytab. It returns nil if nothing needs Kerberos.
 func (c *Config) openService(all []Export, log *slog.Logger) (*service, error) {
 	why := c.wantsKerberos(all)
 	if why == "" {
@@ -57,7 +57,7 @@ func (c *Config) openService(all []Export, log *slog.Logger) (*service, error) {
 	}
 	s := &service{principals: a.Principals()}
 	if c.principal == "" && !slices.ContainsFunc(s.principals, isNFS) {
-		return nil, keytabError(why, fmt.Errorf("the keytab has keys of %s, and clients ask for nfs/HOST",
+		return nil, keytabError(why, fmt.Errorf("the keytab has keys of %s, but clients ask for nfs/HOST",
 			strings.Join(s.principals, ", ")))
 	}
 	known, err := s.readUsers(c, log)
@@ -69,20 +69,19 @@ func (c *Config) openService(all []Export, log *slog.Logger) (*service, error) {
 	return s, nil
 }
 
-// describe says what clients have tickets for, if anything that is served takes Kerberos.
+// describe writes what clients need tickets for. A nil service writes nothing.
 func (s *service) describe(b *strings.Builder, c *Config, all []Export) {
 	if s == nil {
 		return
 	}
-	fmt.Fprintf(b, "Kerberos: clients have tickets for %s", strings.Join(s.principals, ", "))
+	fmt.Fprintf(b, "Kerberos: clients need tickets for %s", strings.Join(s.principals, ", "))
 	if proven(all) == "" && c.conf.Value != confGSS {
-		b.WriteString("; no export asks for them: --sec or the option sec= does")
+		b.WriteString("; no export asks for them: use --sec or the option sec=")
 	}
 	b.WriteString("\n")
 }
 
-// readUsers returns what knows which users principals are, by the host's database and by
-// --map-users.
+// readUsers returns the map from principals to users, of this host's database and of --map-users.
 func (s *service) readUsers(c *Config, log *slog.Logger) (*users.Principals, error) {
 	if s == nil {
 		return nil, nil
@@ -102,7 +101,7 @@ func (s *service) readUsers(c *Config, log *slog.Logger) (*users.Principals, err
 	return users.NewPrincipals(cfg)
 }
 
-// readMap reads the file of --map-users; without one there is no map.
+// readMap reads the file of --map-users. Without the flag it returns nil.
 func (c *Config) readMap() (m *users.Map, err error) {
 	if c.mapUsers == "" {
 		return nil, nil
@@ -118,7 +117,7 @@ func (c *Config) readMap() (m *users.Map, err error) {
 	return m, nil
 }
 
-// checkMap finds users of the file of --map-users whom this host does not have.
+// checkMap checks that this host has all users of the file of --map-users.
 func (c *Config) checkMap() error {
 	m, err := c.readMap()
 	if err != nil || m == nil {
@@ -130,7 +129,7 @@ func (c *Config) checkMap() error {
 	return nil
 }
 
-// realmsFlag is realms.
+// realmsFlag is --realm.
 type realmsFlag []string
 
 // Set takes one.
@@ -151,10 +150,10 @@ func (f *realmsFlag) Type() string { return "REALM" }
 // Repeatable says that each one is added.
 func (f *realmsFlag) Repeatable() {}
 
-// isNFS reports whether a principal is one that clients of NFS ask for (RFC 2623 section 3.1).
+// isNFS reports whether NFS clients ask for a principal (RFC 2623 section 3.1).
 func isNFS(principal string) bool { return strings.HasPrefix(principal, "nfs/") }
 
-// keytabError says of a keytab that cannot be used why there is to be one, and what to do.
+// keytabError says that the keytab cannot be used, why it is needed, and what to do.
 func keytabError(why string, err error) error {
 	host := "HOST"
 	if name, e := os.Hostname(); e == nil && strings.Contains(name, ".") {
@@ -163,28 +162,28 @@ func keytabError(why string, err error) error {
 	do := fmt.Sprintf("on the KDC, 'addprinc -randkey nfs/%s' and 'ktadd -k FILE nfs/%[1]s' of kadmin make one; "+
 		"--keytab FILE names it, where it is not /etc/krb5.keytab", host)
 	if errors.Is(err, os.ErrPermission) {
-		do = "serve as a user who may read it"
+		do = "run serve as a user who may read it"
 	}
-	return fmt.Errorf("%s, which takes a keytab with this host's keys: %w; %s", why, err, do)
+	return fmt.Errorf("%s, which needs a keytab with this host's keys: %w; %s", why, err, do)
 }
 
-// kerberosLater says what to do about exports that took no Kerberos at the start.
+// kerberosLater says what to do if a reload needs Kerberos, but the start did not.
 func kerberosLater(err error) error {
 	if errors.Is(err, nfsserver.ErrNoGSS) {
-		return fmt.Errorf("%w: start serve again, which reads the keytab then (--keytab)", err)
+		return fmt.Errorf("%w: restart serve, so that it reads the keytab (--keytab)", err)
 	}
 	return err
 }
 
-// flavors are those that calls may have.
+// flavors are the flavours that the server accepts.
 func (s *service) flavors() []oncrpc.ServerFlavor {
 	if s == nil {
-		return nil // what package oncrpc has
+		return nil // the defaults of package oncrpc
 	}
 	return []oncrpc.ServerFlavor{oncrpc.AcceptAuthSys(), oncrpc.AcceptAuthNone(), oncrpc.AcceptAuthTLS(), s.flavor}
 }
 
-// user returns the user that a principal is, or nil.
+// user returns the user for a principal, or nil.
 func (s *service) user(ctx context.Context, principal string) (*vfs.Cred, error) {
 	if s == nil {
 		return nil, nil
@@ -192,7 +191,7 @@ func (s *service) user(ctx context.Context, principal string) (*vfs.Cred, error)
 	return s.users.Load().User(ctx, principal)
 }
 
-// stats are what the flavour counts.
+// stats returns the counters of the flavour.
 func (s *service) stats() gss.ServerStats {
 	if s == nil {
 		return gss.ServerStats{}
@@ -200,8 +199,7 @@ func (s *service) stats() gss.ServerStats {
 	return s.flavor.Stats()
 }
 
-// host is that of a principal of NFS, by which clients have to mount; "" means that it is not
-// known.
+// host is the host of the NFS principal, which clients must use to mount; "" means not known.
 func (s *service) host() string {
 	if s == nil {
 		return ""

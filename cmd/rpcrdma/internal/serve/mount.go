@@ -15,15 +15,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// tellHowToMount has a command for each export over each provider that Linux has, and one over TCP.
-// Over RDMA, Linux speaks one dialect.
+// tellHowToMount writes a mount command for each export and each provider that Linux supports, and
+// one for TCP. Over RDMA, Linux speaks RFC 8166 only.
 func (s *server) tellHowToMount(b *strings.Builder) {
 	if s.cfg.dialect.Value == rpcrdma.Draft {
 		s.tellDraft(b)
 		return
 	}
 	if s.ports.TCP == nil {
-		b.WriteString("Linux cannot mount this: it needs MOUNT over TCP, which --mount none leaves out\n")
+		b.WriteString("Linux cannot mount this: it needs MOUNT over TCP, but --mount is none\n")
 		return
 	}
 	iwarp, overIWARP := s.ports.over("iwarp")
@@ -49,14 +49,16 @@ func (s *server) tellHowToMount(b *strings.Builder) {
 	s.tellTCP(b)
 }
 
-// tellRDMA has a command for each export over a provider.
+// tellRDMA writes a mount command for each export over a provider, or why Linux cannot mount it.
+// Over RDMA, Linux calls from any port.
 func (s *server) tellRDMA(b *strings.Builder, over rdmaPort) {
 	rdma := over.at()
 	for _, e := range s.exports.said {
 		from := ",noresvport"
 		if slices.ContainsFunc(e.Rules, func(r nfsserver.Rule) bool { return r.Privileged }) {
 			if !slices.ContainsFunc(e.Rules, func(r nfsserver.Rule) bool { return !r.Privileged }) {
-				fmt.Fprintf(b, "    not %s: Linux calls from a port above 1023 over RDMA, which takes the option insecure\n",
+				fmt.Fprintf(b,
+					"    not %s: Linux calls from a port above 1023 over RDMA, which needs the option insecure\n",
 					cli.Printable(e.Name))
 				continue
 			}
@@ -64,7 +66,7 @@ func (s *server) tellRDMA(b *strings.Builder, over rdmaPort) {
 		}
 		sec, ok := secOption(e, s.ports.notNFS == nil)
 		if !ok {
-			fmt.Fprintf(b, "    not %s: that takes port 2049 of TCP, too\n", cli.Printable(e.Name))
+			fmt.Fprintf(b, "    not %s: with Kerberos it needs TCP port 2049, too\n", cli.Printable(e.Name))
 			continue
 		}
 		fmt.Fprintf(b, "    mount -t nfs -o vers=3,rdma,port=%d,mountport=%d,mountproto=tcp,nolock%s%s %s /mnt\n",
@@ -73,9 +75,9 @@ func (s *server) tellRDMA(b *strings.Builder, over rdmaPort) {
 	}
 }
 
-// secOption returns ",sec=krb5p" and the like: the preferred flavour of an export, which a client
-// names that must not be talked down. Without Kerberos it is the first that takes none; ok is false
-// if there is none. Exports that never take Kerberos have "".
+// secOption returns the preferred flavour of an export, such as ",sec=krb5p": a client that names
+// it cannot be downgraded. If kerberos is false, it is the first flavour without Kerberos, and ok
+// is false if there is none. It is "" for exports without Kerberos.
 func secOption(e Export, kerberos bool) (option string, ok bool) {
 	i := slices.IndexFunc(e.Rules, ruleProves)
 	if i < 0 {
@@ -89,24 +91,27 @@ func secOption(e Export, kerberos bool) (option string, ok bool) {
 	return "", false
 }
 
-// tellDraft has a command over RDMA for clients of the draft's dialect, and one for Linux over TCP.
+// tellDraft writes a command over RDMA for clients of the draft's dialect, and one over TCP for
+// Linux.
 func (s *server) tellDraft(b *strings.Builder) {
 	first := s.ports.rdma[0]
 	rdma := first.at()
-	t := reach.Target{Scheme: reach.SchemeOf[first.provider], Host: strings.Trim(HostAt(rdma.Addr()), "[]"), Port: int(rdma.Port()), Path: s.anExport()}
+	t := reach.Target{Scheme: reach.SchemeOf[first.provider], Host: strings.Trim(HostAt(rdma.Addr()), "[]"),
+		Port: int(rdma.Port()), Path: s.anExport()}
 	if a, ok := first.Addr().(sctp.Addr); ok {
 		t.UDP = int(a.UDPPort)
 	}
 	fmt.Fprintf(b, "to reach it over RDMA:\n    rpcrdma ls --dialect draft %s\n", Quote(t.String()))
 	if s.ports.TCP == nil {
-		b.WriteString("Linux cannot mount this: over RDMA it needs --dialect rfc8166, and over TCP what --mount none leaves out\n")
+		b.WriteString("Linux cannot mount this: over RDMA it needs --dialect rfc8166, and over TCP it needs " +
+			"--mount, which is none\n")
 		return
 	}
-	b.WriteString("to mount it from Linux, over TCP (over RDMA it takes serve --dialect rfc8166):\n")
+	b.WriteString("to mount it from Linux, over TCP (over RDMA it needs serve --dialect rfc8166):\n")
 	s.tellTCP(b)
 }
 
-// tellTCP has a command over TCP.
+// tellTCP writes a mount command over TCP.
 func (s *server) tellTCP(b *strings.Builder) {
 	tcp := AddrPort(s.ports.TCP.Addr())
 	sec := ""
@@ -117,7 +122,7 @@ func (s *server) tellTCP(b *strings.Builder) {
 		tcp.Port(), tcp.Port(), sec, Quote(s.hostAt(tcp.Addr())+":"+s.anExport()))
 }
 
-// anExport returns the name of an export, for an example.
+// anExport returns the name of an export, as an example.
 func (s *server) anExport() string {
 	if len(s.exports.said) == 0 {
 		return "/EXPORT"
@@ -125,12 +130,12 @@ func (s *server) anExport() string {
 	return s.exports.said[0].Name
 }
 
-// hostAt is HostAt, or the name by which Kerberos knows this host.
+// hostAt is the name of this host in Kerberos, or else HostAt.
 func (s *server) hostAt(ip netip.Addr) string {
 	return cmp.Or(s.service.host(), HostAt(ip))
 }
 
-// HostAt is what clients may know this host by that listens at ip, in the form that mount takes.
+// HostAt is a name or address of this host, in the form of mount, for clients of a listener at ip.
 func HostAt(ip netip.Addr) string {
 	if !ip.IsUnspecified() {
 		if ip.Is6() {
@@ -144,7 +149,7 @@ func HostAt(ip netip.Addr) string {
 	return "HOST"
 }
 
-// Quote returns a word as a shell takes it.
+// Quote quotes a word for a shell, if necessary.
 func Quote(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/.:-_%+@"
 	if strings.Trim(word, plain) == "" {

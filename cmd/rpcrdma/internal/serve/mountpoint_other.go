@@ -2,5 +2,5 @@
 
 package serve
 
-// isMountPoint reports nothing: directories are served on Linux alone.
+// isMountPoint is false: directories are served only on Linux.
 func isMountPoint(string) bool { return false }

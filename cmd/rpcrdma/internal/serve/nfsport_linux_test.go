@@ -39,11 +39,11 @@ func TestNFSPort(t *testing.T) {
 	}{
 		{"with Kerberos", anyPort, byDefault, true, false, at, ""},
 		{"without", anyPort, byDefault, false, false, "", ""},
-		{"another port", anyPort, anyPort, true, false, "", "leave --mount out, or say --mount :2049"},
+		{"another port", anyPort, anyPort, true, false, "", "leave out --mount, or write --mount :2049"},
 		{"that port", anyPort, at, true, false, "", ""},
-		{"no TCP", anyPort, "", true, false, "", "leave --mount out, or say --mount :2049"},
-		{"taken", anyPort, byDefault, true, true, "", "stop what has it, such as nfsd or rpcrdma gateway"},
-		{"taken by RDMA", at, byDefault, true, false, "", "--listen has that port for iWARP"},
+		{"no TCP", anyPort, "", true, false, "", "leave out --mount, or write --mount :2049"},
+		{"taken", anyPort, byDefault, true, true, "", "stop the program that has it, such as nfsd or rpcrdma gateway"},
+		{"taken by RDMA", at, byDefault, true, false, "", "--listen uses that port for iWARP"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.taken {

@@ -23,13 +23,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// Ports is what a server listens on.
+// Ports are the ports that a server listens on.
 type Ports struct {
 	rdma    []rdmaPort   // by provider
-	rpcbind []rdmaPort   // for look-ups alone, likewise
+	rpcbind []rdmaPort   // for look-ups alone, by provider
 	TCP     net.Listener // nil: none
-	nfs     net.Listener // over TCP at the port of NFS; nil: none of its own
-	notNFS  error        // why there is none, though there should be
+	nfs     net.Listener // at NFSPort over TCP; nil: none, or it is TCP
+	notNFS  error        // why nfs is nil, though Kerberos needs it
 
 	Excluded atomic.Uint64 // connections of clients that --allow does not name
 }
@@ -40,10 +40,10 @@ type rdmaPort struct {
 	transport.Listener
 }
 
-// at is its address, and the port of the service: iWARP's of TCP, or the other providers' own.
+// at is its address and port: a TCP port for iWARP, and for other providers a port of their own.
 func (p rdmaPort) at() netip.AddrPort { return AddrPort(p.Addr()) }
 
-// AddrPort takes the address of a listener apart.
+// AddrPort returns the address and port of a listener.
 func AddrPort(a net.Addr) netip.AddrPort {
 	at := a.(interface{ AddrPort() netip.AddrPort }).AddrPort()
 	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
@@ -58,7 +58,7 @@ func (p *Ports) over(provider string) (rdmaPort, bool) {
 	return p.rdma[i], true
 }
 
-// Listen opens the ports. With Kerberos there is one for NFS over TCP where clients look for it.
+// Listen opens the ports. With kerberos, it also listens at NFSPort.
 func Listen(ctx context.Context, cfg *Config, kerberos bool, m *metrics.Metrics, log *slog.Logger) (
 	_ *Ports, err error) {
 	p := new(Ports)
@@ -79,7 +79,7 @@ func Listen(ctx context.Context, cfg *Config, kerberos bool, m *metrics.Metrics,
 			return nil, daemon.ListenError(flag, value, err)
 		}
 		p.rdma = append(p.rdma, rdmaPort{provider, l})
-		at = p.rdma[0].at().String() // with the port that the first one has got
+		at = p.rdma[0].at().String() // all providers share the port of the first one
 	}
 	for _, provider := range cfg.lookupProviders() {
 		rdma.recvDepth = 0
@@ -100,19 +100,18 @@ func Listen(ctx context.Context, cfg *Config, kerberos bool, m *metrics.Metrics,
 	return p, nil
 }
 
-// NFSPort is where clients look for NFS over TCP that are to make contexts of RPCSEC_GSS there: RFC
-// 8166 section 8.2.2.1 has servers that take them over RDMA listen at it.
+// NFSPort is the TCP port where clients of NFS over RDMA make contexts of RPCSEC_GSS. RFC 8166
+// section 8.2.2.1 requires servers to listen there.
 const NFSPort = 2049
 
-// Why there is no NFSPort.
+// Reasons not to listen at NFSPort.
 var (
-	errMountElsewhere = errors.New("leave --mount out, or say --mount :2049")
-	errNFSPortIsRDMA  = errors.New("--listen has that port for iWARP: choose another")
+	errMountElsewhere = errors.New("leave out --mount, or write --mount :2049")
+	errNFSPortIsRDMA  = errors.New("--listen uses that port for iWARP: choose another")
 )
 
-// listenNFS listens at NFSPort, too, unless the command line names another port than that of the
-// default. That it cannot is no reason not to serve: over TCP, and to clients of this module,
-// contexts are made at any port.
+// listenNFS listens at NFSPort, too, unless --mount names a port of its own. If it cannot, it logs
+// that and goes on: over TCP, and for clients of this module, contexts can be made at any port.
 func (p *Ports) listenNFS(ctx context.Context, cfg *Config, log *slog.Logger) {
 	switch {
 	case p.TCP != nil && AddrPort(p.TCP.Addr()).Port() == NFSPort:
@@ -124,22 +123,22 @@ func (p *Ports) listenNFS(ctx context.Context, cfg *Config, log *slog.Logger) {
 		host, _, _ := net.SplitHostPort(cfg.Mount)
 		addr := net.JoinHostPort(host, strconv.Itoa(NFSPort))
 		if p.nfs, p.notNFS = daemon.ListenAllowed(ctx, addr, cfg.allow, &p.Excluded, log); p.notNFS != nil {
-			p.notNFS = fmt.Errorf("stop what has it, such as nfsd or rpcrdma gateway: %w", p.notNFS)
+			p.notNFS = fmt.Errorf("stop the program that has it, such as nfsd or rpcrdma gateway: %w", p.notNFS)
 		}
 	}
 	if p.notNFS != nil {
-		log.Warn("Linux cannot mount over RDMA with Kerberos: its rpc.gssd makes contexts at port 2049 of TCP "+
-			"(RFC 8166 section 8.2.2.1), which this server has not got", "err", p.notNFS)
+		log.Warn("Linux cannot mount over RDMA with Kerberos: its rpc.gssd makes contexts at TCP port 2049 "+
+			"(RFC 8166 section 8.2.2.1), where this server does not listen", "err", p.notNFS)
 	}
 }
 
-// listensForRDMAAt reports whether iWARP has a port of TCP.
+// listensForRDMAAt reports whether iWARP listens at a TCP port.
 func (p *Ports) listensForRDMAAt(port uint16) bool {
 	l, ok := p.over("iwarp")
 	return ok && l.at().Port() == port
 }
 
-// mountsByDefault reports whether an address has the port that --mount has when nobody names it.
+// mountsByDefault reports whether an address has the default port of --mount.
 func mountsByDefault(addr string) bool {
 	_, port, err := net.SplitHostPort(addr)
 	return err == nil && net.JoinHostPort("", port) == defaultMount
@@ -196,7 +195,7 @@ func (o *opener) openRoCE(ctx context.Context, addr string) (transport.Listener,
 	return l, nil
 }
 
-// admit reports whether --allow names a host, and counts it if not.
+// admit reports whether --allow admits a host. It counts refused ones.
 func (o *opener) admit(ip netip.Addr) bool {
 	allow := o.cfg.allow
 	if len(allow) == 0 || peerhost.Of(net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, 0))).In(allow) {
@@ -206,7 +205,7 @@ func (o *opener) admit(ip netip.Addr) bool {
 	return false
 }
 
-// Close closes what nobody serves any more.
+// Close closes all listeners.
 func (p *Ports) Close() {
 	for _, l := range slices.Concat(p.rdma, p.rpcbind) {
 		l.Close()

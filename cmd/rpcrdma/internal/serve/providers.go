@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// servable are the providers that a server can be reached over, in the order in which it listens.
+// servable are the providers that serve can listen on, in the order in which it does.
 var servable = []string{"iwarp", "roce", "sctp"}
 
-// providersFlag is those that a server listens on.
+// providersFlag is --provider.
 type providersFlag []string
 
 // Set takes names with commas between them, in any order.
@@ -23,9 +23,10 @@ func (f *providersFlag) Set(s string) error {
 		case name == "loopback":
 			return errors.New("loopback stays inside one process, where no client can reach it")
 		case !slices.Contains(servable, name):
-			return fmt.Errorf("unknown provider %q; there are %s, and commas between several", name, strings.Join(servable, ", "))
+			return fmt.Errorf("unknown provider %q: write %s, or several of them, separated by commas", name,
+				strings.Join(servable, ", "))
 		case slices.Contains(got, name):
-			return fmt.Errorf("%s is there twice", name)
+			return fmt.Errorf("%s is given twice", name)
 		}
 		got = append(got, name)
 	}

@@ -12,10 +12,10 @@ func TestProvidersFlag(t *testing.T) {
 		{"roce,iwarp", "iwarp,roce"},
 		{"sctp,roce,iwarp", "iwarp,roce,sctp"},
 		{"sctp", "sctp"},
-		{"", `unknown provider ""; there are iwarp, roce, sctp, and commas between several`},
-		{"roce,", `unknown provider ""; there are iwarp, roce, sctp, and commas between several`},
-		{"roce, iwarp", `unknown provider " iwarp"; there are iwarp, roce, sctp, and commas between several`},
-		{"roce,roce", "roce is there twice"},
+		{"", `unknown provider "": write iwarp, roce, sctp, or several of them, separated by commas`},
+		{"roce,", `unknown provider "": write iwarp, roce, sctp, or several of them, separated by commas`},
+		{"roce, iwarp", `unknown provider " iwarp": write iwarp, roce, sctp, or several of them, separated by commas`},
+		{"roce,roce", "roce is given twice"},
 		{"iwarp,loopback", "loopback stays inside one process, where no client can reach it"},
 	} {
 		var f providersFlag

@@ -14,39 +14,41 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// rpcbindTime is how long rpcbind may take to register everything, or to forget it.
+// rpcbindTime bounds registering everything with rpcbind, or unregistering.
 const rpcbindTime = 5 * time.Second
 
-// removal is how root removes what is registered of NFS and MOUNT.
-var removal = fmt.Sprintf("'rpcinfo -d %d %d' and 'rpcinfo -d %d %d'", nfs3.Program, nfs3.Version, mount3.Program, mount3.Version)
+// removal is how root removes the registrations of NFS and MOUNT.
+var removal = fmt.Sprintf("'rpcinfo -d %d %d' and 'rpcinfo -d %d %d'",
+	nfs3.Program, nfs3.Version, mount3.Program, mount3.Version)
 
-// RPCBindDialer connects to the rpcbind to register with.
+// RPCBindDialer connects to the rpcbind that a server registers with.
 type RPCBindDialer func(context.Context) (*rpcbind.Client, error)
 
-// RPCBindConfig says how to register.
+// RPCBindConfig says how to register with rpcbind.
 type RPCBindConfig struct {
 	dial RPCBindDialer
-	// how long a server that is registered may take to show that it is alive
+	// how long a registered server may take to answer
 	answerTime time.Duration
 }
 
-// NewRPCBindConfig returns how rpcbind is reached, by default.
+// NewRPCBindConfig returns the defaults, with a dialer.
 func NewRPCBindConfig(dial RPCBindDialer) RPCBindConfig { return RPCBindConfig{dial, 2 * time.Second} }
 
-// Registration is what rpcbind knows of a server.
+// Registration is the registration of a server with rpcbind.
 type Registration struct {
 	client *rpcbind.Client
 	*rpcbind.Registration
 }
 
-// Register tells rpcbind where the programs are served, unless another server is alive that is
-// registered.
+// Register registers the programs with rpcbind. It fails if another server is registered and
+// answers.
 func Register(ctx context.Context, cfg RPCBindConfig, p *Ports, log *slog.Logger) (*Registration, error) {
 	dialling, cancel := context.WithTimeout(ctx, rpcbindTime)
 	defer cancel()
 	client, err := cfg.dial(dialling)
 	if err != nil {
-		return nil, fmt.Errorf("--rpcbind: is rpcbind running? Start it with 'rpcbind -w', or leave out --rpcbind: %w", err)
+		return nil, fmt.Errorf("--rpcbind: is rpcbind running? Start it with 'rpcbind -w', or leave out --rpcbind: %w",
+			err)
 	}
 	others, err := p.Replaceable(ctx, client, cfg.answerTime)
 	if err != nil {
@@ -63,34 +65,33 @@ func Register(ctx context.Context, cfg RPCBindConfig, p *Ports, log *slog.Logger
 		for _, m := range others {
 			was = append(was, m.String())
 		}
-		log.Warn("replaced in rpcbind the registration of a server that does not answer", "was", strings.Join(was, ", "))
+		log.Warn("replaced the rpcbind registration of a server that does not answer", "was", strings.Join(was, ", "))
 	}
 	return &Registration{client, r}, nil
 }
 
-// register is not interrupted in the middle, which would leave some registered.
+// register cannot be interrupted: that would leave some programs registered.
 func (p *Ports) register(ctx context.Context, c *rpcbind.Client) (*rpcbind.Registration, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rpcbindTime)
 	defer cancel()
 	r, err := rpcbind.Register(ctx, c, p.Mappings())
 	switch {
 	case errors.Is(err, rpcbind.ErrRefused):
-		return nil, fmt.Errorf("--rpcbind: another user's server is registered, or registering is not for everybody: "+
-			"rpcinfo shows what there is, and root removes it with %s: %w", removal, err)
+		return nil, fmt.Errorf("--rpcbind: another user's server is registered, or only root may register: "+
+			"rpcinfo shows what is registered, and root removes it with %s: %w", removal, err)
 	case err != nil:
 		return nil, fmt.Errorf("--rpcbind: %w", err)
 	}
 	return r, nil
 }
 
-// Mappings is what to register.
+// Mappings are the mappings to register.
 func (p *Ports) Mappings() []rpcbind.Mapping {
 	return slices.Concat(p.each(nfs3.Program, nfs3.Version), p.each(mount3.Program, mount3.Version))
 }
 
-// Lookups is what callers can look up: what there is to register, and, as rpcbind has it, the
-// program of the look-ups itself, without which rpcinfo -p does not go on. Over RDMA that is at its
-// own port, if it has one.
+// Lookups are the mappings that clients can look up: those to register, and rpcbind itself, without
+// which rpcinfo -p stops. Over RDMA, rpcbind is at the port of --rdma-rpcbind, if there is one.
 func (p *Ports) Lookups() []rpcbind.Mapping {
 	at := Ports{rdma: p.rdma, TCP: p.TCP}
 	if len(p.rpcbind) > 0 {
@@ -112,7 +113,7 @@ func (p *Ports) each(program, version uint32) []rpcbind.Mapping {
 	return all
 }
 
-// Netids lists the kinds of transport that are registered.
+// Netids lists the registered netids, such as tcp and rdma.
 func (r *Registration) Netids() []string {
 	var ids []string
 	for _, m := range r.Mappings() {
@@ -123,8 +124,8 @@ func (r *Registration) Netids() []string {
 	return ids
 }
 
-// Withdraw takes it all back, if there is anything. What it does not take back is no reason to
-// fail: an rpcbind that is gone has forgotten.
+// Withdraw unregisters everything. It logs errors and does not return them: an rpcbind that has
+// stopped has forgotten the server.
 func (r *Registration) Withdraw(ctx context.Context, log *slog.Logger) {
 	if r == nil {
 		return
@@ -133,9 +134,9 @@ func (r *Registration) Withdraw(ctx context.Context, log *slog.Logger) {
 	defer cancel()
 	defer r.client.Close()
 	if err := r.Unregister(ctx); err != nil {
-		what := "cannot unregister: what rpcbind has of this server when it is back, root removes with "
+		what := "cannot unregister from rpcbind: if it comes back and still knows this server, root removes that with "
 		if errors.Is(err, rpcbind.ErrRefused) {
-			what = "still registered with rpcbind: root removes it with "
+			what = "this server is still registered with rpcbind: root removes that with "
 		}
 		log.Warn(what+removal, "err", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}

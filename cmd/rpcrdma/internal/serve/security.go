@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
-// secFlag is the flavours that calls may have, the preferred first.
+// secFlag is --sec: the flavours that calls may have, the preferred first.
 type secFlag []mount3.Flavor
 
 // Set takes names with colons between them.
@@ -28,10 +28,10 @@ func (f *secFlag) String() string { return mount3.FormatFlavors(*f) }
 // Type names the value in the usage.
 func (f *secFlag) Type() string { return "LIST" }
 
-// Words are the names that a list begins with.
+// Words are the names that completion offers.
 func (f *secFlag) Words() []string { return []string{"sys", "krb5", "krb5i", "krb5p"} }
 
-// secureByDefault has --sec hold for rules of a file that name no flavours.
+// secureByDefault applies --sec to rules of a file without sec=.
 func (c *Config) secureByDefault(rules []nfsserver.Rule) {
 	for i := range rules {
 		if len(rules[i].Flavors) == 0 {
@@ -40,8 +40,8 @@ func (c *Config) secureByDefault(rules []nfsserver.Rule) {
 	}
 }
 
-// checkRule refuses flags that only exports of the command line heed, where there are none: who
-// wrote them expects them to hold for the file.
+// checkRule refuses flags for the exports of the command line if there are none. Their user would
+// expect them to apply to the file.
 func (c *Config) checkRule(changed func(flag string) bool) error {
 	if c.exportsFile == "" || len(c.Exports) > 0 {
 		return nil
@@ -51,14 +51,14 @@ func (c *Config) checkRule(changed func(flag string) bool) error {
 		{"anonuid", "anonuid=UID"}, {"anongid", "anongid=GID"},
 	} {
 		if changed(f.flag) && (f.flag != "read-only" || c.readOnly) {
-			return fmt.Errorf("--%s is for exports of the command line, and there is none: leave it out, "+
+			return fmt.Errorf("--%s is for exports of the command line, but there are none: leave it out, "+
 				"and write %s in %s", f.flag, f.option, cli.Printable(c.exportsFile))
 		}
 	}
 	return nil
 }
 
-// proven returns the name of an export whose callers are to prove who they are; "" means none.
+// proven returns the name of an export with a Kerberos flavour; "" means none.
 func proven(all []Export) string {
 	for _, e := range all {
 		if slices.ContainsFunc(e.Rules, ruleProves) {

@@ -20,7 +20,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// server is what a serve command has open.
+// server is a running serve command.
 type server struct {
 	cfg     *Config
 	log     *slog.Logger
@@ -35,7 +35,7 @@ type server struct {
 	tls     *tls.Config // nil: none
 }
 
-// Run serves until ctx ends, which is success.
+// Run serves until ctx ends, and then returns nil.
 func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err error) {
 	s := &server{cfg: cfg, log: log}
 	if s.watched, err = daemon.ListenMonitoring(ctx, cfg.metrics, log); err != nil {
@@ -49,7 +49,8 @@ func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err
 	if s.service, err = cfg.openService(said, log); err != nil {
 		return err
 	}
-	// The ports come first: a second server by mistake ends here, before it touches state.
+	// Open the ports first: a second server started by mistake fails here, before it touches the
+	// state.
 	if s.ports, err = Listen(ctx, cfg, s.service != nil, s.watched.Metrics, log); err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err
 	}))
 	s.watched.Serve(&s.ports.Excluded, nfs.Check)
 	var hangups <-chan os.Signal
-	if cfg.exportsFile != "" { // who has read the greeting may send one
+	if cfg.exportsFile != "" { // whoever has read the greeting may send SIGHUP
 		var taken func()
 		hangups, taken = cli.TakeHangups()
 		defer taken()
@@ -125,7 +126,7 @@ func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err
 
 // run answers calls until ctx ends or something fails.
 func (s *server) run(ctx context.Context) error {
-	// What is under way when ctx ends is for Shutdown to end.
+	// Calls under way when ctx ends are Shutdown's to finish.
 	background := context.WithoutCancel(ctx)
 	ends := make(chan error, len(s.ports.rdma)+len(s.ports.rpcbind)+2)
 	running := 0
@@ -167,7 +168,7 @@ func (s *server) run(ctx context.Context) error {
 	}
 	daemon.Notify(s.log, daemon.Stopping)
 	s.watched.Draining.Store(true)
-	s.rpcbind.Withdraw(background, s.log) // first, so that no client comes for nothing
+	s.rpcbind.Withdraw(background, s.log) // first, so that no new client comes
 	lost := s.drain(background)
 	for range running {
 		if end := <-ends; !errors.Is(end, oncrpc.ErrServerClosed) {
@@ -180,7 +181,7 @@ func (s *server) run(ctx context.Context) error {
 	return errors.Join(err, lost)
 }
 
-// drain lets calls under way be answered.
+// drain waits for the answers to calls under way.
 func (s *server) drain(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, s.cfg.DrainTime)
 	defer cancel()

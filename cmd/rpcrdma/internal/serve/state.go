@@ -29,14 +29,13 @@ func (f *stateFlag) String() string { return string(*f) }
 // Type names the value in the usage.
 func (f *stateFlag) Type() string { return "DIR" }
 
-// makeState returns the directory for the state of an export, "" for none, which it makes if need
-// be.
+// makeState returns the directory for the state of an export, and creates it if necessary. Without
+// --state it returns "".
 func makeState(cfg *Config, name string, all []Export) (string, error) {
 	if cfg.state == "" {
 		return "", nil
 	}
-	// Escaped, a name is one element of a path, and neither "." nor "..": all of them begin with a
-	// slash.
+	// An escaped name is one element of a path, and never "." or "..": names begin with a slash.
 	dir := filepath.Join(cfg.state, url.PathEscape(name))
 	err := checkState(cfg.state, all)
 	if err == nil {
@@ -45,16 +44,17 @@ func makeState(cfg *Config, name string, all []Export) (string, error) {
 	return dir, stateError(err, os.Geteuid())
 }
 
-// stateError says what to do about an error of making state for a user.
+// stateError says what to do if user uid may not create the state directory.
 func stateError(err error, uid int) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w: user %d, who serves, may not make it: name another --state, or serve as root", err, uid)
+		return fmt.Errorf("%w: user %d, who runs serve, may not create it: name another --state, or run serve as root",
+			err, uid)
 	}
 	return err
 }
 
-// checkState refuses state that clients could read: who has the keys can make handles of files that
-// are none of his business.
+// checkState refuses a state directory that clients could read: with the keys in it they could
+// forge file handles.
 func checkState(dir string, all []Export) error {
 	state, err := resolve(dir)
 	if err != nil {
@@ -76,13 +76,14 @@ func checkState(dir string, all []Export) error {
 	return nil
 }
 
-// within reports whether a file is a directory, or lies in or below it. Both are resolved.
+// within reports whether name is dir, or lies below it. Both must be resolved.
 func within(name, dir string) bool {
 	rel, err := filepath.Rel(dir, name)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// resolve returns the absolute path of a file, without symbolic links, as far as it exists.
+// resolve returns the absolute path of a file, and resolves the symbolic links in the part that
+// exists.
 func resolve(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// Replaceable returns what another server has registered that is to be replaced. If such a server
-// answers, within limit, that is an error.
+// Replaceable returns the registrations of another server that ours replace. It fails if that
+// server answers within limit.
 func (p *Ports) Replaceable(ctx context.Context, c *rpcbind.Client, limit time.Duration) ([]rpcbind.Mapping, error) {
 	others, err := p.others(ctx, c)
 	if err != nil {
@@ -26,27 +26,31 @@ func (p *Ports) Replaceable(ctx context.Context, c *rpcbind.Client, limit time.D
 	for _, program := range []uint32{nfs3.Program, mount3.Program} {
 		for _, m := range toAsk(others, program) {
 			if at, ok := answers(ctx, m, limit); ok {
-				return nil, fmt.Errorf("--rpcbind: an NFS server is registered already and answers at %v: stop it, or leave out --rpcbind", at)
+				return nil, fmt.Errorf("--rpcbind: an NFS server is registered already and answers at %v: stop it, "+
+					"or leave out --rpcbind", at)
 			}
 		}
 	}
-	if err := ctx.Err(); err != nil { // which may be why nobody has answered
+	if err := ctx.Err(); err != nil { // else the end of ctx would count as no answer
 		return nil, err
 	}
 	ours := p.Mappings()
 	return slices.DeleteFunc(others, func(m rpcbind.Mapping) bool {
-		return !slices.ContainsFunc(ours, func(x rpcbind.Mapping) bool { return x.Program == m.Program && x.Netid == m.Netid })
+		return !slices.ContainsFunc(ours, func(x rpcbind.Mapping) bool {
+			return x.Program == m.Program && x.Netid == m.Netid
+		})
 	}), nil
 }
 
-// others returns where NFS and MOUNT are registered that are not at our ports: what is there was
-// left by an earlier run.
+// others returns the registrations of NFS and MOUNT at ports that are not ours. Those at ours are
+// left from an earlier run.
 func (p *Ports) others(ctx context.Context, c *rpcbind.Client) ([]rpcbind.Mapping, error) {
 	ctx, cancel := context.WithTimeout(ctx, rpcbindTime)
 	defer cancel()
 	all, err := c.Dump(ctx)
 	return slices.DeleteFunc(all, func(m rpcbind.Mapping) bool {
-		if (m.Program != nfs3.Program || m.Version != nfs3.Version) && (m.Program != mount3.Program || m.Version != mount3.Version) {
+		if (m.Program != nfs3.Program || m.Version != nfs3.Version) &&
+			(m.Program != mount3.Program || m.Version != mount3.Version) {
 			return true
 		}
 		at, err := rpcbind.ParseUniversalAddr(m.Addr)
@@ -54,7 +58,7 @@ func (p *Ports) others(ctx context.Context, c *rpcbind.Client) ([]rpcbind.Mappin
 	}), err
 }
 
-// hold reports whether nobody else can listen at an address, because one of the ports does.
+// hold reports whether one of our ports keeps others from listening at an address.
 func (p *Ports) hold(at netip.AddrPort) bool {
 	if p.TCP != nil && excludes(AddrPort(p.TCP.Addr()), at) {
 		return true
@@ -62,8 +66,8 @@ func (p *Ports) hold(at netip.AddrPort) bool {
 	return slices.ContainsFunc(slices.Concat(p.rdma, p.rpcbind), func(l rdmaPort) bool { return excludes(l.at(), at) })
 }
 
-// excludes reports whether a listener at one address keeps others from listening at another. That
-// of :: is one of IPv4, too.
+// excludes reports whether a listener at one address keeps others from listening at another. A
+// listener at :: takes IPv4, too.
 func excludes(listener, other netip.AddrPort) bool {
 	a, b := listener.Addr().Unmap(), other.Addr().Unmap()
 	switch {
@@ -75,8 +79,8 @@ func excludes(listener, other netip.AddrPort) bool {
 	return a.Is4() == b.Is4() && (a == b || a.IsUnspecified() || b.IsUnspecified())
 }
 
-// toAsk returns the mappings of a program to ask whether it is alive: those of TCP, or where there
-// are none, of RDMA.
+// toAsk returns the mappings of a program at which to ask whether it is alive: those of TCP, or
+// else those of RDMA.
 func toAsk(all []rpcbind.Mapping, program uint32) []rpcbind.Mapping {
 	for _, base := range []string{rpcbind.NetidTCP, rpcbind.NetidRDMA} {
 		var list []rpcbind.Mapping
@@ -92,7 +96,8 @@ func toAsk(all []rpcbind.Mapping, program uint32) []rpcbind.Mapping {
 	return nil
 }
 
-// answers reports whether a program answers, and where. Over RDMA, to be connected to is enough.
+// answers reports whether a program answers, and where. Over RDMA, an accepted connection is
+// enough.
 func answers(ctx context.Context, m rpcbind.Mapping, limit time.Duration) (netip.AddrPort, bool) {
 	at, err := rpcbind.ParseUniversalAddr(m.Addr)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// interceptors are around all calls: those that are refused count, too.
+// interceptors wrap all calls, refused ones included, so that metrics count those.
 func (s *server) interceptors() []oncrpc.ServerInterceptor {
 	all := s.watched.Interceptors()
 	if s.cfg.tls.Ca != "" {
@@ -16,8 +16,8 @@ func (s *server) interceptors() []oncrpc.ServerInterceptor {
 	return all
 }
 
-// demandTLS refuses calls over TCP without TLS. Procedure 0 is for everybody: it says that there is
-// a server.
+// demandTLS refuses calls over TCP without TLS, except procedure 0, which only tests whether the
+// server is there.
 func demandTLS(ctx context.Context, c *oncrpc.Call, next oncrpc.Handler) error {
 	if conn, ok := c.Conn.(*recordmark.Conn); ok && c.Procedure != 0 {
 		if _, ok := conn.TLS(); !ok {

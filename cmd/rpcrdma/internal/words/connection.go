@@ -19,8 +19,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// connectionReason says why a call has got no answer, or none that is of its program, without the
-// layers that it went through. It is empty if err is no such call of NFS.
+// connectionReason says why a call of NFS got no answer, or an error of RPC, without the layers
+// that wrapped err. It is empty for other errors.
 func connectionReason(err error) string {
 	var call *oncrpc.CallError
 	if !errors.As(err, new(*nfsclient.Error)) || !errors.As(err, &call) {
@@ -30,7 +30,7 @@ func connectionReason(err error) string {
 		connect *ConnectError
 		inner   *oncrpc.CallError
 	)
-	// the first call, which shows whether it is the right server
+	// the first call, which shows whether this is an NFS server
 	if errors.As(err, &connect) && errors.As(connect.err, &inner) && inner == call {
 		return connect.text
 	}
@@ -42,7 +42,7 @@ func connectionReason(err error) string {
 	return EndReason(call)
 }
 
-// EndReason says in what a call has ended.
+// EndReason says why a call failed.
 func EndReason(err error) string {
 	var (
 		connect *ConnectError
@@ -55,10 +55,13 @@ func EndReason(err error) string {
 	case errors.As(err, &made):
 		return contextReason(made)
 	case errors.As(err, &denied) && denied.Stat == oncrpc.AuthTooWeak:
-		return "the server wants proof of who calls: sec=krb5 in the URL, with Kerberos, or over TCP tls (" + denied.Stat.String() + ")"
-	case errors.As(err, new(*oncrpc.AcceptError)), errors.As(err, new(*oncrpc.AuthError)), errors.As(err, new(*oncrpc.VersionError)):
+		return "the server wants proof of who calls: use sec=krb5 in the URL, with Kerberos, or tls over TCP (" +
+			denied.Stat.String() + ")"
+	case errors.As(err, new(*oncrpc.AcceptError)), errors.As(err, new(*oncrpc.AuthError)),
+		errors.As(err, new(*oncrpc.VersionError)):
 		return "the server does not accept the call: " + cause.Error()
-	case errors.Is(err, redial.ErrStalled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
+	case errors.Is(err, redial.ErrStalled), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, os.ErrDeadlineExceeded),
 		errors.Is(err, roce.ErrPeerTimeout):
 		return "the server does not answer"
 	case EndedByPeer(err):
@@ -70,7 +73,7 @@ func EndReason(err error) string {
 	}
 }
 
-// Bottom returns the error below what only says on whose way it came.
+// Bottom unwraps the errors that only say which operation failed.
 func Bottom(err error) error {
 	for {
 		switch e := err.(type) {
@@ -90,7 +93,7 @@ func Bottom(err error) error {
 			err = e.Err
 		case *net.OpError:
 			err = e.Err
-		case interface{ Unwrap() []error }: // that it is closed, and why
+		case interface{ Unwrap() []error }: // ErrClosed, and the cause
 			all := e.Unwrap()
 			if len(all) == 0 {
 				return err
@@ -102,7 +105,7 @@ func Bottom(err error) error {
 	}
 }
 
-// roundDuration leaves as much of a time as somebody wants to know who has waited for it.
+// roundDuration rounds a waiting time for people.
 func roundDuration(d time.Duration) time.Duration {
 	if d < time.Second {
 		return d.Round(time.Millisecond)

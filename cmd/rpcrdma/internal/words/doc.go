@@ -1,4 +1,6 @@
-// Package words puts errors into words for people: [Reason] says why something did not work with a
-// file, [EndReason] in what a call has ended, and an [Explainer] why a server cannot be connected
-// to and what may be done about it.
+// Package words explains errors to people.
+//
+//	words.Reason(err)    // why something failed with a file: "permission denied"
+//	words.EndReason(err) // why a call failed: "the server does not answer"
+//	words.Explainer{}.Explain(target, err) // why there is no connection, and what to do
 package words

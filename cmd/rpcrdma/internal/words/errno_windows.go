@@ -10,7 +10,7 @@ const (
 	QuotaExceeded = windows.ERROR_DISK_QUOTA_EXCEEDED
 )
 
-// Errors of connections. Those of package syscall are none that Windows returns.
+// Errors of connections. Windows returns others than those of package syscall.
 const (
 	ConnRefused = windows.WSAECONNREFUSED
 	ConnReset   = windows.WSAECONNRESET

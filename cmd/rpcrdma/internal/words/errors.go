@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// ConnectError is a server that could not be reached, and what may be done about it.
+// ConnectError says that a server could not be reached, and what to do about it.
 type ConnectError struct {
 	text string
 	err  error
@@ -18,8 +18,9 @@ func (e *ConnectError) Error() string { return e.text }
 
 func (e *ConnectError) Unwrap() error { return e.err }
 
-// EndedByPeer reports whether the other end has closed the connection, in order or not.
+// EndedByPeer reports whether the peer has closed the connection, in order or not.
 func EndedByPeer(err error) bool {
-	return errors.Is(err, recordmark.ErrClosedByPeer) || errors.Is(err, transport.ErrClosedByPeer) || errors.Is(err, ConnReset) ||
+	return errors.Is(err, recordmark.ErrClosedByPeer) || errors.Is(err, transport.ErrClosedByPeer) ||
+		errors.Is(err, ConnReset) ||
 		errors.Is(err, ErrPipe) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Reason says why something did not work with a file, to somebody who knows which file it is.
+// Reason says why something failed with a file. It does not name the file.
 func Reason(err error) string {
 	var other *AboutError
 	if errors.As(err, &other) {
-		return other.Error() // it has the name of another file
+		return other.Error() // it names another file
 	}
 	var status nfs3.Status
 	if errors.As(err, &status) {

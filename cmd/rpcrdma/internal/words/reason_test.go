@@ -22,7 +22,7 @@ func TestReason(t *testing.T) {
 	}{
 		{"status", inPath(&nfsclient.Error{Op: "LOOKUP", Err: nfs3.ErrNoEnt}), "no such file or directory"},
 		{"stale", inPath(&nfsclient.Error{Op: "READ", Err: nfs3.ErrStale}),
-			"stale file handle: it was removed, or the server was started anew and has forgotten its handles (serve --state keeps them)"},
+			"stale file handle: the file was removed, or the server has restarted and forgotten its handles (serve --state keeps them)"},
 		{"unknown status", &nfsclient.Error{Op: "READ", Err: nfs3.Status(77)}, "the server says error 77"},
 		{"connection over RDMA", call(&transport.OpError{Op: "receive", Err: transport.ErrClosedByPeer}), "the server has ended the connection"},
 		{"connection over TCP", inPath(call(&recordmark.OpError{Op: "read", Err: recordmark.ErrClosedByPeer})), "the server has ended the connection"},

@@ -8,21 +8,23 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
-// Connections come back, and a call whose answer was lost is sent again. A server that has kept no
-// answer, such as one that was started anew, executes it again, and finds that it was done.
+// When a connection comes back, calls without an answer are sent again. A server that has no longer
+// the answer, for instance after a restart, executes such a call again, and fails because it was
+// done before.
 
-// DoneBefore reports whether that may be what an error means that says as.
+// DoneBefore reports whether err, with status as, may come from repeating a call that already
+// succeeded.
 func DoneBefore(err error, as nfs3.Status) bool {
 	e := new(nfsclient.Error)
 	return errors.As(err, &e) && e.Repeated && errors.Is(e, as)
 }
 
-// errUnseen is a name in a directory of which there is no more to be known.
+// errUnseen is about an entry of a directory without attributes.
 var errUnseen = errors.New("the server does not say what this is: its directory may not be searched by the caller, " +
 	"or another file system is mounted there, which it has to export by itself")
 
-// Unseen says of an entry of a directory why it could not be looked at. Who may list the directory
-// and not look at an entry is not helped by being told who calls.
+// Unseen explains why an entry of a directory could not be looked up. It replaces "permission
+// denied": the caller may list the directory, so the user is not the point.
 func Unseen(err error) error {
 	if errors.Is(err, nfs3.ErrAcces) || errors.Is(err, nfs3.ErrPerm) {
 		return errUnseen
@@ -30,10 +32,10 @@ func Unseen(err error) error {
 	return err
 }
 
-// RepeatedNote is for errors of which it cannot be found out whether that is what they mean.
-const RepeatedNote = " (the server was asked more than once: this may be what the first call has done)"
+// RepeatedNote is added to errors for which DoneBefore is true.
+const RepeatedNote = " (the call was sent more than once, and may have succeeded the first time)"
 
-// IgnoreGone takes what somebody else has removed for removed.
+// IgnoreGone returns nil for a file that does not exist: somebody else has removed it.
 func IgnoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

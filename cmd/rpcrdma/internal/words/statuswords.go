@@ -4,7 +4,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// StatusWords say to a person what a server answers.
+// StatusWords are the statuses of NFS in words.
 var StatusWords = map[nfs3.Status]string{
 	nfs3.ErrPerm:        "operation not permitted",
 	nfs3.ErrNoEnt:       "no such file or directory",
@@ -24,7 +24,8 @@ var StatusWords = map[nfs3.Status]string{
 	nfs3.ErrNameTooLong: "file name too long",
 	nfs3.ErrNotEmpty:    "directory not empty",
 	nfs3.ErrDQuot:       "quota exceeded on the server",
-	nfs3.ErrStale:       "stale file handle: it was removed, or the server was started anew and has forgotten its handles (serve --state keeps them)",
+	nfs3.ErrStale: "stale file handle: the file was removed, or the server has restarted and forgotten its " +
+		"handles (serve --state keeps them)",
 	nfs3.ErrRemote:      "too many levels of remote in path",
 	nfs3.ErrBadHandle:   "the server does not know its own file handle any more",
 	nfs3.ErrNotSync:     "changed meanwhile",
