@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// A padded message that arrived in two buffers, the data at the beginning of the second.
+// Decoding a padded message in two buffers, with the data at the beginning of the second.
 func TestPaddingAllocates(t *testing.T) {
 	a := writeArgs{handle: make([]byte, 28), data: make([]byte, 5000), count: 5000}
 	var e xdr.Encoder
@@ -33,7 +33,7 @@ func TestPaddingAllocates(t *testing.T) {
 	}
 }
 
-// Results that land in the caller's buffer, and the items that are values.
+// Decoding plain values, and results that land in the caller's buffer.
 func TestResultsAllocate(t *testing.T) {
 	var e xdr.Encoder
 	p := make([]byte, 9)
@@ -56,7 +56,7 @@ func TestResultsAllocate(t *testing.T) {
 	}
 }
 
-// Both kinds of chunks, and buffers that end between items.
+// Decoding both kinds of chunks, with buffers that end between items.
 func TestChunksAllocate(t *testing.T) {
 	wire := unhex(t, "00000005 00000005 00000001 00000005 68656c6c6f000000")
 	chunks := []xdr.Chunk{

@@ -12,8 +12,8 @@ type released int
 
 func (r *released) Release() { *r++ }
 
-// A stream that is appended to another reads as if it had been encoded there, with its bulk data
-// in place, and keeps what it has to release.
+// A stream appended to another reads as if it had been encoded there. Its bulk data stays in place,
+// and is released by its owner.
 func TestAppend(t *testing.T) {
 	var rel released
 	encode := func(e *xdr.Encoder) {
@@ -56,10 +56,10 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// What Extend returns is the stream's own memory, and no more of it.
+// Extend returns memory of the stream, exactly the requested bytes.
 func TestExtend(t *testing.T) {
 	var e xdr.Encoder
-	for range 2 { // the second time with memory that has been used
+	for range 2 { // the second time with used memory
 		e.Reset()
 		e.Uint32(1)
 		for _, n := range []int{0, 4, 8, 1 << 16} {

@@ -11,12 +11,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// field is an item of a stream, and how it travels.
+// field is an item of a stream, with the way it travels.
 type field struct {
 	kind  fieldKind
 	data  []byte
 	place place // of bulk data
-	// bulk data takes an entry of the write list, which is empty unless that is its place
+	// whether bulk data takes an entry of the write list, which is empty unless the data travels
+	// there
 	entry bool
 	loose bool // the chunk's length includes the round-up
 	later bool // the chunk is not here yet
@@ -40,15 +41,15 @@ const (
 	floating
 )
 
-// arrangement is a stream with the way in which it comes to a receiver.
+// arrangement is a stream with the way it reaches a receiver.
 type arrangement struct {
 	fields  []field
 	padding xdr.Padding
-	fill    byte // what padding is made of
-	entries int  // of the write list that nothing takes
+	fill    byte // the bytes of padding
+	entries int  // unused entries of the write list
 	cut     int  // bytes in the first buffer
 
-	// What layout makes of it.
+	// The results of layout.
 	wire   []byte // the inline bytes
 	chunks []xdr.Chunk
 	src    source
@@ -93,7 +94,7 @@ func drawArrangement(t *rapid.T, threshold int, fill byte) *arrangement {
 	return a
 }
 
-// layout puts the bytes down one after the other as the draft says, with nothing of package xdr.
+// layout encodes the stream as the draft says, without package xdr.
 func (a *arrangement) layout() {
 	var reads []xdr.Chunk
 	for _, f := range a.fields {
@@ -171,8 +172,8 @@ func (a *arrangement) decode(t *rapid.T, first, second []byte) ([][]byte, *xdr.D
 	return got, &d
 }
 
-// Whatever goes inline, padded or not, by read chunk or by write chunk, in one buffer or two: the
-// stream is the same, and nothing of it can be missing or moved.
+// However data travels (inline or padded, by read chunk or write chunk, in one buffer or two), the
+// stream decodes to the same. Missing or misplaced bytes and chunks are errors.
 func TestArrangements(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawArrangement(t, 0, 0xa5)
@@ -201,7 +202,7 @@ func TestArrangements(t *testing.T) {
 			t.Fatalf("%d chunks fetched, want %d", a.src.loaded, fetched)
 		}
 
-		// Bytes that are missing, or too many.
+		// Missing or surplus bytes.
 		if n := rapid.IntRange(0, len(a.wire)).Draw(t, "truncated to"); n < len(a.wire) {
 			cut := min(n, a.cut)
 			if _, d := a.decode(t, a.wire[:cut], a.wire[cut:n]); d.Finish() == nil {
@@ -211,7 +212,7 @@ func TestArrangements(t *testing.T) {
 		if _, d := a.decode(t, first, append(bytes.Clone(second), 0)); !errors.Is(d.Finish(), xdr.ErrTrailing) {
 			t.Fatalf("a byte more: got %v, want ErrTrailing", d.Finish())
 		}
-		// Chunks that are elsewhere, or too long.
+		// Misplaced or long chunks.
 		if len(a.chunks) > 0 {
 			i := rapid.IntRange(0, len(a.chunks)-1).Draw(t, "chunk")
 			c := a.chunks[i]
@@ -230,8 +231,7 @@ func TestArrangements(t *testing.T) {
 	})
 }
 
-// What a sender makes of a message is what the draft says, byte for byte, and of the length it was
-// said to have.
+// A sender encodes a message byte for byte as the draft says, and with the announced length.
 func TestArrangementsEncoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// opaque data that is not bulk data stays below the threshold

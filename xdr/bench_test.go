@@ -63,7 +63,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// What came padded in two buffers: the data begins with the second.
+// A padded message in two buffers, with the data at the beginning of the second.
 func BenchmarkDecodePadded(b *testing.B) {
 	a := writeArgs{handle: make([]byte, 28), data: make([]byte, 1<<14), count: 1 << 14}
 	var e xdr.Encoder

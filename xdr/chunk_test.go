@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// split takes the bulk items of a message out of its stream, as a transport does that
-// moves them by RDMA.
+// split removes the bulk items of a message from its stream, as a transport does before it moves
+// them by RDMA.
 func split(m *xdr.Message) (inline []byte, chunks []xdr.Chunk) {
 	for _, it := range m.Bulk {
 		chunks = append(chunks, xdr.Chunk{Position: it.Position, Len: it.Len, Data: bytes.Join(it.Data, nil)})
@@ -19,8 +19,8 @@ func split(m *xdr.Message) (inline []byte, chunks []xdr.Chunk) {
 	return m.Inline, chunks
 }
 
-// Every item may stand in the stream or come beside it, with a position or without, with
-// its round-up or without, here already or not: it is decoded alike.
+// An item decodes the same in the stream or as a chunk, with a position or without, with its
+// round-up or without, arrived or not.
 func TestChunks(t *testing.T) {
 	sizes := []int{5, 8, 0, 3}
 	data := make([][]byte, len(sizes))
@@ -42,7 +42,7 @@ func TestChunks(t *testing.T) {
 					_, all := split(&m)
 					for i, c := range all {
 						beside := mask>>i&1 == 1
-						if floating { // the first ones, as there is nothing to tell them apart
+						if floating { // the first ones: floating chunks have no positions to tell them apart
 							beside = i < mask && mask <= len(sizes)
 						}
 						without = append(without, beside)
@@ -87,7 +87,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// A peer's chunks that do not fit its stream.
+// Chunks of a peer that do not fit its stream are errors.
 func TestChunkErrors(t *testing.T) {
 	// A word, bulk data of 5 bytes, a word.
 	const inline = "00000001 00000005 00000002"
@@ -141,7 +141,7 @@ func TestChunkErrors(t *testing.T) {
 	}
 }
 
-// Data that the type does not let travel beside the stream must be in it.
+// Data of a type that may not travel as a chunk must be in the stream.
 func TestChunkForOtherItem(t *testing.T) {
 	for name, decode := range map[string]func(*xdr.Decoder){
 		"opaque": func(d *xdr.Decoder) { d.Opaque(9) },
@@ -156,7 +156,7 @@ func TestChunkForOtherItem(t *testing.T) {
 	}
 }
 
-// source is bulk data that is not here yet.
+// source is bulk data that has not arrived.
 type source struct {
 	chunks  [][]byte
 	fetched int
@@ -182,7 +182,7 @@ func (s *source) Load(_ context.Context, id, n int, take bool) ([]byte, xdr.Rele
 	return s.chunks[id][:n], nil, s.err
 }
 
-// here returns bulk data that is in the stream, and lazy the same that is not.
+// here returns bulk data in the stream, and lazy the same data not yet arrived.
 func here(p []byte) xdr.Bulk {
 	var e xdr.Encoder
 	e.Opaque(p, math.MaxInt32)
@@ -273,7 +273,7 @@ func TestBulkBytesAndTake(t *testing.T) {
 	}
 }
 
-// Data that landed where it shall be is left there.
+// CopyTo does not move data that already landed in its place.
 func TestBulkCopyTo(t *testing.T) {
 	landing := []byte("hello")
 	var d xdr.Decoder
@@ -300,8 +300,8 @@ func TestBulkCopyTo(t *testing.T) {
 	}
 }
 
-// The data of a result is in the caller's buffer, wherever it came from, and nothing behind it is
-// touched.
+// BulkInto puts the data of a result into the caller's buffer, wherever it came from, and touches
+// nothing after it.
 func TestBulkInto(t *testing.T) {
 	const word, round = "00000005", "68656c6c6f000000"
 	for _, room := range []int{5, 6, 8} {
@@ -347,7 +347,7 @@ func TestBulkIntoNothing(t *testing.T) {
 	}
 }
 
-// Data that could not be fetched is an error of the decoder's.
+// A failed fetch is the decoder's error.
 func TestBulkIntoFetchFails(t *testing.T) {
 	src := &source{chunks: [][]byte{[]byte("hello")}, err: errors.New("connection lost")}
 	var d xdr.Decoder
@@ -357,7 +357,7 @@ func TestBulkIntoFetchFails(t *testing.T) {
 	}
 }
 
-// First leaves the rest where it is, also with the sender.
+// First does not fetch the rest.
 func TestBulkFirst(t *testing.T) {
 	for _, tt := range []struct {
 		n    int
@@ -390,8 +390,7 @@ func (nowhere) Load(context.Context, int, int, bool) ([]byte, xdr.Releaser, erro
 
 var errNowhere = errors.New("nowhere")
 
-// TestFetchVia: what is not here yet is fetched from another source, and what is here is left
-// alone.
+// Only data that has not arrived is fetched from the other source.
 func TestFetchVia(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Every item may arrive in two buffers, cut at any byte, and end too early or too late there.
+// Every item decodes from two buffers cut at any byte, and fails if they are too short or too long.
 func TestContinue(t *testing.T) {
 	for _, tt := range items {
 		wire := unhex(t, tt.wire)
@@ -41,7 +41,7 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// An item is a copy only if it lies across both buffers, and then it alone is.
+// Only an item that lies across both buffers is copied.
 func TestContinueRefers(t *testing.T) {
 	wire := unhex(t, "00000005 61616161 61000000 00000006 62626262 62620000 00000007 63636363 63636300")
 	for cut := range len(wire) + 1 {
@@ -58,7 +58,7 @@ func TestContinueRefers(t *testing.T) {
 		if d.Finish() != nil {
 			t.Errorf("cut at %d: %v", cut, d.Finish())
 		}
-		for _, p := range [][]byte{first, second} { // whoever refers to them sees it
+		for _, p := range [][]byte{first, second} { // changes show in items that refer to the buffers
 			for i := range p {
 				p[i] ^= 0xff
 			}
@@ -73,8 +73,7 @@ func TestContinueRefers(t *testing.T) {
 	}
 }
 
-// A length that both buffers together can hold is right, and one that they cannot is not to be
-// allocated.
+// Count accepts a length that both buffers together can hold, and rejects a longer one.
 func TestContinueCount(t *testing.T) {
 	wire := unhex(t, "00000003 00000001 00000002 00000003")
 	for cut := range len(wire) + 1 {
@@ -92,8 +91,8 @@ func TestContinueCount(t *testing.T) {
 	}
 }
 
-// The data of a padded message begins in the second buffer, by reference, also when the
-// padding reaches into it.
+// The data of a padded message is decoded by reference in the second buffer, even if the padding
+// reaches into it.
 func TestContinuePadding(t *testing.T) {
 	wire := unhex(t, "00000001 00000005 00000000 00000000 68656c6c 6f000000 00000002")
 	for cut := range len(wire) + 1 {
@@ -122,7 +121,7 @@ func TestContinuePadding(t *testing.T) {
 	}
 }
 
-// A second buffer is not left over from the message before.
+// Reset forgets the second buffer.
 func TestContinueReset(t *testing.T) {
 	var d xdr.Decoder
 	d.Reset(unhex(t, "00000001"), nil)
@@ -133,7 +132,7 @@ func TestContinueReset(t *testing.T) {
 		t.Errorf("got %q, %d remaining, %v", got, d.Remaining(), d.Finish())
 	}
 
-	// The zero value may be continued, too.
+	// AppendInline also works on the zero value.
 	d = xdr.Decoder{}
 	d.AppendInline(unhex(t, "00000007"))
 	if got := d.Uint32(); got != 7 || d.Finish() != nil {
@@ -141,8 +140,8 @@ func TestContinueReset(t *testing.T) {
 	}
 }
 
-// What is true of the first buffer is of the second: no capacity beyond the item, and no chunk
-// inside it.
+// Items in the second buffer, like those in the first, have no extra capacity, and no chunk inside
+// them.
 func TestContinueItems(t *testing.T) {
 	wire := unhex(t, "00000001 00000002 00000003")
 	for _, cut := range []int{0, 2, 4} {

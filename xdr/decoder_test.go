@@ -8,8 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Values that the stream holds and the type does not, and lengths that nobody may
-// believe.
+// Invalid values and unbelievable lengths are errors.
 func TestDecodeErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name, wire string
@@ -66,7 +65,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// Bulk data that cannot be decoded has no length that somebody could rely on.
+// Bulk data that fails to decode has length 0.
 func TestDecodeBulkFailed(t *testing.T) {
 	for _, wire := range []string{"00000005 68656c6c", "00000005 68656c6c6f 000001", "00000009 00", "0000"} {
 		d := xdr.NewDecoder(unhex(t, wire))
@@ -77,7 +76,7 @@ func TestDecodeBulkFailed(t *testing.T) {
 	}
 }
 
-// An error of the caller's own has a position, too.
+// An error passed to Fail has a position, too.
 func TestDecoderFail(t *testing.T) {
 	own := errors.New("file handle of another export")
 	d := xdr.NewDecoder(unhex(t, "00000001 00000002"))
@@ -106,8 +105,8 @@ func TestDecoderReset(t *testing.T) {
 	}
 }
 
-// What is decoded by reference has no capacity beyond the item: appending to it must
-// not change what follows.
+// An item decoded by reference has no extra capacity, so appending to it does not change what
+// follows.
 func TestDecodeCapacity(t *testing.T) {
 	bulk := func(d *xdr.Decoder) []byte { p, _ := d.Bulk(9).Bytes(t.Context()); return p }
 	chunk := []xdr.Chunk{{Position: 4, Len: 3, Data: []byte("abc and more")}}

@@ -17,21 +17,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Two other codecs of XDR watch this one: davecgh/go-xdr with its limited decoder, and
-// buildbarn/go-xdr with its runtime and the types that it has generated from the
-// text of RFC 1813. All must accept the same bytes and see the same in them. Where
-// they differ on purpose it is said below; the differences known are:
+// These tests compare this codec with two others: davecgh/go-xdr with its limited decoder, and
+// buildbarn/go-xdr with its runtime and the types that it generated from RFC 1813. All must accept
+// the same bytes and decode the same values. Known, intended differences are:
 //
-//   - davecgh takes a round-up that is not zero.
-//   - buildbarn takes strings of ASCII only.
-//   - buildbarn takes enumeration values that the specification does not name, and has no
-//     floating-point numbers: it watches that their bits stay.
+//   - davecgh accepts a round-up that is not zero.
+//   - buildbarn accepts only ASCII strings.
+//   - buildbarn accepts unnamed enumeration values and lacks floating-point numbers; it checks
+//     their bits.
 
-// limit is the longest opaque item, string and array here, for everybody.
+// limit is the maximum length of opaque items, strings and arrays for all codecs.
 const limit = 40
 
-// FuzzItems decodes arbitrary bytes as arbitrary items with all three, one item at a
-// time, and encodes what was seen. Ours come in two buffers.
+// FuzzItems decodes arbitrary bytes as arbitrary items with all three codecs, one item at a time,
+// and encodes the values again. Our decoder gets two buffers.
 func FuzzItems(f *testing.F) {
 	for i, tt := range items {
 		f.Add(unhex(f, tt.wire), []byte{byte(i)}, uint8(i))
@@ -85,15 +84,14 @@ func FuzzItems(f *testing.F) {
 				}
 			}
 		}
-		// There is one encoding of what was seen.
+		// The values have only one encoding.
 		if got, want := out.Message().Inline, wire[:ours.Position()]; out.Err() != nil || !bytes.Equal(got, want) {
 			t.Errorf("encoded %x, %v, want %x", got, out.Err(), want)
 		}
 	})
 }
 
-// kinds are the items that all three codecs have. What they see is returned as a string
-// of bytes that says it all.
+// kinds are the items that all three codecs have. Each decoder returns its value as a string.
 var kinds = []struct {
 	name      string
 	ours      func(*xdr.Decoder, *xdr.Encoder) string
@@ -340,7 +338,7 @@ func FuzzWriteArgs(f *testing.F) {
 func FuzzSetAttrArgs(f *testing.F) {
 	// SETATTR of a mode, by Linux 6.1.
 	f.Add(unhex(f, `00000014 0100010107000000bb2079da7f00000000000000 00000001 00000180 00000000 00000000 00000000 00000000 00000000 00000000`))
-	// Everything there is.
+	// All fields are present.
 	f.Add(unhex(f, `00000004 01020304 00000001 000001ff 00000001 00000007 00000001 00000008 00000001 0000000100000000
 		00000002 00000001 00000002 00000001 00000001 00000003 00000004`))
 	f.Fuzz(func(t *testing.T, wire []byte) {
@@ -385,13 +383,13 @@ func nfsTime(d *xdr.Decoder) nfsv3.Nfstime3 {
 	return nfsv3.Nfstime3{Seconds: d.Uint32(), Nseconds: d.Uint32()}
 }
 
-// generated is a type of theirs.
+// generated is a type that buildbarn/go-xdr generated.
 type generated interface {
 	io.ReaderFrom
 	io.WriterTo
 }
 
-// compare holds what d has decoded into ours against what they decode into theirs.
+// compare checks that d decoded the same value as the other codec.
 func compare(t *testing.T, wire []byte, d *xdr.Decoder, ours, theirs generated) {
 	t.Helper()
 	n, theirErr := theirs.ReadFrom(bytes.NewReader(wire))
@@ -408,7 +406,7 @@ func compare(t *testing.T, wire []byte, d *xdr.Decoder, ours, theirs generated) 
 	if d.Position() != int(n) {
 		t.Errorf("%x: we read %d bytes, they %d", wire, d.Position(), n)
 	}
-	// Their types are compared by what they encode.
+	// Types differ, so compare their encodings.
 	if a, b := encoded(t, ours), encoded(t, theirs); !bytes.Equal(a, b) || !bytes.Equal(a, wire[:n]) {
 		t.Errorf("%x: we see %x, they %x", wire, a, b)
 	}

@@ -39,7 +39,7 @@ func TestEncodeLimits(t *testing.T) {
 	}
 }
 
-// Bulk data that is too long is not encoded, and released.
+// Bulk data that is too long is an error, and is released.
 func TestBulkTooLong(t *testing.T) {
 	var rel releases
 	var e xdr.Encoder
@@ -50,10 +50,10 @@ func TestBulkTooLong(t *testing.T) {
 	e.Bulk(twoGiB, nil)
 }
 
-// twoGiB is the same memory again and again.
+// twoGiB is 2 GiB of repeated memory.
 var twoGiB = slices.Repeat([][]byte{make([]byte, 1<<20)}, 2<<10)
 
-// Positions count the whole stream: earlier bulk items and their round-up, too.
+// Positions count the whole stream, including earlier bulk items and their round-up.
 func TestPositions(t *testing.T) {
 	for a := range 10 {
 		for b := range 10 {
@@ -117,7 +117,7 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// An error from before the mark stays.
+// Rewind keeps an error from before the mark.
 func TestRewindKeepsEarlierError(t *testing.T) {
 	var e xdr.Encoder
 	e.String("too long", 1)
@@ -134,7 +134,7 @@ func flat(e *xdr.Encoder) []byte {
 	return m.AppendTo(nil)
 }
 
-// The slices of a scatter list are the encoder's own; the list may be used again.
+// Bulk copies the list of slices, so the caller may reuse it.
 func TestBulkKeepsList(t *testing.T) {
 	var e xdr.Encoder
 	list := [][]byte{[]byte("ab"), []byte("cd")}
@@ -149,7 +149,7 @@ func TestBulkKeepsList(t *testing.T) {
 	}
 }
 
-// An encoder that is used again allocates nothing.
+// A reused encoder does not allocate.
 func TestEncoderAllocations(t *testing.T) {
 	var e xdr.Encoder
 	data, list := make([]byte, 100), [][]byte{make([]byte, 10), make([]byte, 20)}

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// panicOf returns what f panics with, as a string, or "" if it does not.
+// panicOf returns the value of f's panic as a string, or "".
 func panicOf(f func()) (text string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -20,7 +20,7 @@ func panicOf(f func()) (text string) {
 	return ""
 }
 
-// What is encoded or decoded behind the end of a stream panics, and changes nothing.
+// Using an encoder or decoder after Invalidate panics, and changes nothing.
 func TestEnd(t *testing.T) {
 	for name, late := range map[string]func(*xdr.Encoder){
 		"Uint32":    func(e *xdr.Encoder) { e.Uint32(1) },

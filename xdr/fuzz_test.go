@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// FuzzDecode decodes arbitrary bytes in two buffers, padding and chunks as a stream whose type is
-// arbitrary, too. It must not panic, and must stay inside the stream.
+// FuzzDecode decodes arbitrary bytes in two buffers, with arbitrary padding and chunks, as an
+// arbitrary type. It must not panic or read outside the stream.
 func FuzzDecode(f *testing.F) {
 	for i, tt := range items {
 		f.Add(unhex(f, tt.wire), []byte{byte(i), byte(i + 1)}, int16(0), int16(0), false, uint16(i), uint8(0), int16(0), int16(0))
@@ -19,7 +19,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 5, 0, 0, 0, 1}, []byte{0, bulk + 1}, int16(4), int16(5), true, uint16(2), uint8(0), int16(0), int16(0))
 	f.Add([]byte{0, 0, 0, 5}, []byte{bulk}, int16(-1), int16(8), true, uint16(9), uint8(0), int16(0), int16(0))
 	f.Add([]byte{0, 0, 0, 4, 9, 9, 9, 9, 'd', 'a', 't', 'a'}, []byte{bulk}, int16(-1), int16(0), true, uint16(5), uint8(3), int16(4), int16(0))
-	// All that is left, where the stream ends before the chunk.
+	// Rest, with a stream that ends before the chunk.
 	f.Add([]byte{0}, []byte{bulk + 1}, int16(28), int16(5), true, uint16(2), uint8(0), int16(0), int16(0))
 	f.Fuzz(func(t *testing.T, inline, types []byte, position, size int16, lazily bool, cut uint16, align uint8, threshold, base int16) {
 		var chunks []xdr.Chunk
@@ -70,8 +70,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzRoundTrip encodes an arbitrary stream and decodes it with any of its bulk items
-// beside it.
+// FuzzRoundTrip encodes an arbitrary stream and decodes it with any of its bulk items as chunks.
 func FuzzRoundTrip(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(seed, seed*0x9e3779b9)
@@ -111,7 +110,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// coder is what encodes items, or decodes them and compares.
+// coder encodes items, or decodes and compares them.
 type coder interface {
 	uint32(uint32)
 	uint64(uint64)
@@ -126,7 +125,7 @@ type coder interface {
 	bulk([][]byte)
 }
 
-// script runs the same arbitrary items of arbitrary values through c each time.
+// script runs the same arbitrary items and values through c each time.
 func script(seed uint64, c coder) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range r.IntN(30) {

@@ -23,7 +23,7 @@ func unhex(t testing.TB, s string) []byte {
 	return p
 }
 
-// items are the items of RFC 4506 as they are on the wire.
+// items are the items of RFC 4506 with their encodings.
 var items = []struct {
 	name   string
 	wire   string
@@ -195,7 +195,7 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// A number that is none keeps its bits, and the sign of zero stays.
+// NaNs keep their bits, and zeros their sign.
 func TestFloatBits(t *testing.T) {
 	for _, bits := range []uint32{0x80000000, 0x7fc00000, 0xffc00001, 0x7fffffff} {
 		var e xdr.Encoder
@@ -256,7 +256,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A round-up is zero.
+// A round-up must be zero.
 func TestPadding(t *testing.T) {
 	for _, tt := range items {
 		wire := unhex(t, tt.wire)

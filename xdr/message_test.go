@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// messages returns messages with bulk data at all kinds of places.
+// messages returns messages with bulk data in various places.
 func messages() map[string]*xdr.Message {
 	m := make(map[string]*xdr.Message)
 	for name, encode := range map[string]func(*xdr.Encoder){
@@ -64,7 +64,7 @@ func TestMessagePieces(t *testing.T) {
 	}
 }
 
-// Any items may be left out, with their round-up; the rest is what it was.
+// Leaving out any items, with their round-up, does not change the rest.
 func TestMessageAppendPiecesWithout(t *testing.T) {
 	for name, m := range messages() {
 		for mask := range 1 << len(m.Bulk) {
@@ -88,7 +88,7 @@ func TestMessageAppendPiecesWithout(t *testing.T) {
 	}
 }
 
-// Bulk data is not copied into pieces.
+// Pieces refer to bulk data without copying it.
 func TestMessagePiecesRefer(t *testing.T) {
 	data := []byte("data")
 	var e xdr.Encoder
@@ -102,8 +102,7 @@ func TestMessagePiecesRefer(t *testing.T) {
 	}
 }
 
-// A message is released once, however often that is tried, in whatever order with the
-// encoder.
+// A message is released only once, in whatever order with the encoder's Reset.
 func TestMessageRelease(t *testing.T) {
 	var a, b, owner releases
 	var e xdr.Encoder
@@ -122,7 +121,7 @@ func TestMessageRelease(t *testing.T) {
 		t.Errorf("%d, %d, %d releases after more, want 1 each", a, b, owner)
 	}
 
-	// The owner comes last: it may use the memory of the items again.
+	// The owner is released last, because it may reuse the memory of the items.
 	var order []string
 	e.BulkBytes(nil, note{&order, "item"})
 	m = e.Message()

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// What a receiver skips (draft section 3.9).
+// A receiver skips padding (draft section 3.9).
 func TestDecodePadding(t *testing.T) {
 	const word, count5, hello, last = "00000001", "00000005", "68656c6c6f000000", "00000002"
 	pads := func(n int) string { return strings.Repeat("a5", n) } // it need not be zero
@@ -81,8 +81,8 @@ func TestDecodePadding(t *testing.T) {
 	}
 }
 
-// Padding and chunks in one message (RDMA_MSGP with a read list): positions are those of the stream
-// without padding, and what came by chunk has none.
+// In a message with padding and chunks (RDMA_MSGP with a read list), positions are those of the
+// stream without padding, and chunks have no padding.
 func TestPaddingWithChunks(t *testing.T) {
 	wire := unhex(t, `
 		00000005 000000000000000000000000 68656c6c6f000000
@@ -108,7 +108,7 @@ func TestPaddingWithChunks(t *testing.T) {
 	}
 }
 
-// SetPadding counts from the first inline byte, wherever the decoder is by then.
+// SetPadding counts from the first inline byte, wherever the decoder is.
 func TestSetPaddingLate(t *testing.T) {
 	wire := unhex(t, "00000001 00000005 0000000000000000 68656c6c6f000000")
 	for words := range 2 {
@@ -122,7 +122,7 @@ func TestSetPaddingLate(t *testing.T) {
 	}
 }
 
-// What a sender pads.
+// A sender pads the right items.
 func TestAppendPadded(t *testing.T) {
 	hello := []byte("hello")
 	var e xdr.Encoder
@@ -176,7 +176,7 @@ func TestAppendPadded(t *testing.T) {
 	}
 }
 
-// Padding is zero also where the memory behind b has been used before.
+// Padding is zero even if b's memory was used before.
 func TestAppendPaddedClears(t *testing.T) {
 	var e xdr.Encoder
 	e.BulkBytes([]byte("data"), nil)

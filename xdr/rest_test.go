@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// A stream is the same bytes whichever of its bulk data came beside it, in one buffer or two.
+// Rest returns the same bytes whether bulk data came as chunks or not, in one buffer or two.
 func TestRest(t *testing.T) {
 	for name, m := range messages() {
 		whole := m.AppendTo(nil)
@@ -50,7 +50,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// What is decoded already is not part of the rest.
+// Rest leaves out what is decoded already.
 func TestRestBehindItems(t *testing.T) {
 	wire := unhex(t, "00000001 00000005 00000002")
 	var d xdr.Decoder
@@ -66,7 +66,7 @@ func TestRestBehindItems(t *testing.T) {
 	}
 }
 
-// What stands in one buffer is not copied, and has no capacity beyond.
+// Rest does not copy a single buffer, and its result has no extra capacity.
 func TestRestRefers(t *testing.T) {
 	wire := unhex(t, "00000001 00000002 00000003")
 	d := xdr.NewDecoder(wire[:8])
@@ -121,7 +121,7 @@ func TestRestErrors(t *testing.T) {
 	}
 }
 
-// Data that could not be fetched is no fault of the stream.
+// A failed fetch is not the decoder's error.
 func TestRestFetchFails(t *testing.T) {
 	src := &source{chunks: [][]byte{[]byte("hello")}, err: errors.New("connection lost")}
 	var d xdr.Decoder

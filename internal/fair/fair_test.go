@@ -14,7 +14,7 @@ func host(i int) peerhost.Host {
 	return peerhost.Of(net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 1)))
 }
 
-// Greedy hosts share what there is, and the next one finds as much as each of them has.
+// Hosts that take all they can have equal shares, and the next host finds as much.
 func TestGreedyHosts(t *testing.T) {
 	for _, tt := range []struct{ hosts, each int64 }{{1, 512}, {2, 341}, {3, 256}, {15, 64}} {
 		s := New(1024)
@@ -35,8 +35,8 @@ func TestGreedyHosts(t *testing.T) {
 	}
 }
 
-// Whatever is taken and given, no more is taken than there is, nobody who has some gets more than
-// he leaves, and what is given back leaves no trace.
+// Whatever is taken and given, the total is never exceeded, no host that has some gets more than it
+// leaves free, and giving everything back leaves no trace.
 func TestShares(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.Int64Range(1, 1000).Draw(t, "all")

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// crowd is a process in virtual time. If it is full, who is ready waits for a processor, unless
-// somebody is held up.
+// crowd simulates a crowded process in virtual time: ready goroutines wait for a processor unless
+// some host is delayed.
 type crowd struct {
 	*Processors
 	full bool
@@ -33,10 +33,11 @@ func (c *crowd) crowded() bool {
 	return c.full && c.held == nil
 }
 
-// pattern is how often a host reads: while the process is crowded, and otherwise.
+// pattern is the time between two reads of a host, while the process is crowded and otherwise.
 type pattern struct{ crowded, alone time.Duration }
 
-// reads has a connection of a host read until the end of the test, and returns how often it has.
+// reads makes a connection of a host read until the end of the test, and returns the number of
+// reads.
 func (c *crowd) reads(i int, p pattern, end <-chan struct{}) *atomic.Int64 {
 	n := new(atomic.Int64)
 	r := c.Join(host(i))
@@ -58,7 +59,7 @@ func (c *crowd) reads(i int, p pattern, end <-chan struct{}) *atomic.Int64 {
 	return n
 }
 
-// TestProcessors has hosts read for a second each way. The figures are of virtual time.
+// TestProcessors lets hosts read for a second of virtual time.
 func TestProcessors(t *testing.T) {
 	var (
 		greedy  = pattern{10 * time.Microsecond, 10 * time.Microsecond}
@@ -70,7 +71,7 @@ func TestProcessors(t *testing.T) {
 		name        string
 		full        bool
 		hosts       []pattern
-		least, most []int64 // of the reads that each would make alone, in percent
+		least, most []int64 // percentage of the reads that each host would make alone
 	}{
 		{"a host alone", true, []pattern{greedy}, []int64{99}, []int64{100}},
 		{"nobody waits", false, []pattern{greedy, starved}, []int64{99, 99}, []int64{100, 100}},

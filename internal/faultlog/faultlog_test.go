@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newTestLog returns a Log, and what returns its lines, without the time of each.
+// newTestLog returns a Log, and a function that returns its lines without their times.
 func newTestLog() (*Log, func() []string) {
 	var text bytes.Buffer
 	untimed := func(_ []string, a slog.Attr) slog.Attr {
@@ -35,10 +35,10 @@ var (
 	errTwo = errors.New("two")
 )
 
-// TestFault has faults in an order, and what the log says of each.
+// TestFault logs faults in sequence and checks the lines.
 func TestFault(t *testing.T) {
 	type step struct {
-		after time.Duration // since the one before
+		after time.Duration // since the previous one
 		peer  string
 		msg   string
 		kind  any
@@ -95,7 +95,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestEvent: what is no fault is at level INFO, once a minute.
+// Events are logged at level INFO, once a minute.
 func TestEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, lines := newTestLog()
@@ -117,8 +117,8 @@ func TestEvent(t *testing.T) {
 	})
 }
 
-// TestMany has more hosts be at fault than are told apart: the first of the rest is logged, and all
-// others count for that. Those that have been quiet for long enough make room.
+// Beyond maxFaults, the first further fault is logged, and all others count as the same. Faults
+// that have been quiet for a while make room.
 func TestMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := newTestLog()

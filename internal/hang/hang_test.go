@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 )
 
-// recorder is a test that fails by a panic.
+// recorder is a test that panics when it fails.
 type recorder struct{ testing.TB }
 
 func (recorder) Helper() {}
@@ -19,7 +19,7 @@ func (recorder) Fatalf(format string, args ...any) {
 	panic(fmt.Sprintf(format, args...))
 }
 
-// failure returns what f has a test fail with.
+// failure returns the message with which f fails a test.
 func failure(f func(tb testing.TB)) (said string) {
 	defer func() { said, _ = recover().(string) }()
 	f(recorder{})

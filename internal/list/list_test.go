@@ -11,7 +11,7 @@ type element struct {
 	place Place[element]
 }
 
-// all are the numbers in l, in order.
+// all returns the numbers in l in order.
 func all(l *List[element]) (ns []int) {
 	for e := l.First(); e != nil; e = e.place.Next() {
 		ns = append(ns, e.n)
@@ -19,7 +19,7 @@ func all(l *List[element]) (ns []int) {
 	return ns
 }
 
-// A list against a slice: elements enter at the end, and leave from anywhere.
+// A list behaves like a slice: elements enter at the end and leave from anywhere.
 func TestList(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// named and written are addresses of providers that nobody knows here.
+// named and written are addresses of unknown providers.
 type (
 	withHost string
 	written  string
@@ -62,7 +62,7 @@ func pipe(t *testing.T) net.Addr {
 	return a.RemoteAddr()
 }
 
-// Hosts are compared, whatever the form and the port of the address.
+// Addresses of the same host compare equal, whatever their form and port.
 func TestSame(t *testing.T) {
 	one := Of(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7})
 	for _, tt := range []struct {
@@ -120,7 +120,7 @@ func TestWithoutZone(t *testing.T) {
 	}
 }
 
-// The reply cache asks for each call.
+// Of must not allocate, because the reply cache calls it for each call.
 func TestOfAllocates(t *testing.T) {
 	var a net.Addr = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7}
 	networks := []netip.Prefix{prefix("198.51.100.0/24"), prefix("192.0.2.0/24")}

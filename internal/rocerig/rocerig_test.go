@@ -9,8 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// TestAddr: an address is one of the loopback interface, is there once, and is not one that
-// somebody has the port at.
+// Addr returns loopback addresses, each only once, whose port is free.
 func TestAddr(t *testing.T) {
 	seen := make(map[netip.Addr]bool)
 	for range 100 {
@@ -28,7 +27,7 @@ func TestAddr(t *testing.T) {
 	}
 }
 
-// TestTaken: an address whose port is taken is passed over.
+// Addr skips an address whose port is taken.
 func TestTaken(t *testing.T) {
 	next := candidate(os.Getpid(), drawn.Load()+1)
 	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(next, roce.UDPPort)))
@@ -41,7 +40,7 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// TestCandidates: processes do not get into each other's way.
+// Processes have different candidates.
 func TestCandidates(t *testing.T) {
 	seen := make(map[netip.Addr]int)
 	for pid := 70_000; pid < 70_016; pid++ {

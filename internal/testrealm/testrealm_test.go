@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5"
 )
 
-// TestWrite: a client and a service that have files of their own make a context.
+// A client and a service with separate files create a context.
 func TestWrite(t *testing.T) {
 	theirs, err := testrealm.Write(t.TempDir())
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/treemodel"
 )
 
-// TestLocal: a directory of this host is as the model has it; and what is done behind its back is
-// noticed.
+// A local directory matches the model, and changes made without the model are noticed.
 func TestLocal(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o022))
 	dir := t.TempDir()
