@@ -16,8 +16,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// A server is asked about each connection, over either transport, and told of those that it serves.
-// What it gave for one is taken back once.
+// Admit is called for each connection, over either transport, ConnBegan and ConnEnded for each one
+// served, and release once for each one admitted.
 func TestAdmit(t *testing.T) {
 	onCarriers(t, func(t *testing.T, over carrier) {
 		refuse := atomic.Bool{}
@@ -57,7 +57,7 @@ func TestAdmit(t *testing.T) {
 		}
 
 		refuse.Store(true)
-		if c, err := dial(t.Context()); err == nil { // TCP has been made by then
+		if c, err := dial(t.Context()); err == nil { // a TCP connection exists by then
 			if err := oncrpc.NewClient(c, testProgram, testVersion, nil).Call(t.Context(), 0, nil, nil); !errors.Is(err, net.ErrClosed) {
 				t.Errorf("a call over a connection that was refused: %v", err)
 			}
@@ -73,8 +73,8 @@ func TestAdmit(t *testing.T) {
 	})
 }
 
-// TestMaxConns has the connections of a host that has many refused, and those of a host that has
-// none made, over either transport.
+// Connections of a host that has many are refused, and those of a new host accepted, over either
+// transport.
 func TestMaxConns(t *testing.T) {
 	for name, listen := range map[string]func(*testing.T, *oncrpc.Server) func(host int) (oncrpc.Transport, error){
 		"TCP": hostsOverTCP, "RDMA": hostsOverRDMA,
@@ -92,7 +92,7 @@ func TestMaxConns(t *testing.T) {
 			connect := func(host int, want bool) oncrpc.Transport {
 				t.Helper()
 				c, err := dial(host)
-				if err == nil { // TCP has been made by then
+				if err == nil { // a TCP connection exists by then
 					t.Cleanup(func() { c.Close() })
 					err = oncrpc.NewClient(c, testProgram, testVersion, nil).Call(t.Context(), 0, nil, nil)
 				}
@@ -224,7 +224,7 @@ func TestServeEnds(t *testing.T) {
 	}
 }
 
-// The zero Server serves; a zero Client says what it lacks.
+// The zero Server serves. The zero Client panics with a helpful message.
 func TestZero(t *testing.T) {
 	var s, unused oncrpc.Server
 	if got := unused.Stats(); got != (oncrpc.ServerStats{}) || unused.Closed() {
@@ -250,8 +250,8 @@ func TestZero(t *testing.T) {
 	new(oncrpc.Client).Call(t.Context(), 0, nil, nil)
 }
 
-// slots is a policy for calls whose first argument is the number of a slot and whose second is that
-// of a request in it, as in sessions of NFS version 4.1.
+// slots is a ReplayPolicy like the sessions of NFS version 4.1. A call's first argument is the
+// number of a slot, the second that of a request in it.
 type slots struct {
 	at      map[uint32]*slot
 	failed  int
@@ -317,7 +317,7 @@ func (s *slots) end(at *slot) {
 	s.waiting = nil
 }
 
-// A program's own policy takes the place of the reply cache.
+// A program's own policy replaces the reply cache.
 func TestReplay(t *testing.T) {
 	policy := &slots{at: make(map[uint32]*slot)}
 	var n counter
@@ -373,7 +373,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A host is the same from any port.
+// The host does not depend on the port.
 func TestConnInfoHost(t *testing.T) {
 	for remote, want := range map[net.Addr]string{
 		&net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 700}:            "192.0.2.7",
@@ -387,7 +387,7 @@ func TestConnInfoHost(t *testing.T) {
 	}
 }
 
-// Authorize may return no context: then the handler gets the one that Authorize got.
+// If Authorize returns no context, the handler gets the one that Authorize got.
 func TestAuthorizeNoContext(t *testing.T) {
 	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	p := oncrpc.Program{Number: testProgram, Version: testVersion,

@@ -14,11 +14,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// answering is a program each of whose procedures ends in its own way.
+// answering is a program whose procedures all end in different ways.
 var answering = []struct {
 	name   string
 	handle oncrpc.Handler
-	reply  string // without what stands in front of accept_stat or reject_stat
+	reply  string // from accept_stat or reject_stat on
 	log    string
 }{
 	{"results", func(_ context.Context, c *oncrpc.Call) error {
@@ -57,7 +57,7 @@ var answering = []struct {
 	{"auth error, wrapped", func(context.Context, *oncrpc.Call) error {
 		return fmt.Errorf("uid 7: %w", &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak})
 	}, denied + "00000001 00000005", ""},
-	// What would be no error for the caller must not be sent as one.
+	// An error that claims success must not be sent as such.
 	{"success as an error", func(context.Context, *oncrpc.Call) error {
 		return &oncrpc.AcceptError{Stat: oncrpc.Success}
 	}, accepted + "00000005", "SUCCESS"},
@@ -67,7 +67,7 @@ var answering = []struct {
 	{"AUTH_OK as an error", func(context.Context, *oncrpc.Call) error {
 		return &oncrpc.AuthError{}
 	}, accepted + "00000005", "AUTH_OK"},
-	// What another server said is no answer to this call.
+	// Another server's answer is not the answer to this call.
 	{"error of a call", func(context.Context, *oncrpc.Call) error {
 		return fmt.Errorf("backend: %w", &oncrpc.CallError{Err: &oncrpc.AcceptError{Stat: oncrpc.ProcUnavail}})
 	}, accepted + "00000005", "backend"},
@@ -137,7 +137,7 @@ func TestHandlerAnswers(t *testing.T) {
 	}
 }
 
-// What a server answers before any handler is asked.
+// The server's answers to calls that reach no handler.
 func TestHeaderAnswers(t *testing.T) {
 	s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{}, // 1 is a gap
 		oncrpc.Procedure{Handler: func(_ context.Context, c *oncrpc.Call) error {
@@ -205,7 +205,7 @@ func TestHeaderAnswers(t *testing.T) {
 	}
 }
 
-// Every outcome that a server can give reaches the client's caller as a typed error.
+// Every answer of a server becomes a typed error at the client.
 func TestAnswersReachTheCaller(t *testing.T) {
 	var err error
 	s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{NonBlocking: true,
@@ -238,7 +238,7 @@ func TestAnswersReachTheCaller(t *testing.T) {
 	}
 }
 
-// Bulk results are released once, whether they are sent or an error takes their place.
+// Bulk results are released once, whether they are sent or replaced by an error.
 func TestResultsReleased(t *testing.T) {
 	for name, end := range map[string]func(c *oncrpc.Call) error{
 		"sent":           func(*oncrpc.Call) error { return nil },

@@ -107,7 +107,7 @@ func TestSysCredDecodeLimits(t *testing.T) {
 	}
 }
 
-// A credential decoded again and again costs no memory.
+// Decoding into the same SysCred does not allocate.
 func TestSysCredAllocations(t *testing.T) {
 	a := mustSys(oncrpc.SysCred{Machine: "some.machine", GIDs: gids(16)})
 	var c oncrpc.SysCred

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// benchCredentials are those that calls have: nothing, and a user with some groups.
+// benchCredentials are typical credentials: none, and a user with some groups.
 func benchCredentials() map[string]oncrpc.Auth {
 	return map[string]oncrpc.Auth{
 		"AUTH_NONE": {},
@@ -63,7 +63,7 @@ func BenchmarkReplyHeader(b *testing.B) {
 	}
 }
 
-// BenchmarkDispatch is what a server does with a call, from its header to its reply.
+// BenchmarkDispatch measures a server's work for a call, from the header to the reply.
 func BenchmarkDispatch(b *testing.B) {
 	s := newServer(b, oncrpc.ServerConfig{}, oncrpc.Procedure{NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
 		c.Results.Uint32(c.Args.Uint32())
@@ -85,7 +85,7 @@ func BenchmarkDispatch(b *testing.B) {
 	}
 }
 
-// answered is a transport whose server has answered already.
+// answered is a transport whose server has already replied.
 type answered struct {
 	*fakeConn
 	reply []byte
@@ -96,8 +96,7 @@ func (a *answered) RoundTrip(_ context.Context, x *oncrpc.Exchange) error {
 	return nil
 }
 
-// BenchmarkCall is what a client does for a call: the header, the arguments, and the reply taken
-// apart.
+// BenchmarkCall measures a client's work for a call: encoding it, and decoding the reply.
 func BenchmarkCall(b *testing.B) {
 	reply := unhex(b, "01020304 00000001 00000000 00000000 00000000 00000000 00000007")
 	for name, cred := range benchCredentials() {
@@ -124,7 +123,7 @@ func (l *landing) UnmarshalXDR(d *xdr.Decoder) { l.into = d.BulkInto(l.into) }
 
 func (l *landing) ReplyRoom(results [][]byte) (int, [][]byte) { return 4, append(results, l.into) }
 
-// BenchmarkSizedReply is a call whose reply says what room it needs.
+// BenchmarkSizedReply measures a call whose reply says how much room it needs.
 func BenchmarkSizedReply(b *testing.B) {
 	reply := unhex(b, "01020304 00000001 00000000 00000000 00000000 00000000 00000004 61626364")
 	conn, _ := connection(b)

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// canned is a transport that answers every call alike.
+// canned is a transport with the same reply to every call.
 type canned struct {
 	oncrpc.Transport
 	reply    []byte
@@ -27,7 +27,7 @@ type canned struct {
 func (c *canned) RoundTrip(_ context.Context, x *oncrpc.Exchange) error {
 	c.call = x.Call.AppendTo(nil)
 	c.exchange = *x
-	c.exchange.Results = slices.Clone(x.Results) // whose array the client uses again
+	c.exchange.Results = slices.Clone(x.Results) // the client reuses the array
 	if c.err != nil {
 		return c.err
 	}
@@ -130,7 +130,7 @@ func TestClientMalformedReplies(t *testing.T) {
 	}
 }
 
-// The arguments' bulk data is released once, whatever becomes of the call.
+// The arguments' bulk data is released once, however the call ends.
 func TestClientReleases(t *testing.T) {
 	wire := errors.New("wire cut")
 	for name, tr := range map[string]*canned{
@@ -156,7 +156,7 @@ func TestClientReleases(t *testing.T) {
 	}
 }
 
-// both encodes bulk data and then something that cannot be encoded.
+// both encodes bulk data, then something that cannot be encoded.
 type both struct{ bulk }
 
 func (b both) MarshalXDR(e *xdr.Encoder) {
@@ -180,7 +180,7 @@ func TestClientEncodeError(t *testing.T) {
 	}
 }
 
-// What a request says reaches the transport.
+// The fields of a request reach the transport.
 func TestClientRequest(t *testing.T) {
 	const header = 24 // of a reply with an empty verifier
 	tr := &canned{reply: unhex(t, accepted+"00000000")}
@@ -222,7 +222,7 @@ func TestCallError(t *testing.T) {
 	}
 }
 
-// Calls cost no memory of their own.
+// Calls do not allocate.
 func TestClientAllocations(t *testing.T) {
 	tr := &free{reply: unhex(t, accepted+"00000000 0000002a")}
 	c := oncrpc.NewClient(tr, testProgram, testVersion, mustAuthSys(oncrpc.SysCred{Machine: "m"}))
@@ -237,7 +237,7 @@ func TestClientAllocations(t *testing.T) {
 	}
 }
 
-// free is canned without bookkeeping.
+// free is canned without records of its calls.
 type free struct {
 	oncrpc.Transport
 	reply []byte
@@ -248,7 +248,7 @@ func (f *free) RoundTrip(_ context.Context, x *oncrpc.Exchange) error {
 	return nil
 }
 
-// roomy is a reply that says what room it needs.
+// roomy is a reply that says how much room it needs.
 type roomy struct {
 	word
 	most  int
@@ -261,7 +261,7 @@ func (r *roomy) ReplyRoom(results [][]byte) (int, [][]byte) {
 	return r.most, append(results, r.into...)
 }
 
-// A reply says what room it needs, unless the request does.
+// The room for a reply comes from the reply, unless the request sets it.
 func TestSizedReply(t *testing.T) {
 	const header = 24 // of a reply with an empty verifier
 	tr := &canned{reply: unhex(t, accepted+"00000000 00000007")}

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestServerConfigErrors: NewServer panics with what is wrong.
+// NewServer panics with the wrong field.
 func TestServerConfigErrors(t *testing.T) {
 	pass := func(ctx context.Context, c *oncrpc.Call, next oncrpc.Handler) error {
 		return next(ctx, c)
@@ -40,7 +40,7 @@ func TestServerConfigErrors(t *testing.T) {
 	}
 }
 
-// TestServerConfigAlone sets one field alone: a call is answered.
+// With one field set, the server answers a call.
 func TestServerConfigAlone(t *testing.T) {
 	nothing := func(context.Context, *oncrpc.Call) error { return nil }
 	for name, cfg := range map[string]oncrpc.ServerConfig{

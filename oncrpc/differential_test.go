@@ -14,9 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// FuzzMessages holds the message headers against types that buildbarn/go-xdr has generated
-// from the text of RFC 5531. Both must accept the same bytes and see the same in them;
-// where they differ on purpose it is said below.
+// FuzzMessages compares message headers with the types that buildbarn/go-xdr generated from RFC
+// 5531. Both must accept the same bytes and decode the same values, with the exceptions below.
 func FuzzMessages(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, wire []byte) {
@@ -39,7 +38,7 @@ func FuzzMessages(f *testing.F) {
 		ourErr := ours.Decode(d)
 		var version *oncrpc.VersionError
 		if errors.As(ourErr, &version) {
-			// What follows the version of another RPC protocol is not for us to read.
+			// Bytes after another RPC version are not ours to read.
 			if ours.RPCVersion == oncrpc.Version {
 				t.Errorf("%x: %v", wire, ourErr)
 			}
@@ -81,12 +80,12 @@ func compareCall(t *testing.T, ours *oncrpc.CallHeader, theirs *rpcv2.RpcMsg) {
 			t.Errorf("%x: we see %+v, they %+v", ours.Cred.Body, c, sys)
 		}
 	case theirErr == nil:
-		// They leave bytes behind the credential alone.
+		// The other codec ignores bytes after the credential.
 		if !errors.Is(ourErr, xdr.ErrTrailing) {
 			t.Errorf("%x: we say %v", ours.Cred.Body, ourErr)
 		}
 	case ourErr == nil:
-		// They want machine names in ASCII.
+		// The other codec accepts only ASCII machine names.
 		if !slices.ContainsFunc(ours.Cred.Body, func(b byte) bool { return b > unicode.MaxASCII }) {
 			t.Errorf("%x: they say %v", ours.Cred.Body, theirErr)
 		}
@@ -95,7 +94,7 @@ func compareCall(t *testing.T, ours *oncrpc.CallHeader, theirs *rpcv2.RpcMsg) {
 
 func compareReply(t *testing.T, wire []byte, body rpcv2.ReplyBody, ourErr error, d *xdr.Decoder) {
 	if errors.Is(ourErr, xdr.ErrTrailing) {
-		return // they leave bytes behind an error alone
+		return // the other codec ignores bytes after an error
 	}
 	var (
 		accept  *oncrpc.AcceptError
@@ -112,7 +111,7 @@ func compareReply(t *testing.T, wire []byte, body rpcv2.ReplyBody, ourErr error,
 			same = errors.As(ourErr, &accept) && accept.Stat == oncrpc.ProgMismatch &&
 				accept.Low == r.MismatchInfo.Low && accept.High == r.MismatchInfo.High
 		case *rpcv2.AcceptedReplyData_default:
-			// An accept_stat that RFC 5531 does not know is an error for us alone.
+			// Only our codec rejects an accept_stat unknown to RFC 5531.
 			unknown := uint32(r.Stat) > uint32(oncrpc.SystemErr)
 			same = unknown && errors.Is(ourErr, xdr.ErrValue) ||
 				!unknown && errors.As(ourErr, &accept) && uint32(accept.Stat) == uint32(r.Stat)
@@ -134,7 +133,7 @@ func sameAuth(ours oncrpc.Auth, theirs rpcv2.OpaqueAuth) bool {
 	return uint32(ours.Flavor) == uint32(theirs.Flavor) && bytes.Equal(ours.Body, theirs.Body)
 }
 
-// Their decoder reads what our server answers.
+// The other codec decodes our server's answers.
 func FuzzAnswers(f *testing.F) {
 	for i := range answering {
 		f.Add(uint32(i+1), uint32(7))

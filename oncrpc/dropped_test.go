@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestDroppedWhenIdle: calls that come when the server has ended and waits for nothing are dropped,
-// one after the other, and do not count as under way.
+// Calls that arrive after the server has ended and is idle are dropped, and do not count as
+// pending.
 func TestDroppedWhenIdle(t *testing.T) {
 	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	s.Handle(oncrpc.Program{Number: testProgram, Version: testVersion})

@@ -14,17 +14,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// A flavour in which caller and server share a secret. The credential is the caller's name. The
-// verifier of a call is an HMAC of all of it, that of the reply an HMAC of the call's, and results
-// have an HMAC behind them. Nothing is encrypted, and a call that was overheard can be made once
-// more: against that there are sequence numbers (RFC 2203 section 5.3.3.1).
+// This flavour uses a secret shared by caller and server. The credential is the caller's name. The
+// verifier of a call is an HMAC of the whole call, and that of the reply an HMAC of the call's.
+// Results end with an HMAC. Nothing is encrypted, and there is no protection against replay;
+// sequence numbers would add that (RFC 2203 section 5.3.3.1).
 
-// flavorSecret is one of the numbers that a local administrator assigns (RFC 5531 section 13.3.2).
+// flavorSecret is a number that a local administrator may assign (RFC 5531 section 13.3.2).
 const flavorSecret oncrpc.AuthFlavor = 0x20000001
 
 var errForged = errors.New("reply was not made by who knows the secret")
 
-// sum returns the HMAC of parts. What tells what they are, so that none passes for another.
+// sum returns the HMAC of parts. The word what keeps HMACs for different purposes apart.
 func sum(secret []byte, what string, parts ...[]byte) []byte {
 	h := hmac.New(sha256.New, secret)
 	h.Write([]byte(what))
@@ -34,7 +34,7 @@ func sum(secret []byte, what string, parts ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// signer is the flavour of a client.
+// signer is the client's flavour.
 type signer struct {
 	name   string
 	secret []byte
@@ -42,16 +42,16 @@ type signer struct {
 
 func (s *signer) Flavor() oncrpc.AuthFlavor { return flavorSecret }
 
-// Ready has nothing to prepare.
+// Ready has nothing to do.
 func (s *signer) Ready(context.Context, *oncrpc.Client) error { return nil }
 
-// Slack is the body of the verifier, and what Wrap adds to the results.
+// Slack returns the room for the verifier's body and for what Wrap adds.
 func (s *signer) Slack() int { return sha256.Size + sha256.Size }
 
-// AllowsPlacement is false, as the HMAC is of all data.
+// AllowsPlacement returns false because the HMAC covers all data.
 func (s *signer) AllowsPlacement() bool { return false }
 
-// Seal appends credential, verifier and arguments. What e holds then is header and credential.
+// Seal appends credential, verifier and arguments. The verifier covers all of them and the header.
 func (s *signer) Seal(e *xdr.Encoder, args *xdr.Message) (oncrpc.ReplyCheck, error) {
 	e.Uint32(uint32(flavorSecret))
 	e.Opaque([]byte(s.name), oncrpc.MaxAuthBody)
@@ -63,7 +63,7 @@ func (s *signer) Seal(e *xdr.Encoder, args *xdr.Message) (oncrpc.ReplyCheck, err
 	return call, nil
 }
 
-// signed is one call, on either side.
+// signed is one call at either end.
 type signed struct{ secret, verifier []byte }
 
 // Verify checks the verifier of the reply.
@@ -74,7 +74,7 @@ func (s *signed) Verify(verf *oncrpc.Auth) error {
 	return nil
 }
 
-// Wrap appends the results, and their HMAC.
+// Wrap appends the results and their HMAC.
 func (s *signed) Wrap(e *xdr.Encoder, results *xdr.Message) error {
 	body := results.AppendTo(nil)
 	e.Raw(body)
@@ -82,7 +82,7 @@ func (s *signed) Wrap(e *xdr.Encoder, results *xdr.Message) error {
 	return nil
 }
 
-// Open checks what Wrap has appended, and leaves the results.
+// Open checks the HMAC and leaves the results.
 func (s *signed) Open(results *xdr.Decoder) error {
 	all := results.Raw(results.Remaining())
 	n := len(all) - sha256.Size
@@ -93,15 +93,15 @@ func (s *signed) Open(results *xdr.Decoder) error {
 	return nil
 }
 
-// RetryDenied has nothing to try once more.
+// RetryDenied has no other credential to try.
 func (s *signed) RetryDenied(*oncrpc.AuthError) bool { return false }
 
-// secrets is the flavour of a server: the secrets by caller.
+// secrets is the server's flavour: the secret of each caller.
 type secrets map[string][]byte
 
 func (s secrets) Flavor() oncrpc.AuthFlavor { return flavorSecret }
 
-// Accept finds out whether the caller knows his secret, and does not tell whether there is one.
+// Accept checks that the caller knows the secret. It does not reveal whether the caller exists.
 func (s secrets) Accept(_ context.Context, a *oncrpc.Acceptance) error {
 	h, args := a.Header(), a.Args()
 	name := string(h.Cred.Body)
@@ -131,14 +131,13 @@ type line string
 func (l line) MarshalXDR(e *xdr.Encoder)    { e.String(string(l), 100) }
 func (l *line) UnmarshalXDR(d *xdr.Decoder) { *l = line(d.String(100)) }
 
-// say returns who has said what.
+// say returns its argument with the caller's name.
 func say(_ context.Context, c *oncrpc.Call) error {
 	c.Results.String(fmt.Sprintf("%v says %s", c.Identity(), c.Args.String(50)), 100)
 	return nil
 }
 
-// A flavour of one's own, both sides of it: callers prove that they know a secret, and so does the
-// server.
+// Implement both sides of a flavour: caller and server prove that they know a secret.
 func ExampleServerFlavor() {
 	ctx := context.Background()
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{

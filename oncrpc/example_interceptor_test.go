@@ -12,10 +12,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// tenant is the key under which authorize leaves what it has found.
+// tenant is the context key for what authorize found out.
 type tenant struct{}
 
-// authorize lets users in whose group is that of a tenant.
+// authorize allows users whose group is that of a tenant.
 func authorize(ctx context.Context, c *oncrpc.Call) (context.Context, error) {
 	tenants := map[uint32]string{100: "red", 200: "blue"}
 	cred, ok := c.Sys()
@@ -31,7 +31,7 @@ func whoAmI(ctx context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// printed is an interceptor that prints who has called what, and how the call has ended for him.
+// printed is an interceptor that prints who called what and how the call ended.
 func printed(ctx context.Context, c *oncrpc.Call, next oncrpc.Handler) error {
 	err := next(ctx, c)
 	ended := "SUCCESS"
@@ -47,7 +47,7 @@ type name string
 
 func (n *name) UnmarshalXDR(d *xdr.Decoder) { *n = name(d.String(20)) }
 
-// Calls are authorized, and an interceptor sees how each of them ends.
+// Authorize calls, and watch with an interceptor how they end.
 func ExampleServerInterceptor() {
 	ctx := context.Background()
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{

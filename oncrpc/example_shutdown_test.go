@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// A server that ends when the calls under way have been answered, or after ten seconds. A program
-// calls Shutdown when signal.NotifyContext says so.
+// End a server when its pending calls are answered, or after ten seconds. A real program calls
+// Shutdown when the context of signal.NotifyContext ends.
 func ExampleServer_Shutdown() {
 	ctx := context.Background()
 	began, goOn := make(chan struct{}), make(chan struct{})

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// Calls as a user of this host, and a handler that knows who calls. It believes what the caller
-// says: AUTH_SYS proves nothing.
+// Call as a user of this host, and identify the caller in the handler. The server must trust the
+// client, because AUTH_SYS proves nothing.
 func ExampleAuthSys() {
 	ctx := context.Background()
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{})

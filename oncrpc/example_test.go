@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// A program has a number, chosen from those that RFC 5531 section 8.3 leaves to
-// everybody, a version, and procedures.
+// A program has a version, procedures, and a number from the range that RFC 5531 section 8.3 leaves
+// to everybody.
 const (
 	mathProgram = 0x20001234
 	mathVersion = 1
@@ -30,7 +30,7 @@ func (n numbers) MarshalXDR(e *xdr.Encoder) {
 	}
 }
 
-// average is its result: hyper average.
+// average is the result of AVERAGE: hyper average.
 type average struct{ v int64 }
 
 func (a *average) UnmarshalXDR(d *xdr.Decoder) { a.v = d.Int64() }
@@ -48,7 +48,7 @@ func handleAverage(_ context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// A program served and called over TCP.
+// Serve and call a program over TCP.
 func Example() {
 	ctx := context.Background()
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{})

@@ -21,8 +21,8 @@ const (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// fakeConn is one end of a connection without a network (connection makes both): a call is
-// dispatched by the goroutine that makes it.
+// fakeConn is one end of a connection without a network (see connection). The calling goroutine
+// dispatches the call.
 type fakeConn struct {
 	t      testing.TB
 	name   addr
@@ -142,14 +142,14 @@ func (in *incoming) Drop() {
 	in.reply <- nil
 }
 
-// dispatch has the call executed and returns the reply.
+// dispatch passes a call to the server and returns the reply.
 func dispatch(t testing.TB, s *oncrpc.Server, call []byte) []byte {
 	in := newIncoming(t, call)
 	oncrpc.DispatcherOf(s).Dispatch(in)
 	return <-in.reply
 }
 
-// newServer returns a server of testProgram whose procedures from 1 on are procs.
+// newServer returns a server of testProgram. Its procedures from 1 on are procs.
 func newServer(t testing.TB, cfg oncrpc.ServerConfig, procs ...oncrpc.Procedure) *oncrpc.Server {
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
@@ -183,13 +183,13 @@ func unhex(t testing.TB, s string) []byte {
 	return p
 }
 
-// word is a number as the arguments or results of a call.
+// word is a number, as arguments or results.
 type word struct{ n uint32 }
 
 func (w *word) MarshalXDR(e *xdr.Encoder)   { e.Uint32(w.n) }
 func (w *word) UnmarshalXDR(d *xdr.Decoder) { w.n = d.Uint32() }
 
-// bulk is bulk data as the arguments of a call.
+// bulk is bulk data, as arguments.
 type bulk struct {
 	data    []byte
 	release xdr.Releaser
@@ -208,7 +208,7 @@ func encodeHeader(h *oncrpc.CallHeader) []byte {
 	return e.Message().Inline
 }
 
-// quietIncoming forgets the reply.
+// quietIncoming discards the reply.
 type quietIncoming struct{ incoming }
 
 func (in *quietIncoming) Reply(m xdr.Message) { m.Release() }

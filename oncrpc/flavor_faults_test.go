@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// That there is no such program, or version of it, is said with the flavour's verifier, as
-// everything is that says that a call was accepted (RFC 2203 section 5.3.3.2).
+// The answers PROG_UNAVAIL and PROG_MISMATCH have the flavour's verifier, like all replies that
+// accept a call (RFC 2203 section 5.3.3.2).
 func TestFlavorNoProgram(t *testing.T) {
 	onCarriers(t, func(t *testing.T, over carrier) {
 		s := newServer(t, macConfig(&macServer{keys: map[string]string{"user": "key"}}))
@@ -30,7 +30,7 @@ func TestFlavorNoProgram(t *testing.T) {
 	})
 }
 
-// odd is a flavour that does what it should not.
+// odd is a flavour that misbehaves.
 type odd struct {
 	number oncrpc.AuthFlavor
 	accept func(*oncrpc.Acceptance) error
@@ -40,12 +40,12 @@ func (o odd) Flavor() oncrpc.AuthFlavor { return o.number }
 
 func (o odd) Accept(_ context.Context, a *oncrpc.Acceptance) error { return o.accept(a) }
 
-// wrapFunc is a ResultsWrapper.
+// wrapFunc is a ResultsWrapper made from a function.
 type wrapFunc func(e *xdr.Encoder) error
 
 func (f wrapFunc) Wrap(e *xdr.Encoder, _ *xdr.Message) error { return f(e) }
 
-// What a flavour does wrong costs the call, with SYSTEM_ERR in a reply that can be decoded.
+// A misbehaving flavour fails its call with SYSTEM_ERR, in a well-formed reply.
 func TestFlavorFaults(t *testing.T) {
 	systemErr := unhex(t, accepted+"00000005")
 	for name, accept := range map[string]func(*oncrpc.Acceptance) error{
@@ -83,8 +83,8 @@ func TestFlavorFaults(t *testing.T) {
 	}
 }
 
-// Sys says who calls only where AcceptAuthSys has believed it: not for a flavour of the same number
-// that is another, nor for a call that was refused.
+// Sys returns a credential only if AcceptAuthSys accepted it: not with another flavour of the same
+// number, nor for a refused call.
 func TestSysBelieved(t *testing.T) {
 	type seen struct{ called, sys bool }
 	for name, tt := range map[string]struct {
@@ -115,8 +115,8 @@ func TestSysBelieved(t *testing.T) {
 	}
 }
 
-// A call that is made once more because it was denied has the transaction id that it had: an
-// earlier transmission may have been executed, and its reply lost.
+// A call retried after a denial keeps its transaction id, because an earlier transmission may have
+// been executed and its reply lost.
 func TestFlavorDeniedXID(t *testing.T) {
 	onCarriers(t, func(t *testing.T, over carrier) {
 		m := &macServer{keys: map[string]string{"user": "key"}, session: 1}

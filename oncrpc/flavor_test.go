@@ -19,7 +19,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// A carrier serves a server and connects to it.
+// carrier serves a server on a transport and returns a dialer.
 type carrier func(t *testing.T, s *oncrpc.Server) (dial func(ctx context.Context) (oncrpc.Transport, error))
 
 var carriers = map[string]carrier{"TCP": overTCP, "RDMA": overRDMA}
@@ -48,7 +48,7 @@ func overRDMA(t *testing.T, s *oncrpc.Server) func(context.Context) (oncrpc.Tran
 	}
 }
 
-// overIWARP has peers with addresses that stay from one connection to the next.
+// overIWARP uses connections whose peer addresses are the same after reconnecting.
 func overIWARP(t *testing.T, s *oncrpc.Server) func(context.Context) (oncrpc.Transport, error) {
 	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{})
 	if err != nil {
@@ -72,7 +72,7 @@ func serves(t *testing.T, s *oncrpc.Server, serve func() error) {
 	})
 }
 
-// connect makes a connection that ends with the test.
+// connect makes a connection and closes it when the test ends.
 func connect(t *testing.T, dial func(context.Context) (oncrpc.Transport, error)) oncrpc.Transport {
 	t.Helper()
 	c, err := dial(t.Context())
@@ -114,7 +114,7 @@ func (b *echo) UnmarshalXDR(d *xdr.Decoder) {
 	}
 }
 
-// echoes answers with its arguments.
+// echoes returns its arguments.
 func echoes(ctx context.Context, c *oncrpc.Call) error {
 	c.Results.Uint32(c.Args.Uint32())
 	data, err := c.Args.Bulk(1 << 20).Bytes(ctx)
@@ -126,8 +126,8 @@ func echoes(ctx context.Context, c *oncrpc.Call) error {
 	return c.Args.Finish()
 }
 
-// A flavour that protects header, arguments and results works over both transports, whatever the
-// length of the data, which never travels beside the message.
+// A flavour that protects header, arguments and results works over both transports and for all
+// lengths. Its data never travels separately from the message.
 func TestFlavor(t *testing.T) {
 	onCarriers(t, func(t *testing.T, over carrier) {
 		who := make(chan string, 100)
@@ -166,7 +166,7 @@ func TestFlavor(t *testing.T) {
 				t.Errorf("credits: grant %d, %d in flight, %d waiting", grant, inFlight, waiting)
 			}
 		}
-		// Outcomes other than SUCCESS are plain, with a verifier that is checked.
+		// Outcomes other than SUCCESS are not wrapped, but their verifier is checked.
 		var accept *oncrpc.AcceptError
 		if err := c.Call(t.Context(), 9, nil, nil); !errors.As(err, &accept) || accept.Stat != oncrpc.ProcUnavail {
 			t.Errorf("procedure 9: %v, want PROC_UNAVAIL", err)
@@ -175,7 +175,7 @@ func TestFlavor(t *testing.T) {
 			t.Errorf("short arguments: %v, want GARBAGE_ARGS", err)
 		}
 		<-who
-		// The flavour answers for itself.
+		// The flavour answers this call itself.
 		var hello greeting
 		ms.mu.Lock()
 		before := len(ms.seen)
@@ -190,7 +190,7 @@ func TestFlavor(t *testing.T) {
 	})
 }
 
-// greeting is what the flavour answers itself.
+// greeting is the flavour's own answer.
 type greeting [2][]byte
 
 func (g *greeting) UnmarshalXDR(d *xdr.Decoder) {
@@ -199,7 +199,7 @@ func (g *greeting) UnmarshalXDR(d *xdr.Decoder) {
 	}
 }
 
-// unwrapped is macClient for answers of the flavour, which are not wrapped.
+// unwrapped is macClient for the flavour's own answers, which are not wrapped.
 type unwrapped struct{ *macClient }
 
 type plainCheck struct{ oncrpc.ReplyCheck }
@@ -211,7 +211,7 @@ func (u *unwrapped) Seal(e *xdr.Encoder, args *xdr.Message) (oncrpc.ReplyCheck, 
 	return plainCheck{check}, err
 }
 
-// What is wrong on the way is noticed, at either end.
+// Either end notices manipulated messages.
 func TestFlavorRefuses(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -244,8 +244,7 @@ func TestFlavorRefuses(t *testing.T) {
 						t.Errorf("got %v, want %v", err, tt.want)
 					}
 				case errors.As(tt.want, &wantAccept):
-					// The arguments do not decode, so the results are not asked for: a call that
-					// has some.
+					// The arguments do not decode, so use a call with results.
 					err = oncrpc.NewClient(conn, testProgram, testVersion, mc).Call(t.Context(), 1, &echo{data: []byte("x")}, nil)
 					if !errors.As(err, &accept) || *accept != *wantAccept {
 						t.Errorf("got %v, want %v", err, tt.want)
@@ -258,7 +257,7 @@ func TestFlavorRefuses(t *testing.T) {
 				if n := rel.Load(); n != 1 {
 					t.Errorf("arguments released %d times, want once", n)
 				}
-				// The connection goes on.
+				// The connection stays usable.
 				if err := oncrpc.NewClient(conn, testProgram, testVersion, nil).Call(t.Context(), 0, nil, nil); err != nil {
 					t.Errorf("AUTH_NONE: %v", err)
 				}
@@ -270,8 +269,8 @@ func TestFlavorRefuses(t *testing.T) {
 	})
 }
 
-// A denial that the flavour can do something about has the call made once more, with a new
-// credential and a new sequence number; a second one is final.
+// After a denial, the flavour may retry the call with a new credential and sequence number. A
+// second denial is final.
 func TestFlavorDenied(t *testing.T) {
 	onCarriers(t, func(t *testing.T, over carrier) {
 		var n counter
@@ -308,7 +307,7 @@ func TestFlavorDenied(t *testing.T) {
 }
 
 // A call whose connection is lost is sent again as another transmission, with a new sequence
-// number. It is found in the reply cache all the same, and its results are wrapped for it.
+// number. The reply cache finds it, and its results are wrapped for the new transmission.
 func TestFlavorRepeats(t *testing.T) {
 	test := func(t *testing.T, over carrier) {
 		var n counter
@@ -349,7 +348,7 @@ func TestFlavorRepeats(t *testing.T) {
 	t.Run("RDMA", func(t *testing.T) { test(t, overIWARP) })
 }
 
-// Sequence number and verifier do not tell calls apart for the reply cache; the caller does.
+// The reply cache compares callers, but not sequence numbers and verifiers.
 func TestFlavorOnce(t *testing.T) {
 	var n counter
 	ms := &macServer{keys: map[string]string{"alice": "secret", "bob": "secret"}}
@@ -363,7 +362,7 @@ func TestFlavorOnce(t *testing.T) {
 		arg  uint32
 		want uint32
 	}{{alice, 1, 1}, {alice, 1, 1}, {bob, 1, 2}, {alice, 2, 3}, {bob, 1, 2}} {
-		// all with one transaction id
+		// all with the same transaction id
 		var got word
 		if err := oncrpc.NewClient(near, testProgram, testVersion, tt.who).Call(t.Context(), 1, &word{tt.arg}, &got); err != nil || got.n != tt.want {
 			t.Errorf("%s, %d: got %d, %v; want %d", tt.who.name, tt.arg, got.n, err, tt.want)
@@ -371,7 +370,7 @@ func TestFlavorOnce(t *testing.T) {
 	}
 }
 
-// A call that was seen before is dropped, as RFC 2203 section 5.3.3.1 asks for.
+// A replayed call is dropped, as RFC 2203 section 5.3.3.1 requires.
 func TestFlavorDrops(t *testing.T) {
 	ms := &macServer{keys: map[string]string{"alice": "secret"}}
 	s := newServer(t, macConfig(ms), oncrpc.Procedure{Handler: echoes})
@@ -396,14 +395,14 @@ func TestFlavorDrops(t *testing.T) {
 	}
 }
 
-// A flavour that takes its time holds up its own calls alone.
+// A slow flavour delays only its own calls.
 func TestFlavorBlocks(t *testing.T) {
 	onCarriers(t, func(t *testing.T, over carrier) {
 		ms := &macServer{keys: map[string]string{"alice": "secret"}, accepted: make(chan struct{})}
 		s := newServer(t, macConfig(ms), oncrpc.Procedure{Handler: echoes})
 		conn := connect(t, over(t, s))
 		none := oncrpc.NewClient(conn, testProgram, testVersion, oncrpc.AuthNone())
-		// from now on there are credits for two
+		// from now on there are credits for two calls
 		if err := none.Call(t.Context(), 0, nil, nil); err != nil {
 			t.Fatal(err)
 		}

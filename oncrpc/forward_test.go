@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// What is not for a program of the server's is forwarded, undecoded; its own programs keep
-// answering, errors included.
+// Calls for unregistered programs are forwarded undecoded. Registered programs still answer, also
+// with errors.
 func TestForward(t *testing.T) {
 	const other = testProgram + 1
 	header := func(change func(*oncrpc.CallHeader)) []byte {
@@ -58,8 +58,8 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// Shutdown waits until calls that were forwarded are dropped, or their replies have left; the owner
-// of a reply gets it back.
+// Shutdown waits until forwarded calls are dropped or their replies sent. The owner of a reply is
+// released.
 func TestForwardShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var held []oncrpc.IncomingCall
@@ -104,7 +104,7 @@ func TestForwardShutdown(t *testing.T) {
 	})
 }
 
-// A call is forwarded without an allocation.
+// Forwarding a call does not allocate.
 func TestForwardAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("sync.Pool forgets at random under the race detector")

@@ -23,8 +23,8 @@ func seeds(f *testing.F) {
 	}
 }
 
-// FuzzDispatch has a server answer arbitrary bytes: once, with a well-formed reply to
-// the call's transaction id.
+// FuzzDispatch passes arbitrary bytes to a server, which must answer once, with a well-formed reply
+// to the call's transaction id.
 func FuzzDispatch(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, call []byte) {
@@ -67,7 +67,7 @@ func FuzzDispatch(f *testing.F) {
 	})
 }
 
-// FuzzReply has a client decode arbitrary replies.
+// FuzzReply passes arbitrary replies to a client.
 func FuzzReply(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, reply []byte) {

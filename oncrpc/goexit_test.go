@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// A handler that ends its goroutine, as t.FailNow does, leaves its call answered and
-// the server able to run others.
+// If a handler ends its goroutine, as t.FailNow does, its call is answered and the server still
+// runs others.
 func TestGoexit(t *testing.T) {
 	s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: 1, Logger: quiet},
 		oncrpc.Procedure{Handler: func(context.Context, *oncrpc.Call) error {

@@ -11,8 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Calls as they are on the wire: by hand from RFC 5531 section 9, and of Linux 6.1's
-// NFS client.
+// Encoded calls, by hand from RFC 5531 section 9, and from Linux 6.1's NFS client.
 var callHeaders = []struct {
 	name string
 	wire string
@@ -76,10 +75,10 @@ func TestCallHeader(t *testing.T) {
 	}
 }
 
-// equateEmpty makes a body of no bytes equal to none.
+// equateEmpty treats empty and nil bodies as equal.
 var equateEmpty = cmp.Comparer(func(x, y []byte) bool { return bytes.Equal(x, y) })
 
-// What is missing decides about the answer.
+// The answer depends on which part is missing.
 func TestCallHeaderTruncated(t *testing.T) {
 	const cred = 6 * 4
 	for _, tt := range callHeaders {
@@ -108,7 +107,7 @@ func TestCallHeaderTruncated(t *testing.T) {
 	}
 }
 
-// A client's calls look so too.
+// A client encodes its calls the same way.
 func TestClientHeader(t *testing.T) {
 	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "(none)"})
 	if err != nil {

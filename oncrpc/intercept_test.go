@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// An interceptor of the server sees how each call ends for its caller, whatever ends it.
+// A server's interceptor sees how each call ends for its caller, whatever the reason.
 func TestServerInterceptor(t *testing.T) {
 	var seen []string
 	record := func(ctx context.Context, c *oncrpc.Call, next oncrpc.Handler) error {
@@ -77,7 +77,7 @@ func TestServerInterceptor(t *testing.T) {
 		}
 	}
 	done := make(chan struct{})
-	go func() { // on a worker, as it may block
+	go func() { // on a worker, because it may block
 		defer close(done)
 		dispatch(t, s, h(99, 1, 2, sys))
 	}()
@@ -85,15 +85,15 @@ func TestServerInterceptor(t *testing.T) {
 	if want := "99.1.2 by uid 7, gid 8: denied: AUTH_TOOWEAK"; seen[len(seen)-1] != want {
 		t.Errorf("seen %q, want %q", seen, want)
 	}
-	// Nothing is known of a call without a header.
+	// It does not see a call without a header.
 	seen = nil
 	if dispatch(t, s, []byte{0, 0, 0, 1}); seen != nil {
 		t.Errorf("seen %q of a call of 4 bytes", seen)
 	}
 }
 
-// Interceptors are around each other as they are named, and what they return is the call's outcome;
-// a refusal stays one. They may give the handler another context.
+// Interceptors nest in the order of the list, and their error is the call's outcome, except for
+// refused calls. They may pass the handler another context.
 func TestServerInterceptorsAround(t *testing.T) {
 	type key struct{}
 	var seen []string
@@ -131,13 +131,13 @@ func TestServerInterceptorsAround(t *testing.T) {
 		t.Errorf("seen %q, want %q", seen, want)
 	}
 	refused := callBytes(0x01020304, 3)
-	refused[15] = 9 // of another program
+	refused[15] = 9 // another program
 	if got := dispatch(t, s, refused); !bytes.Equal(got, unhex(t, accepted+"00000001")) {
 		t.Errorf("a refusal became %x", got)
 	}
 }
 
-// An interceptor may block where no handler runs that may not: the goroutine that receives goes on.
+// An interceptor may block unless a non-blocking handler runs: the receiving goroutine continues.
 func TestServerInterceptorBlocks(t *testing.T) {
 	badCred := oncrpc.CallHeader{XID: 1, RPCVersion: 2, Program: testProgram, Version: testVersion, Cred: oncrpc.Auth{Flavor: 6}}
 	malformed := badCred
@@ -169,7 +169,7 @@ func TestServerInterceptorBlocks(t *testing.T) {
 	}
 }
 
-// A handler, or an interceptor, that ends its goroutine is answered once, and counted once.
+// If a handler or an interceptor ends its goroutine, the call is answered and counted once.
 func TestServerInterceptorGoexit(t *testing.T) {
 	for _, proc := range []uint32{1, 2} {
 		exit := func(ctx context.Context, c *oncrpc.Call, next oncrpc.Handler) error {
@@ -191,8 +191,8 @@ func TestServerInterceptorGoexit(t *testing.T) {
 	}
 }
 
-// Authorize may block, as calls run on workers then, and has the handler get its context. Procedure
-// 0 is not asked for.
+// Authorize may block, because its calls run on workers. The handler gets its context. It is not
+// asked about procedure 0.
 func TestAuthorizeBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
@@ -229,7 +229,7 @@ func TestAuthorizeBlocks(t *testing.T) {
 	})
 }
 
-// A log line has numbers where there are no names.
+// A log line has numbers in place of missing names.
 func TestLogNumbers(t *testing.T) {
 	for name, want := range map[string]string{"": "program=400000 procedure=1 ", "things": "program=things procedure=1 "} {
 		var log bytes.Buffer
@@ -246,7 +246,7 @@ func TestLogNumbers(t *testing.T) {
 	}
 }
 
-// Interceptors of a client are around its calls, and see what they are and how they end.
+// A client's interceptors see its calls and how they end.
 func TestClientInterceptor(t *testing.T) {
 	var seen []string
 	named := func(name string) oncrpc.ClientInterceptor {

@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// A call that waits for its turn is not executed when its connection has ended meanwhile: its
-// caller may have made it again over another one, and gone on.
+// A queued call is not executed if its connection has ended: the caller may have repeated it over
+// another connection, and made further calls.
 func TestEndedWhileQueued(t *testing.T) {
 	for _, once := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestEndedWhileQueued(t *testing.T) {
 			first, late, again := callFrom(t, peerA, callBytes(1, 1)), callFrom(t, peerA, callBytes(0x01020304, 2)), callFrom(t, peerB, callBytes(0x01020304, 2))
 			oncrpc.DispatcherOf(s).Dispatch(first)
 			oncrpc.DispatcherOf(s).Dispatch(late)
-			// the same call once more: with Once it waits for the reply
+			// the same call again: with Once, it waits for the reply
 			oncrpc.DispatcherOf(s).Dispatch(again)
 			late.conn.Close()
 			close(gate)
@@ -45,7 +45,7 @@ func TestEndedWhileQueued(t *testing.T) {
 	}
 }
 
-// A reply counts for ten minutes.
+// A kept reply is valid for ten minutes.
 func TestOnceAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n counter
@@ -65,7 +65,7 @@ func TestOnceAge(t *testing.T) {
 				t.Errorf("after %v: %d executions, want %d", tt.pause, got, tt.want)
 			}
 		}
-		// The reply that does not count any more makes room without the later one of the same key.
+		// The expired reply is removed without removing the later one of the same key.
 		dispatchFrom(t, s, peerA, callBytes(2, 1))
 		dispatchFrom(t, s, peerA, callBytes(1, 1))
 		if got := n.Load(); got != 3 {
@@ -74,7 +74,7 @@ func TestOnceAge(t *testing.T) {
 	})
 }
 
-// A handler that fails because its connection has ended is no failure of the server's.
+// A handler that fails because its connection has ended is not logged as a failure of the server.
 func TestEndedIsNoFailure(t *testing.T) {
 	for _, ended := range []bool{false, true} {
 		var log strings.Builder

@@ -15,10 +15,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// keeper has a handler that keeps what it was lent, for a goroutine that uses it when the reply is
-// there.
+// keeper is a handler that passes what it was lent to a goroutine, which uses it after the reply.
 type keeper struct {
-	late   chan struct{} // closed when the reply is there
+	late   chan struct{} // closed when the reply has arrived
 	panics chan string   // what each use panics with, or "no panic"
 }
 
@@ -73,8 +72,8 @@ func returned(ctx context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// A goroutine that uses what its handler was lent when the handler has returned panics, and the
-// calls of others are not touched.
+// A goroutine panics if it uses what a handler was lent after the handler has returned. Other calls
+// are not affected.
 func TestLateUse(t *testing.T) {
 	for name, over := range carriers {
 		for _, n := range []int{10, 100_000} { // inline; by read chunk over RDMA
@@ -90,7 +89,7 @@ func TestLateUse(t *testing.T) {
 				if err := client.Call(t.Context(), 1, &echoBytes{make([]byte, n)}, &reply); err != nil || reply.n != 1 {
 					t.Fatalf("got %d, %v", reply.n, err)
 				}
-				for s.Stats().InFlight > 0 { // the call has ended when its reply has left
+				for s.Stats().InFlight > 0 { // the call ends when its reply is sent
 					runtime.Gosched()
 				}
 				// and the transport is done with it
@@ -119,7 +118,7 @@ func TestLateUse(t *testing.T) {
 	}
 }
 
-// With RPCRDMADEBUG=poison, what was lent to a handler reads as poison when its call has ended.
+// With RPCRDMADEBUG=poison, memory lent to a handler is overwritten when its call has ended.
 func TestPoison(t *testing.T) {
 	if raceEnabled {
 		t.Skip("to read what is poisoned is a data race, which the race detector reports")
@@ -149,7 +148,7 @@ func TestPoison(t *testing.T) {
 					t.Fatal(err)
 				}
 				conn.Close()
-				<-(<-conns).Done() // the server's end, which has given back what it lent
+				<-(<-conns).Done() // the server's end, which has taken back its memory
 				if got := <-kept; !bytes.Equal(got, bytes.Repeat([]byte{poison.Byte}, n)) {
 					t.Errorf("kept data begins with %x", got[:8])
 				}

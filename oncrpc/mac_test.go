@@ -14,14 +14,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// A flavour with a shared key, in the manner of RPCSEC_GSS with integrity (RFC 2203 section 5.3):
-// the credential has the caller's name, a session and a sequence number for each transmission; the
-// verifier is a checksum of the header, that of a reply of the sequence number; arguments and
-// results come with the sequence number before them and a checksum behind.
+// This flavour has a shared key and resembles RPCSEC_GSS with integrity (RFC 2203 section 5.3). The
+// credential has the caller's name, a session, and a sequence number for each transmission. The
+// verifier of a call is a checksum of the header, that of a reply a checksum of the sequence
+// number. Arguments and results have the sequence number before them and a checksum after them.
 
 const macFlavor oncrpc.AuthFlavor = 390100
 
-// Slack of a reply: the verifier's body, the sequence number, and two lengths and the checksum.
+// macSlack is the verifier's body, the sequence number, two lengths, and the checksum.
 const macSlack = sha256.Size + 4 + 4 + 4 + sha256.Size
 
 var errMAC = errors.New("wrong checksum")
@@ -43,7 +43,7 @@ func wrapMAC(e *xdr.Encoder, key string, seq uint32, data *xdr.Message) {
 	e.Opaque(mac(key, body), sha256.Size)
 }
 
-// openMAC has a decoder at such data decode what is in it.
+// openMAC checks such data and resets the decoder to its content.
 func openMAC(d *xdr.Decoder, key string, seq uint32) error {
 	body := d.Opaque(1 << 24)
 	sum := d.Opaque(sha256.Size)
@@ -64,7 +64,7 @@ type macClient struct {
 	seq       atomic.Uint32
 	readies   atomic.Uint32
 	denials   atomic.Uint32
-	fail      error // of Ready
+	fail      error // returned by Ready
 }
 
 func (m *macClient) Flavor() oncrpc.AuthFlavor { return macFlavor }
@@ -91,7 +91,7 @@ func (m *macClient) Seal(e *xdr.Encoder, args *xdr.Message) (oncrpc.ReplyCheck, 
 	return check, nil
 }
 
-// macCheck is of one transmission.
+// macCheck checks the reply to one transmission.
 type macCheck struct {
 	m            *macClient
 	session, seq uint32
@@ -106,7 +106,7 @@ func (c *macCheck) Verify(verf *oncrpc.Auth) error {
 
 func (c *macCheck) Open(results *xdr.Decoder) error { return openMAC(results, c.m.key, c.seq) }
 
-// RetryDenied begins the next session, unless another call has.
+// RetryDenied begins a new session, unless another call already has.
 func (c *macCheck) RetryDenied(err *oncrpc.AuthError) bool {
 	c.m.denials.Add(1)
 	c.m.sessions.CompareAndSwap(c.session, c.session+1)
@@ -115,19 +115,19 @@ func (c *macCheck) RetryDenied(err *oncrpc.AuthError) bool {
 
 // macServer is the server's side.
 type macServer struct {
-	keys     map[string]string // by name
-	replyKey string            // if set, replies are signed with another
-	wrapErr  error             // of Wrap
-	accepted chan struct{}     // if set, Accept sends a token, and waits for one
+	keys     map[string]string // key by caller
+	replyKey string            // if set, signs replies
+	wrapErr  error             // returned by Wrap
+	accepted chan struct{}     // if set, Accept sends an element and waits for one
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	session uint32     // the least that is valid
 	seen    []uint32   // sequence numbers
 }
 
 func (m *macServer) Flavor() oncrpc.AuthFlavor { return macFlavor }
 
-// What procedure 0 answers to a call with arguments: the flavour itself does.
+// macGreeting is the flavour's own answer to procedure 0 with arguments.
 var macGreeting = []byte("hello")
 
 func (m *macServer) Accept(ctx context.Context, a *oncrpc.Acceptance) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// tcpIncoming comes from an address as transports over TCP have them, and forgets the reply.
+// tcpIncoming has an address like those of TCP connections, and discards the reply.
 type tcpIncoming struct {
 	quietIncoming
 	from tcpEnd
@@ -25,8 +25,9 @@ func (e *tcpEnd) RemoteAddr() net.Addr { return &e.peer }
 
 func (in *tcpIncoming) Conn() oncrpc.Transport { return &in.from }
 
-// To find a reply costs no memory, and to keep one takes that of an older one. So it is for calls
-// whose data is fetched. Counted are a thousand calls, as memory is made for many at a time.
+// Finding a kept reply does not allocate, and keeping one reuses the memory of an older one, also
+// for calls with bulk data. The test counts over a thousand calls, because memory is allocated for
+// many at a time.
 func TestOnceAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("pools lose things on purpose under the race detector")
@@ -38,7 +39,7 @@ func TestOnceAllocations(t *testing.T) {
 	chunks := []xdr.Chunk{{Len: 4, Source: fourBytes{}}}
 	for _, tt := range []struct {
 		name string
-		next uint32 // what is added to the transaction id from call to call
+		next uint32 // added to the transaction id for each call
 		data bool
 	}{
 		{"the same call", 0, false},

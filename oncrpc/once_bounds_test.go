@@ -12,10 +12,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// kept is the memory of a reply of four bytes, and some more.
+// kept is the memory of a kept reply of four bytes.
 const kept = 4 + 256
 
-// Replies that are not kept: the call that waits gets a copy all the same.
+// A waiting copy is answered even if the reply is not kept.
 func TestOnceNotKept(t *testing.T) {
 	tests := []struct {
 		name string
@@ -58,7 +58,7 @@ func TestOnceNotKept(t *testing.T) {
 	}
 }
 
-// The oldest replies go first; calls under way stay.
+// The oldest replies are dropped first; pending calls stay.
 func TestOnceEviction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n counter
@@ -71,10 +71,10 @@ func TestOnceEviction(t *testing.T) {
 		synctest.Wait()
 		for _, step := range []struct{ xid, want uint32 }{
 			{1, 1}, {2, 2}, {3, 3},
-			{1, 1}, {2, 2}, {3, 3}, // all kept
+			{1, 1}, {2, 2}, {3, 3}, // all are kept
 			{4, 4},
-			{2, 2}, {3, 3}, {4, 4}, // 1 has gone
-			{1, 5}, // and 2 now, though used last
+			{2, 2}, {3, 3}, {4, 4}, // 1 was dropped
+			{1, 5}, // now 2 is dropped, although it was used last
 			{3, 3}, {4, 4}, {1, 5}, {2, 6},
 		} {
 			if got := binary.BigEndian.Uint32(dispatchFrom(t, s, peerA, callBytes(step.xid, 1))[24:]); got != step.want {
@@ -92,8 +92,8 @@ func TestOnceEviction(t *testing.T) {
 	})
 }
 
-// Each host keeps its replies up to its share of the memory, whatever others do: an idle one's
-// stay, and of a busy one's the oldest go.
+// A host keeps its replies up to its share of the memory, whatever others do: a busy host loses its
+// own oldest replies, not those of an idle one.
 func TestOnceShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n counter
@@ -124,7 +124,7 @@ func TestOnceShares(t *testing.T) {
 		if !executed(peerC, busy-7) {
 			t.Error("more was kept than there is memory for")
 		}
-		// What counts no longer makes room.
+		// Expired replies make room.
 		time.Sleep(11 * time.Minute)
 		for xid := range uint32(10) {
 			executed(peerC, xid)
@@ -137,7 +137,7 @@ func TestOnceShares(t *testing.T) {
 	})
 }
 
-// A kept reply may be on its way still when its place is taken.
+// A kept reply may be dropped while it is being sent.
 func TestOnceEvictedOnItsWay(t *testing.T) {
 	var n counter
 	s := newServer(t, oncrpc.ServerConfig{ReplyMemory: kept}, oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true})

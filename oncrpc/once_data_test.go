@@ -15,10 +15,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// slowData is bulk data of one call, which comes when open is closed, and counts what was taken.
+// slowData is bulk data of one call, which arrives when open is closed. It counts what was taken.
 type slowData struct {
 	data             []byte
-	open             chan struct{} // nil: it comes at once
+	open             chan struct{} // nil if it arrives at once
 	fetched, holding atomic.Int32
 }
 
@@ -45,8 +45,7 @@ func (s *slowData) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr.
 
 func (s *slowData) Release() { s.holding.Add(-1) }
 
-// callWith returns a call of procedure 1 whose only argument is bulk data, in the way that src has
-// it.
+// callWith returns a call of procedure 1 whose only argument is the bulk data of src.
 func callWith(t testing.TB, peer string, xid uint32, src *slowData) *incoming {
 	in := callFrom(t, peer, nil)
 	in.notReady = true
@@ -55,12 +54,12 @@ func callWith(t testing.TB, peer string, xid uint32, src *slowData) *incoming {
 	return in
 }
 
-// fetcher is a handler that fetches its data and then does its work: its results are the length of
-// the data, which it encodes before it fetches, and how often its work was done.
+// fetcher is a handler that fetches its data and then does its work. Its results are the length of
+// the data, encoded before fetching, and how often the work was done.
 type fetcher struct {
-	fetch    func(context.Context, xdr.Bulk) ([]byte, error) // nil: bytesOf
+	fetch    func(context.Context, xdr.Bulk) ([]byte, error) // nil means bytesOf
 	done     atomic.Uint32
-	open     chan struct{} // if set, work ends when it is closed
+	open     chan struct{} // if set, the work ends when it is closed
 	failures atomic.Int32  // of the first calls
 }
 
@@ -88,8 +87,8 @@ func (f *fetcher) handle(ctx context.Context, c *oncrpc.Call) error {
 
 func dispatchIn(s *oncrpc.Server, in *incoming) { oncrpc.DispatcherOf(s).Dispatch(in) }
 
-// TestOnceDataLate: the data of the first call comes when a copy has been executed and answered.
-// The first one is not executed, in whichever way its handler fetches, and gets the same answer.
+// The data of the first call arrives after a copy was executed and answered. The first call is not
+// executed, however its handler fetches, and gets the same answer.
 func TestOnceDataLate(t *testing.T) {
 	for name, fetch := range map[string]func(context.Context, xdr.Bulk) ([]byte, error){
 		"Bytes": bytesOf,
@@ -134,8 +133,8 @@ func TestOnceDataLate(t *testing.T) {
 	}
 }
 
-// TestOnceDataUnderWay: the data of the first call comes while a copy is executed. It waits for the
-// answer, and when the copy fails it is executed after all.
+// The data of the first call arrives while a copy is executed. The first call waits for the answer.
+// If the copy fails, it is executed after all.
 func TestOnceDataUnderWay(t *testing.T) {
 	for _, failures := range []int32{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -164,7 +163,7 @@ func TestOnceDataUnderWay(t *testing.T) {
 			if got := f.done.Load(); got != 1 {
 				t.Errorf("after %d failures executed %d times", failures, got)
 			}
-			// And one that comes later still gets the same.
+			// A later copy still gets the same answer.
 			third := callWith(t, peerA, 7, &slowData{data: []byte("data")})
 			dispatchIn(s, third)
 			if got := <-third.reply; !bytes.Equal(got, one) {
@@ -178,8 +177,8 @@ func TestOnceDataUnderWay(t *testing.T) {
 	}
 }
 
-// TestOnceDataKey: calls are told apart by the first 1 KiB of their arguments, bulk data among
-// them, and are the same whether that came among the arguments or beside them.
+// Calls are distinguished by the first 1 KiB of their arguments, bulk data included, and are the
+// same whether bulk data was in the message or came separately.
 func TestOnceDataKey(t *testing.T) {
 	with := func(n, at int) []byte {
 		p := make([]byte, n)
@@ -222,8 +221,8 @@ func TestOnceDataKey(t *testing.T) {
 	}
 }
 
-// TestOnceDataNotFetched: a call was answered without its data. A copy gets the answer, whether its
-// handler would fetch or not.
+// A call was answered without its data. A copy gets the same answer, whether its handler would
+// fetch or not.
 func TestOnceDataNotFetched(t *testing.T) {
 	for _, fetch := range []bool{false, true} {
 		var n counter
@@ -247,8 +246,8 @@ func TestOnceDataNotFetched(t *testing.T) {
 	}
 }
 
-// TestOnceDataNotFetchedMeanwhile: while the data of a call is on its way a copy is answered
-// without its data. The first one is not executed any more.
+// While the data of a call is on its way, a copy is answered without its data. The first call is
+// then not executed.
 func TestOnceDataNotFetchedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n counter
@@ -278,8 +277,7 @@ func TestOnceDataNotFetchedMeanwhile(t *testing.T) {
 	})
 }
 
-// TestOnceDataIntercepted: an interceptor sees a copy end with ErrDrop, and what it makes of that
-// is nobody's answer.
+// An interceptor sees a copy end with ErrDrop. Its own error is not sent.
 func TestOnceDataIntercepted(t *testing.T) {
 	var f fetcher
 	seen := make(chan error, 2)
@@ -302,7 +300,7 @@ func TestOnceDataIntercepted(t *testing.T) {
 	}
 }
 
-// TestOnceSharesByProcedure: of one host's results those of its most frequent procedure go first.
+// A host first loses results of the procedure with the most results.
 func TestOnceSharesByProcedure(t *testing.T) {
 	var n counter
 	p := oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true}
@@ -331,9 +329,8 @@ func TestOnceSharesByProcedure(t *testing.T) {
 	}
 }
 
-// TestOnceDataRace: many copies of many calls at the same time, whose data comes when it likes.
-// Each is answered, and with its own results; and where there is memory for the replies, each call
-// is executed once.
+// Many copies of many calls run at once, and their data arrives at any time. Each copy is answered
+// with its own results. If there is memory for the replies, each call is executed once.
 func TestOnceDataRace(t *testing.T) {
 	const calls, copies = 200, 5
 	for _, memory := range []int64{0, 20 * kept} {
@@ -345,7 +342,7 @@ func TestOnceDataRace(t *testing.T) {
 					return err
 				}
 				i := binary.BigEndian.Uint32(p)
-				if executed[i].Add(1) == 1 && i%7 == 0 { // so that a copy takes its place
+				if executed[i].Add(1) == 1 && i%7 == 0 { // so that a copy is executed instead
 					executed[i].Store(0)
 					return errors.New("failed")
 				}

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Shutdown waits for the calls that wait for a reply, too.
+// Shutdown also waits for calls that wait for the reply to a copy.
 func TestOnceShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -42,8 +42,7 @@ func TestOnceShutdown(t *testing.T) {
 	})
 }
 
-// After the server's end a call that waited for one that failed is executed, as all that were
-// accepted are.
+// After Close, a call that waited for a failed copy is executed, as all accepted calls are.
 func TestOnceClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n counter
@@ -70,8 +69,8 @@ func TestOnceClose(t *testing.T) {
 	})
 }
 
-// Many copies of many calls at the same time: each call is executed once, each copy is answered,
-// and none with the reply to another.
+// Many copies of many calls run at once. Each call is executed once, and each copy gets the right
+// answer.
 func TestOnceRace(t *testing.T) {
 	const calls, copies = 200, 6
 	var executed [calls]atomic.Int32

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// An error is not kept: the same call is executed when it comes again, even if it came while the
-// first one was executed.
+// An error is not kept: the next copy is executed, even if it arrived while the first was being
+// executed.
 func TestOnceErrors(t *testing.T) {
 	tests := []struct {
 		name string
@@ -61,7 +61,7 @@ func TestOnceErrors(t *testing.T) {
 						t.Errorf("%s: got %x, want %x", tt.name, got, want)
 					}
 					second = callFrom(t, peerA, call)
-					oncrpc.DispatcherOf(s).Dispatch(second) // which is answered from the cache now
+					oncrpc.DispatcherOf(s).Dispatch(second) // answered from the cache now
 				}
 				<-second.reply
 				if n.Load() != 2 || s.Stats().Replayed != 2 {
@@ -72,7 +72,7 @@ func TestOnceErrors(t *testing.T) {
 	}
 }
 
-// That a program denied a call is not kept, either.
+// A denial by a program is not kept either.
 func TestOnceAuthorize(t *testing.T) {
 	var n counter
 	deny := true
@@ -93,7 +93,7 @@ func TestOnceAuthorize(t *testing.T) {
 	}
 }
 
-// chunkSource is a peer that does not bring a chunk before its connection ends.
+// chunkSource is a peer whose chunk does not arrive before its connection ends.
 type chunkSource struct{ started chan struct{} }
 
 func (c *chunkSource) Fetch(ctx context.Context, _, _ int, _ [][]byte) error {
@@ -106,8 +106,8 @@ func (c *chunkSource) Load(ctx context.Context, id, n int, _ bool) ([]byte, xdr.
 	return nil, nil, c.Fetch(ctx, id, n, nil)
 }
 
-// A call whose connection ends while its arguments are fetched has not been executed. The same one,
-// over another connection, is.
+// A call whose connection ends while its arguments are fetched is not executed. Its copy over
+// another connection is.
 func TestOnceConnectionLost(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// counter is a handler that must run once for each call: its result is how often it has.
+// counter is a handler that must run once for each call. It returns how often it has run.
 type counter struct{ atomic.Uint32 }
 
 func (n *counter) handle(_ context.Context, c *oncrpc.Call) error {
@@ -29,7 +29,7 @@ func callFrom(t testing.TB, peer string, call []byte) *incoming {
 	return in
 }
 
-// dispatchFrom has a call of a peer executed and returns the reply.
+// dispatchFrom passes a call of a peer to the server and returns the reply.
 func dispatchFrom(t testing.TB, s *oncrpc.Server, peer string, call []byte) []byte {
 	in := callFrom(t, peer, call)
 	oncrpc.DispatcherOf(s).Dispatch(in)
@@ -42,7 +42,7 @@ const (
 	peerC = "192.0.2.2:700"
 )
 
-// What is another call, and what is the same one again.
+// Which calls are copies and which are not.
 func TestOnce(t *testing.T) {
 	header := func(change func(*oncrpc.CallHeader)) []byte {
 		h := oncrpc.CallHeader{XID: 7, RPCVersion: 2, Program: testProgram, Version: testVersion, Procedure: 1,
@@ -72,7 +72,7 @@ func TestOnce(t *testing.T) {
 		{"stamp", peerA, peerB, header(func(h *oncrpc.CallHeader) { h.Cred = mustSys(oncrpc.SysCred{Stamp: 9, Machine: "m", UID: 1}) }), true},
 		{"user", peerA, peerB, header(func(h *oncrpc.CallHeader) { h.Cred = mustSys(oncrpc.SysCred{Machine: "m", UID: 2}) }), false},
 		{"flavour", peerA, peerB, header(func(h *oncrpc.CallHeader) { h.Cred = oncrpc.Auth{} }), false},
-		// of a transmission
+		// the verifier belongs to a transmission
 		{"verifier", peerA, peerB, header(func(h *oncrpc.CallHeader) { h.Verf.Flavor = oncrpc.FlavorGSS }), true},
 		{"arguments", peerA, peerB, append(bytes.Clone(first[:len(first)-1]), 2), false},
 		{"more arguments", peerA, peerB, append(bytes.Clone(first), 0, 0, 0, 0), false},
@@ -102,8 +102,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// A call that is answered from the cache is answered before Dispatch returns. A procedure that is
-// not to be executed once is executed as often as it is called, and without a cache all are.
+// A call answered from the cache is answered before Dispatch returns. Procedures not marked Once,
+// and all procedures without a cache, are executed for every copy.
 func TestNotOnce(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -136,8 +136,8 @@ func TestNotOnce(t *testing.T) {
 	}
 }
 
-// While a call is executed the same one comes again, and again: all get the reply, as each may come
-// over a connection that lives and counts its credits. So does one that comes later.
+// Copies that arrive while a call is executed all get the reply, because each may be on a live
+// connection that counts its credits. So does a later copy.
 func TestOnceUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -173,7 +173,7 @@ func TestOnceUnderWay(t *testing.T) {
 	})
 }
 
-// A chunk before other arguments hides them, so nothing is known to be the same.
+// A chunk before other arguments hides them, so copies cannot be recognized.
 func TestOnceChunkBetween(t *testing.T) {
 	var n counter
 	handle := func(ctx context.Context, c *oncrpc.Call) error {

@@ -9,14 +9,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestPlaceOfWaitingHandler has the handler of the first call wait for its peer where there is one
-// place. A call that has waited for the place begins at once; and the first goes on when that has
-// ended, though the worker that had run it is there still.
+// With one place, the handler of the first call waits for its peer, and a waiting call starts at
+// once. The first continues when that call has ended, although the worker that ran it still exists.
 func TestPlaceOfWaitingHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d oncrpc.Dispatcher
 		waits, answer, goOn := make(chan struct{}), make(chan struct{}), make(chan struct{})
-		var steps []string // of one handler at a time
+		var steps []string // of one handler at a time: no lock needed
 		s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: 1},
 			oncrpc.Procedure{Handler: func(_ context.Context, c *oncrpc.Call) error {
 				if c.XID == 0 {

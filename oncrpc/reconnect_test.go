@@ -17,14 +17,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// caller is a connection on which a test chooses the transaction ids.
+// caller is a connection on which the test chooses transaction ids.
 type caller interface {
 	call(message []byte)
 	reply() []byte
 	cut()
 }
 
-// listeners are those of a server that can be reached in several ways.
+// listeners are the addresses of a server that can be reached in several ways.
 type listeners struct {
 	tcp        net.Listener
 	iwarp      *iwarp.Listener
@@ -35,7 +35,7 @@ type listeners struct {
 // dialer connects to a server.
 type dialer func(t *testing.T, to *listeners) caller
 
-// tcpCaller sends calls as records of one fragment (RFC 5531 section 11).
+// tcpCaller sends calls as records with one fragment (RFC 5531 section 11).
 type tcpCaller struct {
 	t    *testing.T
 	conn net.Conn
@@ -133,9 +133,9 @@ func (c *rdmaCaller) cut() {
 	<-c.ep.Done()
 }
 
-// A client whose connection is cut before it reads the reply sends the same call over another one,
-// be it of another transport: it gets the reply, and the call has been executed once. So it is when
-// the first one is still being executed then.
+// A client whose connection is cut before it reads the reply repeats the call over another
+// connection, maybe of another transport. It gets the reply, and the call is executed once, even if
+// the first copy is still being executed.
 func TestOnceReconnect(t *testing.T) {
 	tests := []struct {
 		name          string

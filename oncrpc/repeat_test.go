@@ -9,13 +9,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// repeater is a transport that sends calls as often as it is told, and notes what it was asked for.
+// repeater is a transport that pretends to send calls a given number of times, and records their
+// fields.
 type repeater struct {
 	canned
 	again bool
-	asked []bool // Exchange.MayRepeat
+	asked []bool // values of Exchange.MayRepeat
 	xids  []uint32
-	were  []bool // Exchange.Repeated, before
+	were  []bool // values of Exchange.Repeated before RoundTrip
 }
 
 func (r *repeater) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
@@ -25,8 +26,8 @@ func (r *repeater) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return r.canned.RoundTrip(ctx, x)
 }
 
-// What a request says about repeats reaches the transport, what the transport says reaches the
-// request, and nothing of it the call after that.
+// MayRepeat reaches the transport, Repeated reaches the request, and neither carries over to the
+// next call.
 func TestClientRepeat(t *testing.T) {
 	tests := []struct {
 		name   string

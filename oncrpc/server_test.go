@@ -15,8 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// gate is a handler that records the order in which calls begin and lets them end one by
-// one.
+// gate is a handler that records the order in which calls start, and lets them end one by one.
 type gate struct {
 	mu      sync.Mutex
 	started []uint32
@@ -48,8 +47,7 @@ func (g *gate) order() []uint32 {
 	return slices.Clone(g.started)
 }
 
-// No more handlers run than the server may, and waiting calls start in the order of
-// their arrival.
+// No more handlers run than allowed, and waiting calls start in the order of their arrival.
 func TestMaxConcurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, calls = 3, 40
@@ -75,13 +73,13 @@ func TestMaxConcurrent(t *testing.T) {
 		if n := s.Stats().InFlight; n != 10 {
 			t.Errorf("%d in flight, want 10", n)
 		}
-		// Non-blocking handlers are not held up.
+		// Non-blocking handlers do not wait.
 		if got := dispatch(t, s, callBytes(1000, 2)); len(got) != 24 {
 			t.Errorf("non-blocking call answered with %x", got)
 		}
 		for i := limit; i < calls; i++ {
 			if i == 8 {
-				arrive(calls - 10) // behind those that wait still
+				arrive(calls - 10) // after those that still wait
 			}
 			g.open <- struct{}{}
 			synctest.Wait()
@@ -96,16 +94,16 @@ func TestMaxConcurrent(t *testing.T) {
 		if g.most != limit {
 			t.Errorf("%d handlers at once, want %d", g.most, limit)
 		}
-		// The workers that have become idle are used again.
+		// Idle workers are reused.
 		for i := range uint32(2 * limit) {
 			dispatch(t, s, callBytes(i, 1, i))
 		}
 	})
 }
 
-// A place goes to the host of which the fewest handlers run: one that has more calls than there are
-// places does not hold up another. Handlers that come back from waiting for their peers stand in
-// the queue of their host.
+// A free place goes to the host with the fewest running handlers, so a host with more calls than
+// places does not delay another. Handlers that come back from waiting for their peers queue within
+// their host.
 func TestMaxConcurrentOfHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, many = 4, 20
@@ -116,7 +114,7 @@ func TestMaxConcurrentOfHosts(t *testing.T) {
 		ends := make(map[uint32]chan struct{})
 		s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: limit},
 			oncrpc.Procedure{Handler: func(_ context.Context, c *oncrpc.Call) error {
-				if c.XID == 3 { // one of the first host's waits for its peer
+				if c.XID == 3 { // a handler of the first host waits for its peer
 					c.BeginWait()
 					<-answer
 					c.EndWait()
@@ -152,7 +150,7 @@ func TestMaxConcurrentOfHosts(t *testing.T) {
 		if want := []uint32{0, 1, 2, 4}; !slices.Equal(first, want) {
 			t.Errorf("started %v, want %v: 3 waits for a place again", first, want)
 		}
-		// Whatever ends, the next one is of the host of which fewer run.
+		// Whichever handler ends, the next is one of the host with fewer.
 		for i, want := range []uint32{20, 21, 3, 5, 22, 23} {
 			close(ends[first[i]])
 			first = append(first, want)
@@ -179,9 +177,9 @@ func TestMaxConcurrentOfHosts(t *testing.T) {
 	})
 }
 
-// Handlers that wait for their peers leave their places to others, and run on when there is a place
-// for them: no more run than the server may when all of their peers answer at once. They do so in
-// order, and before calls that have not begun.
+// Handlers that wait for their peers give up their places, and continue when there is a place for
+// them. If all peers answer at once, no more run than allowed. They continue in order, and before
+// new calls start.
 func TestMaxConcurrentAfterWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, calls = 3, 40
@@ -206,7 +204,7 @@ func TestMaxConcurrentAfterWait(t *testing.T) {
 			ins, want = append(ins, in), append(want, i)
 			synctest.Wait()
 		}
-		for range calls + limit { // the last ones do not wait, and take all places
+		for range calls + limit { // the last ones do not wait, and occupy all places
 			arrive()
 		}
 		if got := g.order(); !slices.Equal(got, want[calls:]) {
@@ -243,7 +241,7 @@ func TestMaxConcurrentAfterWait(t *testing.T) {
 	})
 }
 
-// Many calls from many goroutines, each answered once and with its own results.
+// Many goroutines call at once, and each call gets its own results once.
 func TestConcurrentCalls(t *testing.T) {
 	var now, most atomic.Int32
 	add := func(_ context.Context, c *oncrpc.Call) error {
@@ -278,8 +276,7 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
-// Non-blocking handlers run before Dispatch returns, unless arguments are still to be
-// fetched.
+// Non-blocking handlers run before Dispatch returns, unless arguments have not arrived.
 func TestNonBlocking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := false // unguarded: the race detector watches
@@ -306,7 +303,7 @@ func TestNonBlocking(t *testing.T) {
 	})
 }
 
-// A handler calls back to the client, on the connection on which it was called.
+// A handler calls the client on the connection of its call.
 func TestBackwardCall(t *testing.T) {
 	s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: func(ctx context.Context, c *oncrpc.Call) error {
 		back := oncrpc.NewClient(c.Conn, testProgram, testVersion, oncrpc.AuthNone())
@@ -331,7 +328,7 @@ func TestBackwardCall(t *testing.T) {
 	}
 }
 
-// The context of a handler is the connection's.
+// The context of a handler is that of the connection.
 func TestHandlerContext(t *testing.T) {
 	s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: func(ctx context.Context, c *oncrpc.Call) error {
 		<-ctx.Done()
@@ -344,7 +341,7 @@ func TestHandlerContext(t *testing.T) {
 	<-in.reply
 }
 
-// Programs may be replaced while the server runs; a program's own copy is used.
+// Programs can be replaced while the server runs. The server uses its own copy of a program.
 func TestReplace(t *testing.T) {
 	s := newServer(t, oncrpc.ServerConfig{})
 	program := func(answer uint32) oncrpc.Program {
@@ -378,8 +375,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// allocsPerCall returns what a call allocates when there have been some: a server lets each Call
-// rest for a while before it uses it again.
+// allocsPerCall returns the allocations per call after a number of calls, because a server reuses a
+// Call only after a while.
 func allocsPerCall(call func()) float64 {
 	for range 100 {
 		call()
@@ -387,7 +384,7 @@ func allocsPerCall(call func()) float64 {
 	return testing.AllocsPerRun(200, call)
 }
 
-// An execution costs no memory of its own.
+// Executing a call does not allocate.
 func TestServerAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("pools lose things on purpose under the race detector")

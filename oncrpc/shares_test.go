@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestShares: a share whose handlers hang leaves places for others, a second one such, too, and
-// each has its calls executed in the end. The share of a call is the number of its procedure.
+// Shares whose handlers hang, first one and then a second, leave places for others, and all calls
+// are executed in the end. A call's share is the number of its procedure.
 func TestShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 16

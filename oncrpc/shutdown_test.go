@@ -11,8 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Shutdown waits for what is under way, replies that leave included, and takes
-// nothing new.
+// Shutdown waits for pending calls and for their replies to leave, and accepts nothing new.
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -75,7 +74,7 @@ func TestShutdown(t *testing.T) {
 		if !conn.closed.Load() || gone.closed.Load() {
 			t.Errorf("connection closed %v, the one that had gone %v; want true, false", conn.closed.Load(), gone.closed.Load())
 		}
-		// conn is closed, and has not gone yet
+		// conn is closed, but still registered
 		if got, want := s.Stats(), (oncrpc.ServerStats{Calls: 2, Dropped: 1, Conns: 1}); got != want {
 			t.Errorf("stats %+v, want %+v", got, want)
 		}
@@ -91,7 +90,7 @@ func TestShutdown(t *testing.T) {
 	})
 }
 
-// When its context ends, Shutdown closes the connections with calls under way.
+// When its context ends, Shutdown closes the connections with pending calls.
 func TestShutdownExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: func(ctx context.Context, _ *oncrpc.Call) error {
@@ -132,20 +131,20 @@ func TestClose(t *testing.T) {
 		if err := s.Close(); err != nil || !conn.closed.Load() {
 			t.Errorf("got %v, connection closed %v", err, conn.closed.Load())
 		}
-		close(g.open) // what was accepted is still executed
+		close(g.open) // accepted calls are still executed
 		for _, in := range ins {
 			<-in.reply
 		}
 	})
 }
 
-// closer is a listener, or a connection.
+// closer is a listener or a connection that records Close.
 type closer struct {
 	oncrpc.Transport
 	closed atomic.Bool
 }
 
-// TestAddListenerAnything registers listeners that are no pointers, and cannot be compared.
+// Listeners may be values that are neither pointers nor comparable.
 func TestAddListenerAnything(t *testing.T) {
 	s := oncrpc.NewServer(oncrpc.ServerConfig{})
 	a, b := new(closer), new(closer)
@@ -163,10 +162,10 @@ func TestAddListenerAnything(t *testing.T) {
 	}
 }
 
-// closers is a listener of several.
+// closers is a listener made of several.
 type closers []*closer
 
-// Close closes all.
+// Close closes all of them.
 func (c closers) Close() error {
 	for _, one := range c {
 		_ = one.Close()
@@ -179,8 +178,7 @@ func (c *closer) Close() error {
 	return nil
 }
 
-// Calls and the server's end at the same time: each call is answered or dropped, and
-// nothing is left.
+// Calls race with the server's end. Each is answered or dropped, and nothing is left.
 func TestShutdownRace(t *testing.T) {
 	for i := range 400 {
 		s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: 2}, oncrpc.Procedure{Handler: func(context.Context, *oncrpc.Call) error { return nil }})

@@ -16,11 +16,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// longest is the longest message in bytes of the connections of these tests.
+// longest is the maximum length in bytes of a message in these tests.
 const longest = 64 << 10
 
-// boundCarriers are both transports with the same bounds: what exceeds them over one exceeds them
-// over the other.
+// boundCarriers are both transports with the same limits, so that a message exceeds either both or
+// none.
 var boundCarriers = map[string]carrier{"TCP": boundTCP, "RDMA": boundRDMA}
 
 func boundTCP(t *testing.T, s *oncrpc.Server) func(context.Context) (oncrpc.Transport, error) {
@@ -53,11 +53,11 @@ func boundRDMA(t *testing.T, s *oncrpc.Server) func(context.Context) (oncrpc.Tra
 	}
 }
 
-// payload is text and items of bulk data, as arguments, and as results with buffers for the items.
+// payload is text and bulk items, as arguments, or as results with buffers for the items.
 type payload struct {
 	text  []byte
 	items [][]byte
-	into  [][]byte // nil: the items are not looked at
+	into  [][]byte // nil to ignore the items
 }
 
 func (p *payload) MarshalXDR(e *xdr.Encoder) {
@@ -80,7 +80,7 @@ func (p *payload) UnmarshalXDR(d *xdr.Decoder) {
 	}
 }
 
-// sized is a payload that says what room its text and its items take.
+// sized is a payload that says how much room its text and items need.
 type sized struct {
 	payload
 	most int
@@ -90,8 +90,8 @@ func (s *sized) ReplyRoom(results [][]byte) (int, [][]byte) {
 	return s.most, append(results, s.into...)
 }
 
-// Calls and replies that are too long fail with the same error over both transports, and leave the
-// connection alone.
+// Calls and replies that are too long fail with the same error over both transports, and the
+// connection stays usable.
 func TestTooLong(t *testing.T) {
 	const header, callHeader = 24, 40 // of a reply and of a call with AUTH_NONE
 	text := func(n int) *payload { return &payload{text: make([]byte, n)} }
@@ -112,10 +112,10 @@ func TestTooLong(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		args     oncrpc.Marshaler
-		results  *payload // nil: of another version, which the server does not have
+		results  *payload // nil to call a version that the server lacks
 		maxReply int
 		into     [][]byte
-		own      bool // the reply says what room it needs
+		own      bool // the reply says how much room it needs
 		mac      bool
 		want     error
 	}{
@@ -237,7 +237,7 @@ func sameTooLong(t *testing.T, err, want error, calls int32, overRDMA bool) {
 	case *oncrpc.ReplyTooLongError:
 		w := *want
 		sent = !w.NotSent
-		if sent && overRDMA { // the server knows the length, and does not tell
+		if sent && overRDMA { // the server does not tell the length
 			w.Len = 0
 		}
 		is = errors.As(err, &reply) && *reply == w

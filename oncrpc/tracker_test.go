@@ -11,13 +11,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// tracked is a flavour that counts what it is told of its calls.
+// tracked is a flavour that counts the calls of its methods.
 type tracked struct {
 	*macClient
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	underWay int
-	checks   map[oncrpc.ReplyCheck]bool // that are in use
+	checks   map[oncrpc.ReplyCheck]bool // in use
 	ended    int
 	over     int
 }
@@ -57,8 +57,8 @@ func (f *tracked) Ended() {
 	f.ended++
 }
 
-// A flavour is told of the end of each call that it has made ready, and of each transmission,
-// however they end.
+// A flavour learns of the end of each call that it made ready, and of each transmission, however
+// they end.
 func TestCallTracker(t *testing.T) {
 	ms := &macServer{keys: map[string]string{"alice": "secret"}}
 	s := newServer(t, macConfig(ms), oncrpc.Procedure{Handler: echoes})
@@ -96,7 +96,7 @@ func TestCallTracker(t *testing.T) {
 	}
 }
 
-// sealing is a Transport that has messages made n times, and uses the last.
+// sealing is a Transport that makes a message n times and sends the last.
 type sealing struct {
 	oncrpc.Transport
 	n int
@@ -114,9 +114,9 @@ func (s *sealing) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return s.Transport.RoundTrip(ctx, x)
 }
 
-// scratching is a flavour that uses its memory again.
+// scratching is a flavour that reuses its memory.
 type scratching struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	inUse map[*scratch]bool
 	made  int
 	again int
@@ -156,8 +156,7 @@ func (f *scratching) Accept(_ context.Context, a *oncrpc.Acceptance) error {
 	return nil
 }
 
-// What a flavour puts into Acceptance.Scratch comes back with a later call, and not before the one
-// that it was for has ended.
+// Acceptance.Scratch comes back with a later call, but not before its call has ended.
 func TestScratch(t *testing.T) {
 	f := &scratching{inUse: make(map[*scratch]bool)}
 	s := newServer(t, oncrpc.ServerConfig{Flavors: []oncrpc.ServerFlavor{f}},
@@ -173,7 +172,7 @@ func TestScratch(t *testing.T) {
 		})
 	}
 	all.Wait()
-	s.Shutdown(t.Context()) // when the last call has been given up, too
+	s.Shutdown(t.Context()) // until the last call has ended, too
 	if len(f.inUse) > 0 || f.made+f.again != 8*200*4 {
 		t.Errorf("%d in use, made %d times and used again %d times", len(f.inUse), f.made, f.again)
 	}

@@ -5,13 +5,12 @@ import (
 	"testing/synctest"
 )
 
-// TestHandlersCounted has a handler wait for its peer, and come back to a place that is free, or to
-// that of a worker which is idle. It counts among those of its host again: when all has ended,
-// nothing is known of the host.
+// A handler waits for its peer and returns to a free place, or to that of an idle worker. It counts
+// for its host again. When all calls have ended, the host is forgotten.
 func TestHandlersCounted(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		others int // calls, while the first waits
+		others int // calls while the first waits
 	}{{"free place", 0}, {"place of an idle worker", 1}} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

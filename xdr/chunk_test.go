@@ -42,7 +42,7 @@ func TestChunks(t *testing.T) {
 					_, all := split(&m)
 					for i, c := range all {
 						beside := mask>>i&1 == 1
-						if floating { // the first ones: floating chunks have no positions to tell them apart
+						if floating { // the first ones: these have no positions
 							beside = i < mask && mask <= len(sizes)
 						}
 						without = append(without, beside)

@@ -58,7 +58,7 @@ func TestContinueRefers(t *testing.T) {
 		if d.Finish() != nil {
 			t.Errorf("cut at %d: %v", cut, d.Finish())
 		}
-		for _, p := range [][]byte{first, second} { // changes show in items that refer to the buffers
+		for _, p := range [][]byte{first, second} { // items that refer to them change
 			for i := range p {
 				p[i] ^= 0xff
 			}
