@@ -63,7 +63,7 @@ func TestConformanceBelow(t *testing.T) {
 					},
 					UnusedAddr:    b.unused(t),
 					DialerFirst:   !cfg.PeerToPeer,
-					PeerMustStart: b.name == "pipe", // it is to take the RTR
+					PeerMustStart: b.name == "pipe", // it must take the RTR
 					ReportsCauses: true,
 				})
 			})

@@ -133,7 +133,7 @@ func TestChooseImpossible(t *testing.T) {
 				return tt.choose(cfg)
 			}})
 			p := dialPeer(t, r.listener.Addr().String())
-			p.write(requestFrame(0xc0, 1, "")) // which all of them take
+			p.write(requestFrame(0xc0, 1, "")) // all of them accept this
 			req := r.request()
 			ep, err := req.Accept(t.Context(), []byte("secret"))
 			if !errors.Is(err, tt.want) || ep != nil {
@@ -217,7 +217,7 @@ func TestRNICConfig(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", tt.cfg)
 			if listens := tt.cfg.PeerToPeer || tt.cfg.ManualReads || tt.cfg.Enhanced == mpa.EnhancedRequired; listens {
-				if err != nil { // who listens goes by the request
+				if err != nil { // a listener follows the request
 					t.Errorf("Listen: got error %v, want none", err)
 				}
 			} else if !errors.Is(err, tt.want) || !errors.Is(err, mpa.ErrConfig) {

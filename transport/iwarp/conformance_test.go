@@ -55,7 +55,7 @@ type agreement struct {
 	Version, Revision    int
 	ToDialer, ToListener bool // markers
 	CRC, PeerToPeer      bool
-	RTR                  mpa.RTR // that the dialer sends
+	RTR                  mpa.RTR // the kind that the dialer sends
 }
 
 func conformanceSetups() (all []conformanceSetup) {
@@ -144,7 +144,7 @@ func (s *conformanceSetup) testAgreed(t *testing.T) {
 		if setup.Initiator {
 			got.ToDialer, got.ToListener = setup.MarkersIn, setup.MarkersOut
 		} else {
-			got.RTR = want.RTR // or several, among them
+			got.RTR = want.RTR // or several, including it
 			if setup.RTR&want.RTR != want.RTR {
 				t.Errorf("the listening end takes an RTR by %v, want %v among them", setup.RTR, want.RTR)
 			}
@@ -164,7 +164,7 @@ func (s *conformanceSetup) testAgreed(t *testing.T) {
 // nothing may have been sent before.
 func (l *local) wantSegments(to *local, n int) {
 	l.t.Helper()
-	const header = 14 // of a tagged segment
+	const header = 14 // header of a tagged segment, in bytes
 	setup, _ := iwarp.SetupOf(l.Endpoint)
 	stream := &peer{t: l.t, crc: setup.CRC}
 	stream.mark(setup.MarkersOut, false)

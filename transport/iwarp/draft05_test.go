@@ -356,7 +356,7 @@ func TestDraft05Common(t *testing.T) {
 		takes   mpa.RTR
 		offers  string // of the request
 		rfc     string // the reply without the option
-		draft   string // and with it
+		draft   string // the reply with the option
 		draftly mpa.RTR
 	}{
 		{"all and all", s | w | r, "\xc0\x02\xc0\x02", "\xc0\x02\xc0\x02", "\xc0\x02\xc0\x02", s | w | r},
@@ -393,7 +393,7 @@ func TestDraft05Reads(t *testing.T) {
 		change   func(*iwarp.Config)
 		request  string
 		rfc      string // the reply without the option
-		draft    string // and with it
+		draft    string // the reply with the option
 		ird, ord int    // with it
 	}{
 		{"less than we have", nil, "\x00\x04\x00\x03", "\x00\x08\x00\x04", "\x00\x03\x00\x04", 3, 4},

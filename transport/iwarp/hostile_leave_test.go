@@ -99,7 +99,7 @@ func TestLeavesStartup(t *testing.T) {
 func TestMemory(t *testing.T) {
 	const (
 		peers = 250
-		bound = 40 << 20 // of which a fixed part is for those that may keep a buffer
+		bound = 40 << 20 // includes a fixed part for kept buffers
 	)
 	cfg := hostileConfig()
 	cfg.StallTimeout = patience

@@ -37,7 +37,7 @@ func TestLimitStops(t *testing.T) {
 		}
 		<-conn.set
 		cancel()
-		<-conn.set // it is being set
+		<-conn.set // SetDeadline is running
 		stopped := make(chan struct{})
 		go func() {
 			stop()

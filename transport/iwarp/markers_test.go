@@ -57,8 +57,8 @@ func (w *walk) sums() (plain, marked byte) {
 type marking struct {
 	walk
 	crc   bool
-	pos   int // in the stream, of what comes next
-	start int // of the length of the FPDU
+	pos   int // position of the next byte in the stream
+	start int // position of the FPDU's length field
 }
 
 func (m *marking) add(stream []byte) (marked []byte) {
@@ -93,7 +93,7 @@ type unmarking struct {
 	crc    bool
 	pos    int
 	start  int
-	marker []byte // that has come in part
+	marker []byte // received part of a marker
 }
 
 // add fails if a marker is wrong, or the CRC with markers.

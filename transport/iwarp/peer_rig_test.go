@@ -28,7 +28,7 @@ type rig struct {
 	markers  bool // the peers want markers
 	log      *logbook
 	listener *iwarp.Listener  // ours
-	peers    *net.TCPListener // of the peers that we dial
+	peers    *net.TCPListener // listens for the peers that we dial
 }
 
 // newRig returns a rig with counters and a log of its own. At the end of t it checks that no
@@ -339,7 +339,7 @@ func terminateBytes(code rdmap.Code, seg []byte, copies, request bool) []byte {
 	}
 	b[2] = 0xc0 // M, D
 	if request {
-		b[2] = 0xe0 // and R
+		b[2] = 0xe0 // M, D and R
 		header += 28
 	}
 	b = binary.BigEndian.AppendUint16(b, uint16(len(seg)))

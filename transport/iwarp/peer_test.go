@@ -33,8 +33,8 @@ type peer struct {
 	out   *marking   // nil if there are no markers in what it writes
 	in    *unmarking // likewise, reads
 
-	sends uint32 // of this side: MSN of the latest message of queue 0
-	takes uint32 // of the other side, likewise
+	sends uint32 // MSN of this side's latest message of queue 0
+	takes uint32 // MSN of the other side's latest message of queue 0
 }
 
 func newPeer(t testing.TB, conn net.Conn) *peer {

@@ -195,7 +195,7 @@ func TestPipeTerminate(t *testing.T) {
 	if !bytes.Equal(words[:len(want)], want) {
 		t.Errorf("last words: got % x, want % x...", words, want)
 	}
-	theirs.Close() // for this it waits
+	theirs.Close() // our end waits for this
 }
 
 // TestPipeClosed has an end close a connection without CloseWrite. The peer learns it at once.

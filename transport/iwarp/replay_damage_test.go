@@ -116,7 +116,7 @@ func checkFlipped(t *testing.T, s *replaySession, r *replayResult, at int) {
 	inLength := at < f.start+2
 	switch {
 	case errors.Is(r.err, mpa.ErrCRC):
-		if f != &s.peer.fpdus[0] || s.initiator { // else the responder may not say anything yet
+		if f != &s.peer.fpdus[0] || s.initiator { // otherwise the responder may not send yet
 			checkCRCTerminate(t, s, r.rest)
 		}
 	case inLength && (errors.Is(r.err, transport.ErrClosedByPeer) || errors.Is(r.err, mpa.ErrLength)):

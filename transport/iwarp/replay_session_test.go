@@ -34,7 +34,7 @@ type replayStep struct {
 	sends    int              // Sends of the peer's, received
 	reads    int              // RDMA Reads, complete
 	response *capturedMessage // of an RDMA Read
-	initial  []byte           // of the memory that it goes to: something else
+	initial  []byte           // initial content of its memory, different from the response
 }
 
 func loadReplay(tb testing.TB, name string, initiator bool) *replaySession {

@@ -51,7 +51,7 @@ func (st *replayStage) close() {
 type replayScript struct {
 	turns   []replayTurn
 	until   int
-	whole   bool // that is all, and the connection then ends as it should
+	whole   bool // the whole capture is played, and the connection ends properly
 	tail    int
 	flip    replayFlip
 	blind   bool // do not wait for our side to be ready, and translate nothing
@@ -64,9 +64,9 @@ type replayResult struct {
 	err   error        // why there was none, or why it has ended
 	info  transport.Info
 	peer  *replayPeer
-	play  error  // of the peer's turns
+	play  error  // error of the peer's turns
 	rest  []byte // what else the peer got
-	drain error  // of reading that
+	drain error  // error of reading rest
 }
 
 // replay plays a session to its end. A whole one ends when our upper layer has done everything;

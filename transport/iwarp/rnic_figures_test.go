@@ -179,7 +179,7 @@ func (c *pairing) wantConnection(want string, crc bool, revision int) {
 	b, _ := iwarp.SetupOf(c.accepted)
 	bit := map[bool]int{true: 1}
 	type negotiated struct {
-		Cell, Mirrored string // as the initiator says it, and the responder
+		Cell, Mirrored string // as seen by the initiator, and by the responder
 		CRC            [2]bool
 		Revision       [2]int
 		Private        [2]string

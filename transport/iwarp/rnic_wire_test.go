@@ -239,7 +239,7 @@ func TestRDMACAnswered(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		reply  []byte
-		want   error // of package mpa; nil if it is just a refusal
+		want   error // error of package mpa; nil for a plain refusal
 		reject bool
 	}{
 		{"revision 1", replyFrame(0xc0, 1, ""), mpa.ErrRevision, false},

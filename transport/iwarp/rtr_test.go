@@ -77,7 +77,7 @@ func TestRTRTaken(t *testing.T) {
 		name   string
 		rtr    []byte
 		answer func(p *peer)
-		sends  uint32 // of the peer so far
+		sends  uint32 // Sends of the peer so far
 	}{
 		{"Send", segment(onQueue(rdmap.OpSend, 1), ""), nil, 1},
 		{"Write", segment(toSTag(rdmap.OpWrite, 0, 0), ""), nil, 0},

@@ -19,7 +19,7 @@ func TestNoByteBeforeItsTime(t *testing.T) {
 		name    string
 		p2p     bool
 		segment []byte
-		fpdus   int // that answer it, in front of everything else
+		fpdus   int // FPDUs that answer it, before all others
 	}{
 		{"Write", false, segment(toSTag(rdmap.OpWrite, 1, 0), ""), 0},
 		{"RTR by Write", true, segment(toSTag(rdmap.OpWrite, 1, 0), ""), 0},

@@ -31,7 +31,7 @@ var terminates = []struct {
 	{0x0208, false, nil},
 	{0x0209, false, transport.ErrAccess},
 	{0x02ff, false, nil},
-	{0x1000, false, nil}, // without copies siw's form of it would be that of 0x0100
+	{0x1000, false, nil}, // without copies, siw's form of it equals that of 0x0100
 	{0x1100, false, transport.ErrSTag},
 	{0x1101, false, transport.ErrBounds},
 	{0x1102, false, transport.ErrSTag},

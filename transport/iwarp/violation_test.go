@@ -147,8 +147,8 @@ type offence struct {
 	request bool // it has a copy of the Read Request header
 	want    error
 
-	messages []string // that are complete before it
-	receives int      // to post in addition
+	messages []string // messages complete before the offence
+	receives int      // receives to post in addition
 }
 
 // one returns the segments of an offence of one segment.

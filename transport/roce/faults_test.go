@@ -45,7 +45,7 @@ func TestConformanceFaults(t *testing.T) {
 					}
 					return l, roce.Dialer{Config: cfg.On(a)}, l.Addr().String()
 				},
-				UnusedAddr: "192.0.2.2:1", // of a host that is there, and says so
+				UnusedAddr: "192.0.2.2:1", // of an existing host, which reports the closed port
 			})
 		})
 	}

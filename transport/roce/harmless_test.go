@@ -287,7 +287,7 @@ func TestTruncated(t *testing.T) {
 		b := encode(bth.Packet{Opcode: bth.Opcode(o), QP: p.theirQP, PSN: p.psn})
 		for cut := range len(b) {
 			p.bytes(b[:cut])
-			if cut > 0 { // who sends nothing at all is not counted
+			if cut > 0 { // an empty datagram is not counted
 				n++
 			}
 			if cut >= bth.Len && cut%4 == 0 && cut < bth.Opcode(o).HeaderLen() {

@@ -45,7 +45,7 @@ func play(t testing.TB, hub *roce.Hub, ip, to netip.Addr) *played {
 	n := serial.Add(1)
 	return &played{
 		t: t, hub: hub, ip: ip, to: to, path: bth.NewPath(here, there), back: bth.NewPath(there, here),
-		id: 0x1000 + n, qp: 0x2000 + n, psn: 0xFFFFF0, // which soon wraps
+		id: 0x1000 + n, qp: 0x2000 + n, psn: 0xFFFFF0, // soon wraps
 	}
 }
 
@@ -217,7 +217,7 @@ type rig struct {
 	cfg      roce.Config
 	counters *roce.Counters
 	l        *roce.Listener
-	a, b     transport.Endpoint // of the unharmed connection
+	a, b     transport.Endpoint // ends of the unharmed connection
 	arrived  messages           // at b
 	sent     completions        // of a
 	addr     byte               // of the last played host

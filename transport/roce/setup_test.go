@@ -78,7 +78,7 @@ func TestRepeatedREQ(t *testing.T) {
 	if got := nextMAD[*cm.REJ](p); got.Reason != cm.DuplicateCommID {
 		t.Errorf("got %v", got.Reason)
 	}
-	p.mad(&cm.RTU{Local: p.id + 1, Remote: p.theirID}) // of somebody else
+	p.mad(&cm.RTU{Local: p.id + 1, Remote: p.theirID}) // of another connection
 	p.silent()
 	select {
 	case <-accepted:
@@ -277,7 +277,7 @@ func TestLostDREQ(t *testing.T) {
 				t.Errorf("got %+v", m)
 			}
 		}
-		p.mad(&cm.DREP{Local: p.theirID, Remote: p.id}) // of somebody else
+		p.mad(&cm.DREP{Local: p.theirID, Remote: p.id}) // of another connection
 		p.mad(&cm.DREP{Local: p.id, Remote: p.theirID})
 		wait(t, ep.Done())
 	}

@@ -31,7 +31,7 @@ func TestCloseOrderly(t *testing.T) {
 			defer close(closed)
 			c.Close(true)
 		}()
-		write(t, peer, make([]byte, 100000)) // nobody receives that
+		write(t, peer, make([]byte, 100000)) // nobody reads this
 		got, err := io.ReadAll(peer)
 		if err != nil {
 			t.Errorf("behind %d bytes: %v", len(got), err)

@@ -16,13 +16,13 @@ type placer struct {
 	piece int // length of all pieces but the last
 	// the loans, counted from the end of the stream, that are refused: 0 none, else one in so many
 	refuse  int
-	asked   int  // for loans
+	asked   int  // loans asked for
 	lent    bool // lent and not returned
 	begun   bool // the segment under way has been given memory, maybe before any of its payload
-	partial bool // of the segment under way some was refused
+	partial bool // a loan for the current segment was refused
 	memory  []byte
 	placed  int // segments
-	dropped int // likewise, of which some was refused
+	dropped int // segments for which a loan was refused
 }
 
 func (p *placer) Lend(dst [][]byte, header []byte, n, skip int) ([][]byte, bool) {

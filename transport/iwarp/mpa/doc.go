@@ -15,6 +15,8 @@
 //
 //	c, err := mpa.NewConn(conn, mpa.ConnOptions{CRC: setup.CRC, Stall: 30 * time.Second})
 //
+// The package example runs a startup.
+//
 // The startup fails with a [RejectError] if the peer refused, and otherwise with a [StartupError],
 // which wraps one of the errors below, such as [ErrFrame]. A wrong [Config] is an error that wraps
 // [ErrConfig].

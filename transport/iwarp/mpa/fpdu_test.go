@@ -119,7 +119,7 @@ func TestSegmentFor(t *testing.T) {
 	for _, tt := range []struct {
 		mss          int
 		want         int
-		markers, one int // with markers; without, and one for each TCP segment
+		markers, one int // want with markers; want for one FPDU per TCP segment
 	}{
 		{1448, 1442, 1430, 1442}, // Ethernet, with time stamps
 		{1460, 1454, 1442, 1454}, // without

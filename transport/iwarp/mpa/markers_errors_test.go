@@ -112,12 +112,12 @@ func TestMarkerWrongBits(t *testing.T) {
 // A length is changed on the way, without CRC. Markers reveal it at the first one that points
 // elsewhere. Wrong lengths read in between are 0x0101.
 func TestMarkersShowLengths(t *testing.T) {
-	const at = 4 + 20 // of the second FPDU's length, which is 100
+	const at = 4 + 20 // position of the second FPDU's length, which is 100
 	for _, tt := range []struct {
 		name   string
 		length int
 		want   error
-		ulpdus int // that are delivered
+		ulpdus int // ULPDUs delivered
 	}{
 		{"too short for DDP", 13, ErrLength, 1},
 		{"shorter: the rest is taken for an FPDU", 80, ErrMarker, 3},

@@ -69,12 +69,12 @@ func markedOf(base int, crc bool, sizes ...int) (ulpdus [][]byte, s *markedStrea
 // unmarkedStream takes the FPDUs out of a stream.
 type unmarkedStream struct {
 	crc     bool
-	pos     int // of the next byte
+	pos     int // position of the next byte
 	start   int // position of the length of the FPDU
 	marker  int // what has come of a marker, as a number
 	wrong   bool
 	covered []byte // the FPDU with its markers, as far as it has come
-	fpdu    []byte // and without
+	fpdu    []byte // the FPDU without markers
 	ulpdus  [][]byte
 	err     error
 }

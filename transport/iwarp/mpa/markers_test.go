@@ -152,7 +152,7 @@ func TestMarkerPlaces(t *testing.T) {
 				size := fpduSize(tt.ulpdu)
 				want := tt.at
 				if tt.at == size {
-					want = 0 // it is the next one's
+					want = 0 // it belongs to the next FPDU
 				}
 				if got := s.out[tt.at : tt.at+4]; !bytes.Equal(got, []byte{0, 0, 0, byte(want)}) {
 					t.Errorf("got marker % x, want %d", got, want)

@@ -144,7 +144,7 @@ func TestReceiveChangedBits(t *testing.T) {
 		switch length := i/8 < first+lengthSize; {
 		case errors.Is(err, ErrCRC):
 		case length && errors.Is(err, ErrLength):
-		case length && errors.Is(err, io.ErrUnexpectedEOF): // it would be longer
+		case length && errors.Is(err, io.ErrUnexpectedEOF): // the length became larger
 		default:
 			t.Errorf("bit %d: got error %v", i, err)
 		}

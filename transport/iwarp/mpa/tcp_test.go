@@ -90,7 +90,7 @@ func diffULPDUs(want, got [][]byte) string {
 	if slices.EqualFunc(want, got, bytes.Equal) {
 		return ""
 	}
-	return cmp.Diff(want, got) // which takes its time
+	return cmp.Diff(want, got) // slow, so only on a difference
 }
 
 // receiveUntil receives until n bytes in all have come, delivered to the sink or in an incomplete

@@ -116,7 +116,7 @@ func TestSend(t *testing.T) {
 
 // A batch has more pieces than the system takes at a time.
 func TestSendManyPieces(t *testing.T) {
-	const n, before = 60000, 256 // which leaves little room for copies
+	const n, before = 60000, 256 // leaves little room for copies
 	o, peer := newOutbox(t, ConnOptions{CRC: true})
 	header := []byte("fourteen bytes")
 	var want []byte
@@ -253,7 +253,7 @@ func TestDeadlineOfBefore(t *testing.T) {
 	left := o.out.total + o.out.batch.size - o.out.batch.sent
 	got := make(chan []byte)
 	go func() { got <- oddly(t, peer, left) }()
-	if err := o.send(); err != nil { // which sets a deadline
+	if err := o.send(); err != nil { // sets a deadline
 		t.Fatal(err)
 	}
 	Await(t, "what was sent", got)

@@ -9,6 +9,8 @@
 //	req := rdmap.ReadRequest{SinkSTag: sink, Len: 4096, SourceSTag: source}
 //	segment := req.Append(h.Append(nil))
 //
+// The package example answers such a request with a Terminate.
+//
 // [TerminateForSegment] builds the Terminate that answers a bad segment. [ParseTerminate] also
 // understands the forms that Linux's siw and draft-ietf-storm-mpa-peer-connect-05 use.
 // [Terminate.Err] turns one into an [Error], which wraps the error of package transport with the

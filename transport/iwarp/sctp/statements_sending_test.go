@@ -155,7 +155,7 @@ func TestWatchPath(t *testing.T) {
 	go func() {
 		defer close(watch)
 		p := pionAssociation{link: l}
-		l.heard.Store(time.Now().Add(time.Hour).UnixNano()) // nobody is asked whether he is there
+		l.heard.Store(time.Now().Add(time.Hour).UnixNano()) // so that no heartbeat is sent
 		p.Watch(done)
 	}()
 	for deadline := time.Now().Add(30 * time.Second); llp.MaxSegment() != most-ssnLen; {

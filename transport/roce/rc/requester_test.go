@@ -79,7 +79,7 @@ func TestAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		o       bth.Opcode
-		psn     uint32 // from that of the first of two Sends on
+		psn     uint32 // relative to that of the first of two Sends
 		s       bth.Syndrome
 		first   string // what has become of the first
 		wantErr error
