@@ -12,14 +12,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// received takes a call, with its message when that is inline.
+// received takes a call, with its message if that is inline.
 func (rs *responder) received(r *receive) {
 	if in := rs.newCall(r); in != nil {
 		in.admit()
 	}
 }
 
-// refuse answers a call in error with an RDMA_ERROR.
+// refuse answers a bad call with an RDMA_ERROR.
 func (rs *responder) refuse(r *receive, err error, code ErrCode) {
 	c := rs.conn
 	count := &c.stats.malformed
@@ -33,8 +33,7 @@ func (rs *responder) refuse(r *receive, err error, code ErrCode) {
 	}
 }
 
-// newCall makes a call of the peer's of a message that used up a receive, unless the connection has
-// ended.
+// newCall makes a call of a message, or returns nil if the connection has ended.
 func (rs *responder) newCall(r *receive) *incoming {
 	c := rs.conn
 	c.mu.Lock()
@@ -46,7 +45,7 @@ func (rs *responder) newCall(r *receive) *incoming {
 	return rs.newIncoming(r)
 }
 
-// newIncoming makes an incoming of the message in r; c.mu is held.
+// newIncoming makes an incoming of the message in r; Conn.mu is held.
 func (rs *responder) newIncoming(r *receive) *incoming {
 	c := rs.conn
 	s := rs.server
@@ -58,7 +57,7 @@ func (rs *responder) newIncoming(r *receive) *incoming {
 	return in
 }
 
-// admit checks the call, and goes on with it when there is memory for it.
+// admit checks the call, and continues with it when there is memory for it.
 func (in *incoming) admit() {
 	c := in.c
 	c.stats.callsReceived.Add(1)
@@ -74,7 +73,7 @@ func (in *incoming) admit() {
 	in.fetchMessage()
 }
 
-// checkChunks checks the chunk lists of the call, and computes the memory that it needs.
+// checkChunks checks the chunk lists of the call, and computes how much memory it needs.
 func (in *incoming) checkChunks() error {
 	c, h, args := in.c, in.header, &in.args
 	var err error
@@ -113,7 +112,7 @@ func (in *incoming) checkChunks() error {
 	return nil
 }
 
-// fetchMessage goes on with a call that has its memory: a long message is fetched first.
+// fetchMessage continues with a call that has its memory. A long message is fetched first.
 func (in *incoming) fetchMessage() {
 	if in.args.long && len(in.args.loads) == 0 {
 		in.fetchLong()
@@ -133,10 +132,10 @@ func (in *incoming) fetchLong() {
 	}
 }
 
-// longRead is told how the fetching of a long message goes.
+// longRead is the Completer of the Reads that fetch a long message.
 type longRead incoming
 
-// Complete goes on with the call when the last Read is complete.
+// Complete continues with the call when the last Read is complete.
 func (r *longRead) Complete(wr *transport.WorkRequest, err error) {
 	in := (*incoming)(r)
 	last, err := in.args.completed(wr, err)
@@ -149,7 +148,7 @@ func (r *longRead) Complete(wr *transport.WorkRequest, err error) {
 	}
 }
 
-// fetchedMessage goes on with a call whose long message is here, if it is one.
+// fetchedMessage continues with a long message that is here. It may turn out to be a reply.
 func (in *incoming) fetchedMessage() {
 	c := in.c
 	isCall, err := checkLong(in.body, in.header.XID)
@@ -166,7 +165,7 @@ func (in *incoming) fetchedMessage() {
 	}
 }
 
-// checkLong reports whether a long message is a call, or the reply to one.
+// checkLong reports whether a long message is a call or a reply.
 func checkLong(b []byte, xid uint32) (isCall bool, err error) {
 	if len(b) < 8 {
 		return false, fmt.Errorf("%w: no message in the chunk at position 0", ErrMalformed)
@@ -182,8 +181,8 @@ func checkLong(b []byte, xid uint32) (isCall bool, err error) {
 	return true, nil
 }
 
-// concludes hands what came as a long message to the caller, as its reply with that number; c.mu is
-// held, and is unlocked on return.
+// concludes gives a long message to the caller as a reply, with its number in the order of arrival.
+// Conn.mu is held, and is unlocked on return.
 func (in *incoming) concludes(number uint64) {
 	c := in.c
 	if c.over {
@@ -196,7 +195,7 @@ func (in *incoming) concludes(number uint64) {
 	in.finish()
 }
 
-// dispatch hands the call to the server.
+// dispatch gives the call to the server.
 func (in *incoming) dispatch() {
 	if !in.args.long {
 		add(&in.c.traffic.inlineReceived, len(in.body)+len(in.more))
@@ -211,21 +210,21 @@ func (in *incoming) dispatch() {
 	in.server.Dispatch(in)
 }
 
-// beginDecoding has the decoder begin with the message.
+// beginDecoding sets the decoder to the beginning of the message.
 func (in *incoming) beginDecoding() {
 	in.dec.Reset(in.body, in.args.chunks)
 	in.message.decode(&in.dec)
 }
 
-// abort gives up a call whose message could not be read, or for whose reply there is no memory, so
-// that its connection cannot go on. Where that comes of its end there may be many such calls, and
-// why it ended is in the log.
+// abort drops a call whose message could not be fetched, or whose reply has no memory, and ends the
+// connection.
 func (in *incoming) abort(err error) {
 	in.failed(err)
 	in.Drop()
 }
 
-// failed ends the connection over a call.
+// failed logs a call that is aborted, and ends the connection. If the connection has ended already,
+// there may be many such calls, and the log has the reason: then the level is DEBUG.
 func (in *incoming) failed(err error) {
 	const msg = "rpcrdma: call aborted"
 	peer, xid := in.c.info.RemoteAddr, in.header.XID

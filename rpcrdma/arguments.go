@@ -10,26 +10,27 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// arguments are the read chunks of a call, and what has been fetched of them: an xdr.BulkSource.
-// The handler fetches one at a time.
+// arguments are the read chunks of a call, and what has been fetched of them. It is the
+// xdr.BulkSource of the call. The handler fetches one chunk at a time.
 type arguments struct {
 	in     *incoming
 	reads  []chunks.ReadChunk
 	long   bool              // the first of reads is the message
 	chunks []xdr.Chunk       // the others, for the handler
 	loads  []transport.Slice // memory of the pool that holds what was fetched
-	into   []transport.Slice // where a Fetch or Load reads to
+	into   []transport.Slice // the target of a Fetch or Load
 	chain  chain
 	asked  int        // bytes of the Reads under way
-	err    error      // the first of them
-	done   chan error // of capacity 1: the end of a Fetch
-	heard  uint64     // number among replies of a long message that may be one (draftdoubt.go)
+	err    error      // the first error of these Reads
+	done   chan error // of capacity 1: the result of a Fetch or Load
+	heard  uint64     // for a long message that may be a reply: its number (draftdoubt.go)
 }
 
-// errNoBuffer: the domain has no memory for a long message.
+// errNoBuffer: there is no memory for a long message.
 var errNoBuffer = errors.New("no buffer for a long message")
 
-// readMessage begins to fetch a long message. done is told of it, lastly with a Context of nil.
+// readMessage begins to fetch a long message. done completes the Reads; the last has a Context of
+// nil.
 func (a *arguments) readMessage(done transport.Completer) error {
 	n := a.reads[0].Len
 	s, err := a.in.c.pool.get(n, transport.LocalWrite)
@@ -41,7 +42,7 @@ func (a *arguments) readMessage(done transport.Completer) error {
 	return a.read(a.reads[0].Segments, n, a.loads[:1], done)
 }
 
-// describe has the chunks be what the handler finds in the message.
+// describe makes xdr.Chunks of the read chunks, for the decoder.
 func (a *arguments) describe() {
 	for i := range a.reads {
 		if a.long && i == 0 {
@@ -54,7 +55,7 @@ func (a *arguments) describe() {
 	}
 }
 
-// Fetch reads a chunk of the call into dst: xdr.BulkSource.
+// Fetch reads a chunk of the call into dst. It implements xdr.BulkSource.
 func (a *arguments) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
 	id = a.chunk(id)
 	c := a.in.c
@@ -88,7 +89,7 @@ func (a *arguments) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
 	return a.fetch(ctx, id, n)
 }
 
-// Load reads a chunk of the call into memory of the pool: xdr.BulkSource.
+// Load reads a chunk of the call into memory of the pool. It implements xdr.BulkSource.
 func (a *arguments) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr.Releaser, error) {
 	id = a.chunk(id)
 	p := a.in.c.pool
@@ -110,12 +111,11 @@ func (a *arguments) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr
 	return s.Bytes, nil, nil
 }
 
-// chunkBits is how many bits of a chunk's ID are its index: no header has more read chunks than
-// chunks.MaxSegments.
+// chunkBits is how many bits of a chunk's ID are its index. They hold chunks.MaxSegments.
 const chunkBits = 12
 
-// chunkID is the ID of read chunk i of the call: of this one, and not of another that is in the
-// same memory later.
+// chunkID returns the ID of read chunk i. It differs from the IDs of other calls in the same
+// memory.
 func (a *arguments) chunkID(i int) int { return int(a.in.turn.Load())<<chunkBits | i }
 
 // chunk returns the index of the chunk with that ID. It panics if its call has ended.
@@ -128,7 +128,7 @@ func (a *arguments) chunk(id int) int {
 	return i
 }
 
-// taken is pool memory that a handler has taken.
+// taken is memory of the pool that a handler has taken over.
 type taken struct {
 	p *pool
 	s transport.Slice
@@ -140,8 +140,8 @@ func (t *taken) Release() {
 	t.s = transport.Slice{}
 }
 
-// fetch reads n bytes of a chunk and waits for the end: memory that a Read may still fill cannot be
-// let go of, so ctx counts only before it begins.
+// fetch reads n bytes of a chunk and waits for the end. The end of ctx counts only before it
+// begins, because the memory must stay while a Read may fill it.
 func (a *arguments) fetch(ctx context.Context, id, n int) error {
 	if err := ctx.Err(); err != nil {
 		return a.opError(err)
@@ -151,22 +151,22 @@ func (a *arguments) fetch(ctx context.Context, id, n int) error {
 		err = a.wait()
 	}
 	if err != nil {
-		// The connection has ended. Its goroutine ends the contexts of calls only when all has
-		// been flushed (watch); who gets this error is to see that earlier.
+		// The connection has ended. Conn.watch ends the contexts of calls only when everything has
+		// been flushed; the handler that gets this error should see that earlier.
 		a.in.c.cancel()
 		return a.opError(err)
 	}
 	return nil
 }
 
-// wait waits for the end of a Fetch.
+// wait waits for the end of a Fetch or Load.
 func (a *arguments) wait() error {
 	select {
-	case err := <-a.done: // it was polled
+	case err := <-a.done: // done already, by polling
 		return err
 	default:
 	}
-	if c := a.in.call; c != nil { // not that of one who forwards it
+	if c := a.in.call; c != nil { // nil if the call is forwarded
 		c.BeginWait()
 		defer c.EndWait()
 	}
@@ -177,7 +177,7 @@ func (a *arguments) opError(err error) error {
 	return &OpError{"fetch", a.in.c.info.RemoteAddr, err}
 }
 
-// fetchRead is told how a Fetch goes.
+// fetchRead is the Completer of the Reads of a Fetch or Load.
 type fetchRead arguments
 
 // Complete wakes the handler when the last Read is complete.
@@ -188,8 +188,8 @@ func (f *fetchRead) Complete(wr *transport.WorkRequest, err error) {
 	}
 }
 
-// read posts the RDMA Reads of the first n bytes of segments into dst. The last completes
-// with a Context of nil.
+// read posts RDMA Reads of the first n bytes of segments into dst. The last one has a Context of
+// nil.
 func (a *arguments) read(segments []chunks.ReadSegment, n int, dst []transport.Slice,
 	done transport.Completer) error {
 	c := a.in.c
@@ -205,8 +205,8 @@ func (a *arguments) read(segments []chunks.ReadSegment, n int, dst []transport.S
 	return err
 }
 
-// completed notes the end of a Read, and reports whether it was the last, with the first error of
-// all.
+// completed notes the end of a Read. It reports whether it was the last one, and the first error of
+// all of them.
 func (a *arguments) completed(wr *transport.WorkRequest, err error) (last bool, first error) {
 	c := a.in.c
 	c.queue.completed()
@@ -225,7 +225,7 @@ func (a *arguments) completed(wr *transport.WorkRequest, err error) (last bool, 
 	return true, a.err
 }
 
-// unload gives back the memory of what was fetched.
+// unload gives back the memory that holds fetched chunks.
 func (a *arguments) unload() {
 	for _, s := range a.loads {
 		a.in.c.pool.put(s, transport.LocalWrite)
@@ -234,9 +234,9 @@ func (a *arguments) unload() {
 	a.loads = a.loads[:0]
 }
 
-// release gives back the memory that arguments are in.
+// release gives back the memory of the arguments.
 func (a *arguments) release() {
-	if len(a.reads)+len(a.loads) == 0 { // as of most calls
+	if len(a.reads)+len(a.loads) == 0 { // the common case
 		return
 	}
 	a.unload()

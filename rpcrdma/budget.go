@@ -9,29 +9,29 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// budget bounds the memory for chunks of the calls under way: of a connection, of all connections
-// of a peer host together (fair.Fits), and of the server they belong to. A call reserves its
-// arguments and its largest reply together: reserving piece by piece could deadlock. Calls that do
-// not fit wait. Those of a host go on in the order of their arrival, and hosts in that of
-// claim.precedes. Neither a connection at its own limit nor a host at its share holds up others.
-// receiveBudget needs no limit for each connection: there connections wait, and one that waits
-// holds nothing.
+// budget limits the memory for chunks of the calls under way: of each connection, of each peer host
+// (fair.Fits), and of the server. A call reserves its arguments and its largest reply together, as
+// reserving piece by piece could deadlock.
+//
+// Calls that do not fit wait. Calls of one host are served in order of arrival, and hosts in the
+// order of claim.precedes. A connection at its own limit, or a host at its share, does not hold up
+// others. docs/memory.md shows why each call gets its turn.
 type budget struct {
-	queued atomic.Int32 // calls that wait, to be read without mu
+	queued atomic.Int32 // calls that wait; may be read without mu
 
 	mu       sync.Mutex // guards what follows, the shares, and the pins of the Draft
-	free     int64      // bytes, but for pinned replies that need not be (draftpins.go)
+	free     int64      // bytes; some pinned replies do not count (draftpins.go)
 	hosts    map[peerhost.Host]*hostShare
 	starved  ordered[*hostShare]
-	arrivals uint64 // of calls that have had to wait
+	arrivals uint64 // number of calls that ever had to wait
 }
 
-// hostShare is a host's part in a budget. It is there while the host has a connection or memory.
+// hostShare is a host's part in a budget. It exists while the host has a connection or memory.
 type hostShare struct {
 	claim
 	host    peerhost.Host
 	conns   int
-	starved ordered[*share] // those whose first call waits for what the host and the server have
+	starved ordered[*share] // connections whose first call waits, and not for its own connection
 }
 
 func (h *hostShare) before(o *hostShare) bool { return h.precedes(&o.claim) }
@@ -40,9 +40,9 @@ func (h *hostShare) before(o *hostShare) bool { return h.precedes(&o.claim) }
 type share struct {
 	host    *hostShare
 	free    int64
-	queue   callQueue // that wait for memory
-	blocked bool      // none of them starts, whatever is free: replies are withheld (draftpins.go)
-	ordinal int       // its place in host.starved
+	queue   callQueue // calls that wait for memory
+	blocked bool      // none of them may start, because replies are withheld (draftpins.go)
+	ordinal int       // the place in host.starved
 }
 
 func (s *share) place() *int { return &s.ordinal }
@@ -51,7 +51,8 @@ func (s *share) before(o *share) bool {
 	return s.queue.First().arrival < o.queue.First().arrival
 }
 
-// eligible reports whether the first call of the connection waits, and not for the connection.
+// eligible reports whether a call waits for memory of the host or the server, and not of its own
+// connection.
 func (s *share) eligible() bool {
 	return s.queue.n > 0 && !s.blocked && s.queue.First().needs <= s.free
 }
@@ -60,14 +61,14 @@ func newBudget(n int64) *budget {
 	return &budget{free: n, hosts: make(map[peerhost.Host]*hostShare)}
 }
 
-// taken returns the bytes that are in use of n.
+// taken returns how many of n bytes are in use.
 func (b *budget) taken(n int64) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return n - b.free
 }
 
-// join has a connection of a host take part, with n bytes at most.
+// join adds a connection of a host, with a limit of n bytes.
 func (b *budget) join(s *share, host peerhost.Host, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,7 +81,7 @@ func (b *budget) join(s *share, host peerhost.Host, n int64) {
 	s.host, s.free = h, n
 }
 
-// reserve gives a call of a connection its memory, or queues it and reports false.
+// reserve gives a call its memory, or queues it and reports false.
 func (b *budget) reserve(s *share, in *incoming) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,13 +97,13 @@ func (b *budget) reserve(s *share, in *incoming) bool {
 	return false
 }
 
-// fits reports whether a connection may have n bytes more, as to what is free.
+// fits reports whether n bytes more are free for a connection.
 func (b *budget) fits(s *share, n int64) bool {
 	return n <= s.free && fair.Fits(b.free, s.host.has, n)
 }
 
-// behind reports whether what a connection asks for now has to wait for what other connections of
-// its host have asked for, or hosts that have nothing. Hosts at their share do not count.
+// behind reports whether a new request of a connection has to wait behind other connections of its
+// host, or behind hosts that have nothing. Hosts at their share do not count.
 func (b *budget) behind(s *share) bool {
 	h, others := s.host, len(s.host.starved)
 	if s.ordinal > 0 {
@@ -111,8 +112,8 @@ func (b *budget) behind(s *share) bool {
 	return others > 0 || len(b.starved) > 0 && b.starved[0] != h && b.starved[0].has == 0
 }
 
-// update has a connection and its host wait where they belong now, or not. What the connection has,
-// what its host has, its queue, or whether it is blocked, has changed; b.mu is held.
+// update puts a connection and its host at their places among those that wait, or removes them.
+// Call it when the memory of either, the queue, or blocked has changed; b.mu is held.
 func (b *budget) update(s *share) {
 	h := s.host
 	h.starved.set(s, s.eligible())
@@ -126,7 +127,7 @@ func (b *budget) update(s *share) {
 	}
 }
 
-// charge takes n bytes from what is free; with a negative n it gives them back. b.mu is held.
+// charge takes n bytes for a connection. A negative n gives them back. b.mu is held.
 func (b *budget) charge(s *share, n int64) {
 	b.free -= n
 	s.free -= n
@@ -134,14 +135,15 @@ func (b *budget) charge(s *share, n int64) {
 	b.update(s)
 }
 
-// grant gives a call what it needs; b.mu is held.
+// grant gives a call the memory that it needs; b.mu is held.
 func (b *budget) grant(s *share, in *incoming) {
 	n := in.needs
 	in.reserved, in.needs = in.reserved+n, 0
 	b.charge(s, n)
 }
 
-// tryReserve gives a call what it needs, if that is free and nobody waits for it, or if forced.
+// tryReserve gives a call the memory that it needs, if that is free and nobody waits for it, or if
+// forced.
 func (b *budget) tryReserve(s *share, in *incoming, forced bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,7 +154,7 @@ func (b *budget) tryReserve(s *share, in *incoming, forced bool) bool {
 	return true
 }
 
-// release takes memory back, and has the calls go on that it suffices for.
+// release takes memory back, and continues with the waiting calls that it suffices for.
 func (b *budget) release(s *share, n int64) {
 	b.mu.Lock()
 	b.charge(s, -n)
@@ -163,8 +165,8 @@ func (b *budget) release(s *share, n int64) {
 	}
 }
 
-// next takes the calls that can go on now out of the queues; b.mu is held. It looks at one call
-// more than it takes, however many wait.
+// next takes the calls that fit now out of the queues and gives them their memory; b.mu is held. It
+// looks at one call more than it takes, however many wait.
 func (b *budget) next() (next []*incoming) {
 	for len(b.starved) > 0 {
 		h := b.starved[0]
@@ -180,8 +182,8 @@ func (b *budget) next() (next []*incoming) {
 	return next
 }
 
-// leave has a connection that has ended take part no more, and returns its calls that wait; b.mu is
-// held. Its calls under way still give back what they have.
+// leave removes a connection that has ended, and returns its waiting calls; b.mu is held. Its calls
+// under way still give back their memory.
 func (b *budget) leave(s *share) (gone []*incoming) {
 	for s.queue.n > 0 {
 		gone = append(gone, s.queue.pop())
@@ -192,8 +194,9 @@ func (b *budget) leave(s *share) (gone []*incoming) {
 	return gone
 }
 
-// allow returns how many credits to grant to a connection with so many calls under way: most while
-// neither it nor its host waits for memory, else as many as its calls that do not wait.
+// allow returns how many credits to grant to a connection with active calls under way. That is
+// most, unless the connection or its host waits for memory. Then it is the number of its calls that
+// do not wait.
 func (b *budget) allow(s *share, active, most int) int {
 	if b.queued.Load() == 0 {
 		return most
@@ -206,7 +209,7 @@ func (b *budget) allow(s *share, active, most int) int {
 	return active - s.queue.n
 }
 
-// callQueue has calls wait in the order of their arrival.
+// callQueue is a queue of calls, in order of arrival.
 type callQueue struct {
 	list.List[incoming]
 	n int

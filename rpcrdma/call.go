@@ -11,29 +11,29 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// call is one call of this side, from RoundTrip until the last of these has let go of it: the
-// caller, the table of calls that await a reply, the Send.
+// call is one call of this side. It is reused when the caller, the table of pending calls and the
+// Send have all let go of it.
 type call struct {
 	c    *Conn
 	x    *oncrpc.Exchange
 	xid  uint32
 	refs atomic.Int32
 
-	// abandoned is set, under Conn.mu, by a caller who returns without a reply: the memory
-	// is then given back by whoever takes the call off the table.
+	// abandoned is set, under Conn.mu, when RoundTrip returns without a reply. The goroutine that
+	// later takes the call off the table then gives back the memory.
 	abandoned bool
-	late      bool // the reply came to a call that had been abandoned
-	copies    bool // scattered memory would take too many windows: what the peer reads is copied
+	late      bool // the reply came after the call was abandoned
+	copies    bool // copy what the peer reads, because scattered memory takes too many windows
 
-	// The end of a call that is not abandoned. It may come before the caller begins to wait, on his
-	// own goroutine often; then he finds it in result, and else in done, of capacity 1. Who comes
-	// second to turn knows.
+	// The result of a call that is not abandoned. It may come before the caller begins to wait,
+	// often on the caller's own goroutine. Then it is in result; otherwise it comes by done, of
+	// capacity 1. The second of the two to swap turn knows that it is the second.
 	turn   atomic.Bool
 	result error
 	done   chan error
 
-	recv   *receive    // the reply
-	fetch  *replyFetch // of a reply with a read list, in the Draft
+	recv   *receive    // with the reply
+	fetch  *replyFetch // for a reply with a read list (Draft)
 	credit credits.Credit
 
 	settings *Settings // at the time of the plan
@@ -45,15 +45,15 @@ type call struct {
 	sendArgs [1]*transport.WorkRequest
 	send     transport.WorkRequest
 
-	reply   int   // the reply chunk's window
-	results []int // by result: its window
+	reply   int   // index of the reply chunk's window
+	results []int // index of each result's window
 	written []xdr.Chunk
 	pieces  [][]byte
 	without []bool
 	windows windows
 	header  Header
 	info    CallInfo
-	chain   chain // ends the windows of an abandoned call
+	chain   chain // invalidates the windows of an abandoned call
 }
 
 func newCall() *call {
@@ -66,7 +66,7 @@ func newCall() *call {
 	return k
 }
 
-// getCall returns a call that its caller holds.
+// getCall returns a call with one reference, the caller's.
 func getCall(c *Conn, x *oncrpc.Exchange) *call {
 	k, _ := c.pool.calls.Get().(*call)
 	if k == nil {
@@ -82,7 +82,7 @@ func getCall(c *Conn, x *oncrpc.Exchange) *call {
 	return k
 }
 
-// describe notes what is called, as far as the message is made.
+// describe notes program, version and procedure, once the message has been made.
 func (k *call) describe() {
 	if m := k.x.Call.Inline; len(m) >= 24 {
 		k.info.Program = binary.BigEndian.Uint32(m[12:])
@@ -91,7 +91,7 @@ func (k *call) describe() {
 	}
 }
 
-// unref lets go of k.
+// unref drops a reference. The last one gives back everything.
 func (k *call) unref() {
 	if k.refs.Add(-1) > 0 {
 		return
@@ -109,7 +109,7 @@ func (k *call) unref() {
 	pool.calls.Put(k)
 }
 
-// forgetLayout gives back the memory that the call was laid out in.
+// forgetLayout undoes layout.
 func (k *call) forgetLayout() {
 	k.c.pool.put(k.buf, 0)
 	k.windows.reset()
@@ -124,14 +124,15 @@ func (k *call) forgetLayout() {
 // Release is called when the reply has been decoded.
 func (k *call) Release() { k.unref() }
 
-// callSent is told that the Send of a call has ended.
+// callSent is the Completer of the Send of a call.
 type callSent call
 
-// Complete lets go of the Send. If it failed, so has the connection, and the call ends with that.
+// Complete gives the memory of the Send back. After a failure the connection ends, and with it the
+// call.
 func (s *callSent) Complete(*transport.WorkRequest, error) {
 	k := (*call)(s)
 	c := k.c
-	c.pool.put(k.buf, 0) // now, so that calls that await their reply hold none
+	c.pool.put(k.buf, 0) // now, and not only when the reply has come
 	k.buf, k.sendList[0] = transport.Slice{}, transport.Slice{}
 	c.queue.completed()
 	k.unref()

@@ -7,11 +7,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// abandon gives a call up whose reply has not come. On return the caller's memory is no
-// longer touched: the peer may still write to it, and finds a sink; it may still
-// read from it, and finds a copy. The credit and the receive stay the call's until its reply comes.
+// abandon cancels a call whose reply has not come. When it returns, the caller's memory is no
+// longer touched: the peer may still write, but to a sink, and may still read, but from a copy. The
+// call keeps its credit and its receive until its reply comes.
 //
-// Where that is not to be had, the peer gets CancelGrace for the reply; then the connection is
+// If the provider cannot do that, the peer gets CancelGrace to reply. Then the connection is
 // closed.
 func (cl *caller) abandon(k *call) {
 	c := cl.conn
@@ -40,7 +40,7 @@ func (cl *caller) abandon(k *call) {
 	}
 }
 
-// endWindows ends the windows of an abandoned call, and lets go of it then.
+// endWindows invalidates the windows of an abandoned call, and then gives its memory back.
 func (k *call) endWindows() {
 	waits, err := k.c.invalidate(&k.chain, k.windows.regions, k.windows.ended, (*callWindowsEnded)(k))
 	switch {
@@ -52,10 +52,10 @@ func (k *call) endWindows() {
 	}
 }
 
-// callWindowsEnded is told that the windows of an abandoned call have ended.
+// callWindowsEnded is the Completer of the invalidations of an abandoned call.
 type callWindowsEnded call
 
-// Complete lets go of the call when the last of them has.
+// Complete gives the memory of the call back after the last invalidation.
 func (e *callWindowsEnded) Complete(wr *transport.WorkRequest, err error) {
 	k := (*call)(e)
 	k.c.queue.completed()
@@ -69,7 +69,7 @@ func (e *callWindowsEnded) Complete(wr *transport.WorkRequest, err error) {
 	}
 }
 
-// letGo gives back what was behind the windows of an abandoned call.
+// letGo gives back the memory of an abandoned call, whose windows have ended.
 func (k *call) letGo() {
 	k.chain = k.chain.cleared()
 	k.windows.releaseAll()

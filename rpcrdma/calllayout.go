@@ -21,7 +21,7 @@ func (k *call) layPlan(s *Settings) (err error) {
 	const least = chunks.FixedLen + bareLen
 	if len(x.Results)+len(x.Call.Bulk) == 0 && k.planned <= s.MaxSend-least &&
 		x.MaxReply <= s.MaxRecv-least {
-		// It is inline both ways, whatever the limits are: there is no need to read them.
+		// It is inline both ways, whatever the other limits are.
 		k.plan = chunks.CallPlan{ReadChunkFrom: chunks.NoReadChunks}
 		return nil
 	}
@@ -49,8 +49,8 @@ func (k *call) layout() error {
 	return k.encode(rest)
 }
 
-// addChunks exposes what goes in chunks, in the order of the lists: rest is the length of the
-// message beside the read chunks.
+// addChunks exposes what goes in chunks, in the order of the lists. rest is the length of the
+// message without its read chunks.
 func (k *call) addChunks(rest int) error {
 	x, h := k.x, &k.header
 	if k.plan.Long { // the first entry, at position zero (draft section 5.1)
@@ -103,8 +103,8 @@ func (k *call) addRead(position int, data [][]byte, n int) error {
 	return nil
 }
 
-// addWrite offers a write chunk for one result. An empty one keeps the place of its result, with a
-// segment of no bytes: svcrdma refuses a chunk without segments.
+// addWrite offers a write chunk for one result. An empty result needs one, too, to keep its place.
+// It has a segment of no bytes, because svcrdma refuses a chunk without segments.
 func (k *call) addWrite(result [][]byte) error {
 	n := len(result[0])
 	if n == 0 {
@@ -121,8 +121,8 @@ func (k *call) addWrite(result [][]byte) error {
 	return nil
 }
 
-// encode writes the header, and the message behind it unless that is long, into buf. rest is the
-// length of what is inline of it.
+// encode writes the header, and the message unless that is a chunk, to buf. rest is the length of
+// the inline part of the message.
 func (k *call) encode(rest int) (err error) {
 	c, x, h := k.c, k.x, &k.header
 	n, thresh := 0, 0
@@ -145,7 +145,7 @@ func (k *call) encode(rest int) (err error) {
 			b = append(b, p...)
 		}
 	}
-	// The plan takes it that memory is not scattered, or can be exposed as if it were not.
+	// The plan assumed contiguous memory. Scattered memory may need more segments.
 	if len(b) > k.settings.MaxSend || h.Segments() > chunks.MaxSegments {
 		return fmt.Errorf("%w: %d bytes", chunks.ErrHeader, len(b))
 	}

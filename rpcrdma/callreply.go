@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// received takes the reply to a call of ours, or what is wrong with it.
+// received takes the reply to a call of this side, or the error in it.
 func (cl *caller) received(r *receive, err error) {
 	c := cl.conn
 	c.mu.Lock()
@@ -23,13 +23,13 @@ func (cl *caller) received(r *receive, err error) {
 	cl.conclude(r, err, cl.heard, nil)
 }
 
-// conclude ends the call that a reply is to, or begins to fetch the chunks of the reply. The reply
-// has a number among what came as replies, and args if it is a long message that was taken for a
-// call, and is fetched. It is called with Conn.mu held, and unlocks it.
+// conclude ends the call that a reply belongs to, or begins to fetch the chunks of the reply.
+// number is its place among the replies that have come. args is set if it is a long message that
+// was first taken for a call, and has been fetched. Conn.mu is held, and is unlocked on return.
 func (cl *caller) conclude(r *receive, err error, number uint64, args *arguments) {
 	c, h := cl.conn, &r.header
 	k := cl.pending.get(h.XID)
-	if k == nil || k.fetch != nil { // or its reply has come
+	if k == nil || k.fetch != nil { // no such call, or its reply has come before
 		cl.unexpected(r)
 		return
 	}
@@ -41,17 +41,17 @@ func (cl *caller) conclude(r *receive, err error, number uint64, args *arguments
 			err = ErrReplyReadList
 		}
 	}
-	// The call stays in the table until the chunks of its reply are here. The caller may give up
-	// meanwhile, so his buffers are checked now.
+	// The call stays in the table until the chunks of its reply are here. The caller may cancel it
+	// meanwhile, so use its buffers for the check now.
 	if err == nil && !k.abandoned {
 		err = k.checkReply(h)
 	}
-	// there may be no bytes in them
+	// the read list may have no bytes
 	fetching := k.fetch != nil && err == nil && len(k.fetch.reads) > 0
 	if !fetching {
 		cl.pending.remove(k)
 	}
-	// Grants count in the order in which they arrived, and so under the lock.
+	// Grants count in order of arrival, so the lock must be held.
 	last := number > cl.granted
 	cl.granted = max(cl.granted, number)
 	switch {
@@ -72,18 +72,17 @@ func (cl *caller) conclude(r *receive, err error, number uint64, args *arguments
 	}
 }
 
-// unexpected gives back what came as a reply to no call. It is called with Conn.mu held,
-// and unlocks it.
+// unexpected drops a reply that matches no call. Conn.mu is held, and is unlocked on return.
 func (cl *caller) unexpected(r *receive) {
 	c, h := cl.conn, &r.header
-	c.cfg.Logger.Debug("rpcrdma: reply to no call",
+	c.cfg.Logger.Debug("rpcrdma: reply matches no call",
 		"peer", c.info.RemoteAddr, "xid", h.XID, "type", h.Type)
 	c.flow.repost(r)
 	c.mu.Unlock()
 	c.stats.unknownXID.Add(1)
 }
 
-// checkReply checks the reply to a call, with header h, against what was offered.
+// checkReply checks a reply with header h against the chunks that its call offered.
 func (k *call) checkReply(h *Header) error {
 	m := &k.recv.message
 	inline := len(m.body) + len(m.more)
@@ -115,7 +114,7 @@ func (k *call) checkReply(h *Header) error {
 	return k.checkWrites(h)
 }
 
-// checkReplyMessage checks that a message which came in a chunk is the reply to a call.
+// checkReplyMessage checks that a message from a chunk is the reply to the call with that XID.
 func checkReplyMessage(b []byte, xid uint32) error {
 	if len(b) < 8 || oncrpc.MsgType(binary.BigEndian.Uint32(b[4:])) != oncrpc.MsgReply {
 		return fmt.Errorf("%w: no reply in the chunk", ErrMalformed)
@@ -126,7 +125,7 @@ func checkReplyMessage(b []byte, xid uint32) error {
 	return nil
 }
 
-// checkWrites checks the write list of the reply, and notes what was written.
+// checkWrites checks the write list of a reply, and notes what was written.
 func (k *call) checkWrites(h *Header) error {
 	if n, offered := len(h.Writes), len(k.header.Writes); n != offered {
 		return fmt.Errorf("%w: %d write chunks returned of %d", ErrMalformed, n, offered)
@@ -146,7 +145,7 @@ func (k *call) checkWrites(h *Header) error {
 	return nil
 }
 
-// end ends a call that is off the table, with its reply in place or with an error.
+// end ends a call that has left the table, with its reply or with an error.
 func (k *call) end(err error) {
 	c := k.c
 	switch {
@@ -168,7 +167,7 @@ func (k *call) end(err error) {
 	k.deliver(err)
 }
 
-// deliver ends a call that has been taken off the table, with its reply in place or with an error.
+// deliver gives a call that has left the table its result, and wakes its caller.
 func (k *call) deliver(err error) {
 	if k.abandoned {
 		k.late = err == nil

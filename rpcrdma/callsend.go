@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// transmit chooses a transaction id, has the message of the call made with it, and sends that. If
-// it fails, nothing refers to the call, and its memory cannot be reached.
+// transmit chooses an XID, seals the message of the call with it, and sends it. If that fails,
+// nothing refers to the call any more, and the peer cannot reach its memory.
 func (cl *caller) transmit(k *call) error {
 	c := cl.conn
 	x := k.x
@@ -24,8 +24,8 @@ func (cl *caller) transmit(k *call) error {
 			return err
 		}
 		k.describe()
-		// A flavour may have made the call but now, and the ends may have agreed on something else
-		// while it waited.
+		// Seal may have changed the length, and the two ends may have agreed on new settings while
+		// the call waited.
 		if s := c.settings.Load(); s != k.settings || x.Call.Len() != k.planned {
 			if err := k.layPlan(s); err != nil {
 				return err
@@ -39,18 +39,18 @@ func (cl *caller) transmit(k *call) error {
 		if x.XID != 0 || err != oncrpc.ErrXIDInUse {
 			return err
 		}
-		// By a call that chose it, or that began four billion calls ago.
+		// The XID belongs to a call that chose it itself, or that began four billion calls ago.
 		k.forgetLayout()
 	}
 }
 
-// send lays the call out, enters it in the table, posts a receive for its reply and its Send. If
-// it fails, nothing refers to the call.
+// send lays out the call, enters it in the table, and posts a receive for its reply and its Send.
+// If that fails, nothing refers to the call.
 func (cl *caller) send(k *call) error {
 	c := cl.conn
 	err := k.layout()
 	if errors.Is(err, chunks.ErrHeader) || errors.Is(err, transport.ErrNoMemory) {
-		// Once more, with as few windows as there can be.
+		// Try again with as few windows as possible.
 		k.windows.revoke()
 		k.forgetLayout()
 		k.copies = true
@@ -83,7 +83,7 @@ func (cl *caller) send(k *call) error {
 		if !errors.Is(err, net.ErrClosed) {
 			c.fail(err)
 		}
-		// The end of the connection delivers the error.
+		// The end of the connection ends the call.
 	}
 	return nil
 }

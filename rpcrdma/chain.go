@@ -5,10 +5,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// chain is work requests that are posted together, and their scatter lists.
+// chain is a list of work requests that are posted together, with their scatter lists.
 type chain struct {
 	info  *transport.Info // the limits of the connection
-	most  int             // bytes of a Read or Write; 0: as many as there are
+	most  int             // the most bytes of a Read or Write; 0: no limit
 	wrs   []transport.WorkRequest
 	list  []*transport.WorkRequest
 	local []transport.Slice
@@ -23,8 +23,8 @@ func (ch *chain) begins(n int, info *transport.Info) {
 	ch.wrs = ch.wrs[:0]
 }
 
-// add adds Reads or Writes of a segment, n bytes of it, with the memory at cur: one, or
-// as many as the limits of the connection make of it. Each has the Context that is given.
+// add adds a Read or Write of n bytes of a segment, with the memory at cur. The limits of the
+// connection may split it into several. Each has the given Context.
 func (ch *chain) add(op transport.Op, s *chunks.Segment, n int, cur *cursor,
 	done transport.Completer, context any) {
 	elements := ch.info.MaxSendSGE
@@ -83,7 +83,7 @@ func (ch *chain) addReads(segments []chunks.ReadSegment, n int, dst []transport.
 	}
 }
 
-// bulk is how many bytes the Writes have, if that is enough for others to wait for.
+// bulk returns how many bytes the Writes have, or 0 if they are too few to count as bulk data.
 func (ch *chain) bulk() (n int) {
 	for i := range ch.wrs {
 		if wr := &ch.wrs[i]; wr.Op == transport.OpWrite {
@@ -96,17 +96,17 @@ func (ch *chain) bulk() (n int) {
 	return n
 }
 
-// bulkFrom is how many bytes of Writes make a reply one of bulk data. Of smaller ones the 64 that
-// are under way by default are as much as one that is large.
+// bulkFrom is from how many bytes of Writes a reply counts as bulk data. Smaller ones need no
+// pacing: the 64 replies that may be under way by default have no more bytes than a large one.
 const bulkFrom = 16 << 10
 
-// notLast is the Context of requests behind which others of their kind follow.
+// notLast is the Context of a request that is followed by others of its kind.
 var notLast any = "not last"
 
-// isLast reports whether a request is the last of its kind in its chain.
+// isLast reports whether a request is the last of its kind in the chain.
 func isLast(wr *transport.WorkRequest) bool { return wr.Context == nil }
 
-// all returns the requests in the form in which they are posted.
+// all returns the requests as arguments for Post.
 func (ch *chain) all() []*transport.WorkRequest {
 	for i := range ch.wrs {
 		ch.list = append(ch.list, &ch.wrs[i])
@@ -114,7 +114,7 @@ func (ch *chain) all() []*transport.WorkRequest {
 	return ch.list
 }
 
-// cleared returns the chain's memory without what it refers to.
+// cleared returns the chain emptied, with its storage for reuse.
 func (ch *chain) cleared() chain {
 	clear(ch.wrs)
 	clear(ch.local)
@@ -124,5 +124,5 @@ func (ch *chain) cleared() chain {
 // cursor is a place in a scatter list.
 type cursor struct {
 	list []transport.Slice
-	off  int // in the first
+	off  int // offset in the first slice
 }

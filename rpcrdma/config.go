@@ -179,10 +179,10 @@ func (c *Config) private() []byte {
 func (c *Config) check(info *transport.Info) error {
 	switch {
 	case info.MaxMessage > 0 && info.MaxMessage < c.InlineSend:
-		return fmt.Errorf("%w: messages of %d bytes, Config.InlineSend is %d",
+		return fmt.Errorf("%w: its messages have at most %d bytes, Config.InlineSend is %d",
 			ErrProviderLimits, info.MaxMessage, c.InlineSend)
 	case info.MaxRecvSGE == 1 && c.Align > 0:
-		return fmt.Errorf("%w: receives of one buffer, Config.Align needs two", ErrProviderLimits)
+		return fmt.Errorf("%w: its receives have one buffer, Config.Align needs two", ErrProviderLimits)
 	}
 	return nil
 }

@@ -32,5 +32,5 @@ func ParseDialect(s string) (Dialect, error) {
 			return d, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown dialect %q: there are rfc8166 and draft", s)
+	return 0, fmt.Errorf("unknown dialect %q: want rfc8166 or draft", s)
 }

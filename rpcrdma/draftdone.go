@@ -2,24 +2,23 @@ package rpcrdma
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// readReply is what there is of a reply that the client is to read, until its RDMA_DONE.
+// readReply is the part of a reply that the client will read. It is kept until the RDMA_DONE.
 type readReply struct {
-	pinned  int64              // bytes that the client is to read, counted in the budget
-	beyond  int64              // bytes of these that were not free
-	regions []transport.Region // the windows over these
-	items   []bool             // by item of bulk data: it is to be read
-	exposed []transport.Slice  // memory of the pool that holds copies of what is to be read
-	// scattered memory would take too many windows: what is read is copied
-	copies bool
+	pinned  int64              // bytes that the client will read, counted in the budget
+	beyond  int64              // how many of these exceed the budget
+	regions []transport.Region // the windows over these bytes
+	items   []bool             // for each item of bulk data: whether the client will read it
+	exposed []transport.Slice  // memory of the pool with copies of what the client will read
+	copies  bool               // copy, because scattered memory takes too many windows
 
 	// Conn.mu guards what follows.
 	owes  bool // the client owes an RDMA_DONE
 	sent  bool // the Send is complete
-	acked bool // the DONE has come
+	acked bool // the RDMA_DONE has come
 }
 
-// awaitsDone notes that the Send of a reply has ended, and reports whether an RDMA_DONE is still to
-// come. After an error none will.
+// awaitsDone notes that the Send of a reply has ended, and reports whether its RDMA_DONE is still
+// to come. After an error none will.
 func (d *draft) awaitsDone(in *incoming, err error) bool {
 	rd := &in.reply.read
 	if rd.pinned == 0 {
@@ -30,7 +29,7 @@ func (d *draft) awaitsDone(in *incoming, err error) bool {
 	defer c.mu.Unlock()
 	rd.sent = true
 	rd.owes = rd.owes && !rd.acked && err == nil && !c.over
-	if rd.owes { // from now on: the time in our own queue was not the peer's
+	if rd.owes { // the peer's time begins now, because the reply waited in our own queue
 		c.flow.stalls.remove(in)
 		c.flow.stalls.add(in, sendDone)
 	}
@@ -43,7 +42,7 @@ func (d *draft) done(r *receive, xid uint32) {
 	c.mu.Lock()
 	if c.over {
 		c.mu.Unlock()
-		return // the receive went with the others
+		return // the receive was given back with the others
 	}
 	c.flow.arrived(r)
 	in := d.owing(xid)
@@ -55,15 +54,15 @@ func (d *draft) done(r *receive, xid uint32) {
 	}
 	c.flow.doneArrived(r)
 	finished := false
-	if in == nil { // it comes for a reply whose memory was taken back, as far as one can tell
+	if in == nil { // probably for a reply whose memory was taken back
 		d.late--
 		c.stats.donesIgnored.Add(1)
 	} else {
 		c.stats.donesReceived.Add(1)
 		rd := &in.reply.read
 		rd.acked = true
-		// A DONE may overtake the completion of the Send that it answers, for which the reply
-		// still waits then.
+		// An RDMA_DONE may overtake the completion of the Send that it answers. Then the reply
+		// still waits for that.
 		if finished = rd.sent; finished {
 			c.flow.stalls.remove(in)
 			rd.owes = false
@@ -76,8 +75,7 @@ func (d *draft) done(r *receive, xid uint32) {
 	}
 }
 
-// owing returns the oldest reply with that transaction id for which a DONE is still to come; c.mu
-// is held.
+// owing returns the oldest reply with that XID whose RDMA_DONE is still to come; Conn.mu is held.
 func (d *draft) owing(xid uint32) *incoming {
 	for in := d.conn.flow.stalls.waiting.First(); in != nil; in = in.stall.Next() {
 		if rd := &in.reply.read; rd.owes && !rd.acked && in.header.XID == xid {
@@ -87,8 +85,8 @@ func (d *draft) owing(xid uint32) *incoming {
 	return nil
 }
 
-// unread returns the replies for which no DONE will come any more, and the messages in doubt that
-// will not be fetched, as the connection has ended; c.mu is held.
+// unread is called when the connection has ended, with Conn.mu held. It returns the replies whose
+// RDMA_DONE will not come any more, and the messages in doubt that will not be fetched.
 func (d *draft) unread() (unread []*incoming) {
 	stalls := &d.conn.flow.stalls
 	for in := stalls.waiting.First(); in != nil; in = in.stall.Next() {
@@ -104,9 +102,9 @@ func (d *draft) unread() (unread []*incoming) {
 	return unread
 }
 
-// expire reports whether a call that has waited for too long waits for an RDMA_DONE. Then the
-// memory of its reply is taken back: should the peer still want to read it, that will end the
-// connection (draft section 3.8). c.mu is held.
+// expire reports whether an overdue call waits for an RDMA_DONE. If so, the memory of its reply
+// will be taken back. If the peer still reads it, that ends the connection (draft section 3.8).
+// Conn.mu is held.
 func (d *draft) expire(in *incoming) bool {
 	rd := &in.reply.read
 	if !rd.owes || !rd.sent {
@@ -117,11 +115,11 @@ func (d *draft) expire(in *incoming) bool {
 	return true
 }
 
-// exhausted reports whether no further reply could be read: each DONE has a receive of its own;
-// c.mu is held.
+// exhausted reports whether too many RDMA_DONEs are missing for any further reply to be read, since
+// each keeps a receive; Conn.mu is held.
 func (d *draft) exhausted() bool { return d.late >= d.conn.cfg.Credits }
 
-// expired takes the memory of a reply back.
+// expired takes back the memory of a reply.
 func (d *draft) expired(in *incoming) {
 	c := d.conn
 	c.fault(&c.stats.donesMissed,
@@ -129,8 +127,8 @@ func (d *draft) expired(in *incoming) {
 	in.finish()
 }
 
-// endWindows ends the windows of a reply, and gives the call back then. Until that has come to its
-// turn the call waits for the peer.
+// endWindows invalidates the windows of a reply, and then gives the call back. Until the request's
+// turn comes, the call waits for the peer.
 func (d *draft) endWindows(in *incoming) {
 	c, rd := d.conn, &in.reply.read
 	c.mu.Lock()
@@ -144,7 +142,7 @@ func (d *draft) endWindows(in *incoming) {
 	}
 }
 
-// release gives back what held the copies that the peer was to read. The windows have ended.
+// release gives back the memory of copies for the peer. The windows have ended.
 func (rd *readReply) release(p *pool) {
 	for _, s := range rd.exposed {
 		p.put(s, transport.RemoteRead)
@@ -153,10 +151,10 @@ func (rd *readReply) release(p *pool) {
 	rd.exposed, rd.regions, rd.copies = rd.exposed[:0], rd.regions[:0], false
 }
 
-// replyWindowsEnded is told that the windows of a reply have ended.
+// replyWindowsEnded is the Completer of the invalidations of a reply.
 type replyWindowsEnded incoming
 
-// Complete gives the call back when the last of them has.
+// Complete gives the call back after the last invalidation.
 func (e *replyWindowsEnded) Complete(wr *transport.WorkRequest, err error) {
 	in := (*incoming)(e)
 	c := in.c

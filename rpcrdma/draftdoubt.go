@@ -8,19 +8,19 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// maxDoubts is how many messages that may be the reply to one call are fetched at a time: the
-// reply, and a call that bears its transaction id.
+// maxDoubts is how many messages with one XID may be in doubt at a time: the reply to our call, and
+// a call of the peer with the same XID.
 const maxDoubts = 2
 
-// doubt takes a long message that bears the transaction id of a call of ours, and may be the reply
-// to that or a call of the peer's. It is fetched like a call, but is none yet: a reply must not
-// wait for the memory of calls, nor take part in the account of grants.
+// doubt takes a long message with the XID of our pending call. It may be its reply or a new call
+// from the peer; we fetch it to find out. It does not count as a call yet, because a reply must not
+// wait for the memory of calls, and does not count in grants.
 func (d *draft) doubt(r *receive, xid uint32) {
 	c := d.conn
 	c.mu.Lock()
 	if c.over || d.doubts[xid] == maxDoubts {
 		c.mu.Unlock()
-		c.receiver.ignore(r, fmt.Errorf("%w: long messages of one XID", ErrMalformed))
+		c.receiver.ignore(r, fmt.Errorf("%w: too many long messages with one XID", ErrMalformed))
 		return
 	}
 	d.doubts[xid]++
@@ -30,15 +30,14 @@ func (d *draft) doubt(r *receive, xid uint32) {
 	in.args.heard = c.caller.heard
 	c.mu.Unlock()
 	if err := in.checkChunks(); err != nil {
-		d.isReply(in) // which says what is wrong with it
+		d.isReply(in) // which finds the error again
 		return
 	}
-	in.needs = int64(in.args.reads[0].Len) // the message alone
+	in.needs = int64(in.args.reads[0].Len) // only the message
 	d.fetchDoubtful(in)
 }
 
-// fetchDoubtful fetches a message in doubt. Where there is no memory for it that is done for one at
-// a time all the same.
+// fetchDoubtful fetches a message in doubt. One such message at a time may exceed the budget.
 func (d *draft) fetchDoubtful(in *incoming) {
 	c := d.conn
 	b, s := c.flow.memory.chunks, &c.flow.share
@@ -63,10 +62,10 @@ func (d *draft) fetchDoubtful(in *incoming) {
 	}
 }
 
-// doubtRead is told how the fetching of a message in doubt goes.
+// doubtRead is the Completer of the Reads that fetch a message in doubt.
 type doubtRead incoming
 
-// Complete takes the message for what it is when the last Read is complete.
+// Complete handles the message as a call or a reply when the last Read is complete.
 func (r *doubtRead) Complete(wr *transport.WorkRequest, err error) {
 	in := (*incoming)(r)
 	last, err := in.args.completed(wr, err)
@@ -93,7 +92,7 @@ func (r *doubtRead) Complete(wr *transport.WorkRequest, err error) {
 		in.refuse(ErrChunk)
 	} else {
 		if forced || !d.reserveRest(in) {
-			// It waits like others, without memory, and is fetched again.
+			// It waits like other calls, without memory, and will be fetched again.
 			in.args.unload()
 			reserved := in.reserved
 			in.reserved = 0
@@ -106,8 +105,8 @@ func (r *doubtRead) Complete(wr *transport.WorkRequest, err error) {
 	}
 }
 
-// reserveRest reports whether a call whose message is here has got the rest of the memory that it
-// needs. It must not wait for that with what it has.
+// reserveRest reserves the rest of the memory for a call whose message is here, and reports whether
+// that worked. The call must not wait for more memory while it holds some.
 func (d *draft) reserveRest(in *incoming) bool {
 	if in.checkChunks() != nil || in.needs == 0 {
 		return true
@@ -115,7 +114,7 @@ func (d *draft) reserveRest(in *incoming) bool {
 	return d.conn.flow.memory.chunks.tryReserve(&d.conn.flow.share, in, false)
 }
 
-// isReply takes for a reply what was in doubt.
+// isReply handles a message in doubt as a reply.
 func (d *draft) isReply(in *incoming) {
 	d.conn.mu.Lock()
 	next := d.settled(in)
@@ -125,7 +124,7 @@ func (d *draft) isReply(in *incoming) {
 	}
 }
 
-// settled notes that a message is in doubt no more, and returns another one that can be fetched
+// settled notes that a message is no longer in doubt, and returns another one that can be fetched
 // now; Conn.mu is held.
 func (d *draft) settled(in *incoming) (next *incoming) {
 	xid := in.header.XID
@@ -143,7 +142,7 @@ func (d *draft) settled(in *incoming) (next *incoming) {
 	return next
 }
 
-// abort gives up a message that could not be read, so that the connection cannot go on.
+// abort drops a message that could not be fetched, and ends the connection.
 func (d *draft) abort(in *incoming, err error) {
 	in.failed(err)
 	in.finish()

@@ -58,10 +58,10 @@ func (e *PeerError) Error() string {
 			e.Code, e.Low, e.High)
 	}
 	if e.Code == ErrChunk {
-		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it cannot make sense of the message "+
-			"(is it set to the same dialect?), or the reply is longer than the request's MaxReply "+
-			"or Results allow for, or the call or its reply than its own limit (Config.MaxMessage)",
-			e.Code)
+		return fmt.Sprintf("peer answered RDMA_ERROR: %v: it did not understand the message "+
+			"(do both ends use the same dialect?), or the reply is longer than the request's "+
+			"MaxReply or Results allow, or the call or the reply is longer than the peer's own "+
+			"limit (Config.MaxMessage)", e.Code)
 	}
 	return fmt.Sprintf("peer answered RDMA_ERROR: %v", e.Code)
 }

@@ -46,8 +46,8 @@ func (r *reply) tooLong() error {
 	for i := range m.Bulk {
 		bulk = append(bulk, m.Bulk[i].Len)
 	}
-	return fmt.Errorf("%d bytes and bulk data of %v do not fit in %d inline, "+
-		"a reply chunk of %d, write chunks of %d",
+	return fmt.Errorf("reply of %d bytes and bulk data of %v bytes does not fit: room for %d inline, "+
+		"%d in the reply chunk, %d in write chunks",
 		len(m.Inline), bulk, c.settings.Load().MaxReplySend, h.Reply.Len(), writes)
 }
 

@@ -34,7 +34,7 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 	}
 	defer leave()
 	if n, _ := l.MaxPrivateReply(); n < len(cfg.private()) {
-		cfg.Logger.Warn("rpcrdma: private data does not go to every peer", "addr", l.Addr(),
+		cfg.Logger.Warn("rpcrdma: private data is too long for some peers", "addr", l.Addr(),
 			"bytes", len(cfg.private()), "possible", n)
 	}
 	a := acceptor{
