@@ -55,7 +55,8 @@ func (l *Lists) ReadChunks(dst []ReadChunk, limit int) ([]ReadChunk, error) {
 		case pos%xdr.Unit != 0 || pos > math.MaxInt32:
 			return dst, fmt.Errorf("%w: read chunk at position %d", ErrMalformed, pos)
 		case uint64(pos) < end:
-			return dst, fmt.Errorf("%w: read chunk at position %d overlaps the one before, which ends at %d", ErrMalformed, pos, end)
+			return dst, fmt.Errorf("%w: read chunk at position %d overlaps the one before, which ends at %d",
+				ErrMalformed, pos, end)
 		case n == 0:
 			continue
 		}
@@ -69,7 +70,8 @@ func (l *Lists) ReadChunks(dst []ReadChunk, limit int) ([]ReadChunk, error) {
 
 // roundedUp reports whether n bytes at a position are the XDR round-up of c.
 func (c *ReadChunk) roundedUp(position uint32, n uint64) bool {
-	return c.Position != 0 && n > 0 && n == uint64(xdr.PadLen(c.Len)) && uint64(position) == uint64(c.Position)+uint64(c.Len)
+	return c.Position != 0 && n > 0 && n == uint64(xdr.PadLen(c.Len)) &&
+		uint64(position) == uint64(c.Position)+uint64(c.Len)
 }
 
 // CheckPositions checks that the chunks fit into a stream with inline other bytes.

@@ -68,7 +68,9 @@ func Configure(ctx context.Context, conn *rpcrdma.Conn, o Options) (Reply, error
 		err = client.Call(ctx, 0, nil, nil)
 	}
 	if err == nil {
-		err = client.Do(ctx, &oncrpc.Request{Procedure: ProcConfigure, Args: &args, Reply: &reply, MaxReply: messageLen})
+		err = client.Do(ctx, &oncrpc.Request{
+			Procedure: ProcConfigure, Args: &args, Reply: &reply, MaxReply: messageLen,
+		})
 	}
 	if err != nil {
 		if unavailable(err) {

@@ -95,8 +95,9 @@ func (s *server) configure(ctx context.Context, c *oncrpc.Call) error {
 		is.Reads = readsOf(req.MaxRDMARead)
 	})
 	is := conn.Settings()
-	s.log.LogAttrs(ctx, slog.LevelDebug, "confproto: CONF_RDMA", slog.Any("peer", conn.RemoteAddr()), slog.Int("max_call", is.MaxCallRecv),
-		slog.Int("max_reply", is.MaxReplySend), slog.Int("reads", is.Reads), slog.Int("peer_reads", is.PeerReads), slog.Int("align", is.Align))
+	s.log.LogAttrs(ctx, slog.LevelDebug, "confproto: CONF_RDMA", slog.Any("peer", conn.RemoteAddr()),
+		slog.Int("max_call", is.MaxCallRecv), slog.Int("max_reply", is.MaxReplySend),
+		slog.Int("reads", is.Reads), slog.Int("peer_reads", is.PeerReads), slog.Int("align", is.Align))
 	reply := Reply{MaxCallSendSize: uint32(is.MaxCallRecv), Align: uint32(is.Align), MaxRDMARead: uint32(is.PeerReads)}
 	reply.MarshalXDR(c.Results)
 	return nil

@@ -36,11 +36,11 @@ type call struct {
 	fetch  *replyFetch // for a reply with a read list (Draft)
 	credit credits.Credit
 
-	settings *Settings // at the time of the plan
+	settings *Settings // used for the plan
 	planned  int       // length of the message at that time
 	plan     chunks.CallPlan
 
-	buf      transport.Slice // of the Send
+	buf      transport.Slice // memory of the Send
 	sendList [1]transport.Slice
 	sendArgs [1]*transport.WorkRequest
 	send     transport.WorkRequest

@@ -13,15 +13,15 @@ import (
 )
 
 // replyFetch fetches the read chunks of a reply into memory of the pool (draft section 3.5), and
-// answers it with an RDMA_DONE. It goes by completions and never blocks: the last of them sends the
-// RDMA_DONE and wakes the caller. A caller who gives up meanwhile leaves that to go on.
+// answers it with an RDMA_DONE. It never blocks: the completion of the last Read sends the
+// RDMA_DONE and wakes the caller. It continues if the caller cancels meanwhile.
 type replyFetch struct {
 	k      *call
 	reads  []chunks.ReadChunk
 	long   bool              // the first of reads is the message
 	loads  []transport.Slice // what has been fetched
 	chain  chain
-	err    error // the first of the Reads
+	err    error // the first error of the Reads
 	buf    transport.Slice
 	ack    transport.WorkRequest // the RDMA_DONE
 	list   [1]transport.Slice
@@ -35,8 +35,8 @@ func newReplyFetch() *replyFetch {
 	return f
 }
 
-// readReply begins with a reply that has a read list. Its message may be here already, as that of a
-// call.
+// readReply returns a replyFetch for a reply with a read list. If the message was taken for a call
+// at first, it has been fetched already, and is in from.
 func (d *draft) readReply(k *call, from *arguments) *replyFetch {
 	f, _ := d.conn.pool.fetches.Get().(*replyFetch)
 	if f == nil {
@@ -50,11 +50,11 @@ func (d *draft) readReply(k *call, from *arguments) *replyFetch {
 	return f
 }
 
-// check checks the read list, beside which inline bytes of message stand, and what was written.
+// check checks the read list of a reply that has inline bytes of message.
 func (f *replyFetch) check(h *Header, inline int) error {
 	k := f.k
 	limit := k.c.cfg.MaxMessage
-	if h.Type == TypeNoMsg { // the message is in the reply chunk, if it is in no read chunk
+	if h.Type == TypeNoMsg { // the message is in the reply chunk, unless it is a read chunk
 		inline = int(min(h.Reply.Len(), uint64(limit)))
 	}
 	var err error
@@ -84,15 +84,15 @@ func (f *replyFetch) check(h *Header, inline int) error {
 	return nil
 }
 
-// run fetches the chunks.
+// run begins to fetch the chunks.
 func (f *replyFetch) run() {
 	if waits, err := f.post(); err != nil || !waits {
 		f.fetched(err)
 	}
 }
 
-// post posts the RDMA Reads, and reports whether there are any: a message that was taken for a call
-// may be here already.
+// post posts the RDMA Reads, and reports whether there are any. There are none if the message was
+// the only chunk and has been fetched already.
 func (f *replyFetch) post() (waits bool, err error) {
 	c := f.k.c
 	if c.settings.Load().Reads == 0 {
@@ -133,20 +133,20 @@ func (f *replyFetch) Complete(wr *transport.WorkRequest, err error) {
 		return
 	}
 	if f.err != nil {
-		c.fail(f.err) // if it has not ended already, which ends the call
+		c.fail(f.err) // the end of the connection ends the call
 		return
 	}
 	f.fetched(nil)
 }
 
-// fetched ends the call with what was fetched, or with an error.
+// fetched ends the call, with what was fetched or with an error.
 func (f *replyFetch) fetched(err error) {
 	k := f.k
 	c := k.c
 	c.mu.Lock()
 	if c.over {
 		c.mu.Unlock()
-		return // the call is delivered with the others
+		return // Conn.watch ends the call
 	}
 	c.caller.pending.remove(k)
 	c.mu.Unlock()
@@ -156,7 +156,7 @@ func (f *replyFetch) fetched(err error) {
 	k.end(err)
 }
 
-// assemble makes the message of what was fetched.
+// assemble puts the message together from what was fetched.
 func (f *replyFetch) assemble() error {
 	k, reads, loads := f.k, f.reads, f.loads
 	if f.long {
@@ -174,8 +174,8 @@ func (f *replyFetch) assemble() error {
 	return nil
 }
 
-// sendDone tells the peer that it may free the chunks of its reply (draft section 3.8). From then
-// on the DONE has the credit of the call.
+// sendDone sends the RDMA_DONE, so that the peer may free the chunks of its reply (draft section
+// 3.8). The RDMA_DONE takes over the credit of the call.
 func (f *replyFetch) sendDone() {
 	k := f.k
 	c := k.c

@@ -9,12 +9,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// threshold returns the rdma_thresh with which a message is padded: items of bulk data that are at
-// least as long are, nothing else is, whether the receiver takes it for "at or above" or for
-// "exceeds" (draft section 3.9 has both). It reports false if there is no such length, or no such
-// item.
+// threshold returns the rdma_thresh for padding a message. Draft section 3.9 says both that data
+// "at or above" the threshold is padded and that data which "exceeds" it is. The result means the
+// same either way: exactly the longer items of bulk data are padded, and nothing else. It reports
+// false if there is no such threshold, or no such item.
 func threshold(m *xdr.Message, without []bool, least int) (thresh int, ok bool) {
-	// Opaque data in the inline bytes is shorter than these, by its length word at least.
+	// Opaque data in the inline bytes is shorter than these, at least by its length word.
 	thresh = max(least, len(m.Inline))
 	for slices.ContainsFunc(m.Bulk, func(it xdr.BulkItem) bool { return it.Len == thresh }) {
 		if thresh--; thresh < len(m.Inline)-3 {
@@ -29,8 +29,8 @@ func threshold(m *xdr.Message, without []bool, least int) (thresh int, ok bool) 
 	return 0, false
 }
 
-// padHeader makes h that of an RDMA_MSGP, if the message it is for shall be padded to align and
-// fits in a Send of most bytes that way. It returns the threshold, and the bytes of padding.
+// padHeader turns h into an RDMA_MSGP, if its message has data to pad to align and still fits in a
+// Send of most bytes. It returns the threshold and the number of padding bytes.
 func padHeader(h *Header, m *xdr.Message, without []bool, align, most, least int) (
 	thresh, padding int, ok bool) {
 	if h.Type != TypeMsg {
@@ -49,14 +49,14 @@ func padHeader(h *Header, m *xdr.Message, without []bool, align, most, least int
 	return thresh, n - m.PaddedLen(base, without, 1, thresh), true
 }
 
-// pad has the reply padded for the peer, if it is to be.
+// pad pads the reply for the peer, if possible.
 func (d *draft) pad(r *reply, s *Settings) {
 	r.thresh, _, _ = padHeader(&r.header, &r.message, r.without, s.PeerAlign, s.MaxReplySend,
 		d.conn.cfg.MinChunk)
 }
 
-// padding returns how the data in an RDMA_MSGP is padded, behind a header of n bytes, in a message
-// that a receive of size bytes took. What makes no sense is malformed.
+// padding returns how the data in an RDMA_MSGP is padded, after a header of n bytes, in a message
+// in a receive of size bytes. An impossible alignment is ErrMalformed.
 func (h *Header) padding(n, size int, above bool) (xdr.Padding, error) {
 	if bits.OnesCount32(h.Align) != 1 || uint64(h.Align) > uint64(size) {
 		return xdr.Padding{}, fmt.Errorf("%w: RDMA_MSGP with an alignment of %d, receives of %d bytes",
@@ -69,8 +69,8 @@ func (h *Header) padding(n, size int, above bool) (xdr.Padding, error) {
 	return xdr.Padding{Align: int(h.Align), Threshold: int(min(thresh, math.MaxInt32)), Base: n}, nil
 }
 
-// appendPadded and paddedLen are those of package xdr. They are here so that these are inlined
-// here, and not where messages pass that are not padded.
+// appendPadded and paddedLen call the methods of package xdr. They keep these from being inlined in
+// the functions that handle messages without padding.
 func appendPadded(b []byte, m *xdr.Message, without []bool, align, thresh int) []byte {
 	return m.AppendPadded(b, without, align, thresh)
 }

@@ -6,43 +6,45 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 )
 
-// pins are the replies of a connection that the client is to read, until their RDMA_DONEs come.
-// Their memory counts as the connection's, the host's and the server's in the budget, beyond the
-// reservations of their calls.
+// pins are the pinned replies of a connection: those that the client reads, until their RDMA_DONEs
+// come. Their memory counts in the budget for the connection, the host and the server, in addition
+// to what their calls have reserved.
 //
-// What is pinned waits for nothing but the peer, and that for a limited time. So a reply that finds
-// others of its connection pinned may wait for them. It is withheld (draft section 11) while there
-// is no room for it, while calls wait for memory, or while messages wait for receives: a pinned
-// reply keeps the message of its call. While it is, no call of the connection starts, and grants go
-// down to zero. A reply that finds none pinned is sent whatever is free: its memory was in use
-// before. If it does not fit then, it counts as its host's, but takes nothing of what is free for
-// others. So there is one such reply for each connection beyond the server's memory. A host that
-// always leaves some unread, on many connections, may keep its own calls that need memory waiting
-// for as long. It takes many hosts to do that to others: so many that one reply of each, or what
-// they get as their shares, fills the server's memory.
+// A reply may be withheld (draft section 11) while others of its connection are pinned. That
+// happens if it does not fit, if calls wait for memory, or if messages wait for receives, since a
+// pinned reply keeps the message of its call. While a reply is withheld, no call of the connection
+// starts, and grants go down to zero.
 //
-// Each RDMA_DONE that may still come has a receive posted for it, also when its time has run out.
-// So there are no more of them than credits: replies wait for the DONEs of others then, too.
+// A reply is sent in any case if no other of its connection is pinned, because its memory was in
+// use before. If it does not fit then, it counts for its host, but takes nothing that is free for
+// others. So each connection may have one such reply beyond the server's memory. A host that leaves
+// replies unread on many connections delays its own calls. Only very many such hosts delay others:
+// their shares, or one reply of each, must fill the server's memory.
 //
-// A withheld reply does not wait for ever. It waits for RDMA_DONEs of its own connection alone, and
-// for the windows of their replies to end. Each of these comes, because its receive was posted
-// before the reply left and the client needs no further credit to send it, and it is not held up,
-// as a connection with a reply pinned is not idle; or its time runs out; or the connection ends. An
-// RDMA_DONE that comes when its time has run out may be held up as any message: nothing waits for
-// it but replies to further calls, which come behind it. A client that was granted nothing has the
-// call under way whose reply is withheld, and that brings the next grant (section 11).
+// Each RDMA_DONE that may still come has a posted receive, even after its time has run out. So no
+// more of them than credits may be missing; further replies are withheld.
+//
+// A withheld reply waits only for RDMA_DONEs of its own connection, and for the windows of their
+// replies to end. That does not take for ever:
+//
+//   - The client can send each RDMA_DONE: its receive was posted before the reply left, and it
+//     needs no further credit. It is not held up, because a connection with a pinned reply is not
+//     idle.
+//   - If it does not come, its time runs out, or the connection ends. Late RDMA_DONEs may be held
+//     up, but only replies to later calls wait for these.
+//   - A client that was granted nothing has the call under way whose reply is withheld. That reply
+//     brings the next grant.
 type pins struct {
-	flow *flow
-	live int // replies that are pinned
-	// RDMA_DONEs to come, for these and for replies whose memory was taken back
-	dones    int
-	withheld []*incoming // replies, in order
-	unready  callQueue   // calls that need no memory, and wait for the replies that are withheld
-	ended    bool        // the connection: nothing is withheld any more, as nothing would send it
+	flow     *flow
+	live     int         // replies that are pinned
+	dones    int         // RDMA_DONEs to come, also for replies whose memory was taken back
+	withheld []*incoming // withheld replies, in order
+	unready  callQueue   // calls that need no memory, and wait for the withheld replies
+	ended    bool        // the connection has ended, and nothing is withheld any more
 }
 
-// admit reports whether a call that needs no memory may start. It waits for the replies that are
-// withheld: it would only make another one.
+// admit reports whether a call that needs no memory may start. While replies are withheld it may
+// not, because its reply would be withheld, too.
 func (p *pins) admit(in *incoming) bool {
 	b := p.flow.memory.chunks
 	b.mu.Lock()
@@ -54,8 +56,7 @@ func (p *pins) admit(in *incoming) bool {
 	return false
 }
 
-// pin counts a reply with a read list as one that the peer is to read, or withholds it and reports
-// false.
+// pin pins a reply with a read list, or withholds it and reports false.
 func (p *pins) pin(in *incoming) bool {
 	f := p.flow
 	f.memory.chunks.mu.Lock()
@@ -70,21 +71,21 @@ func (p *pins) pin(in *incoming) bool {
 	return true
 }
 
-// pinnable reports whether a reply can leave; budget.mu is held.
+// pinnable reports whether a reply may leave; budget.mu is held.
 func (p *pins) pinnable(in *incoming) bool {
 	f := p.flow
 	if p.ended {
 		return true
 	}
 	if p.dones >= f.conn.cfg.Credits {
-		return false // each has a receive of its own
+		return false // each keeps a receive
 	}
-	// What calls wait for is not to be taken from them again and again.
+	// Do not take what calls wait for.
 	b, s := f.memory.chunks, &f.share
 	return p.live == 0 || b.fits(s, in.reply.read.pinned) && !b.behind(s) && !f.supply.scarce()
 }
 
-// charge counts a reply that leaves; budget.mu is held.
+// charge accounts for a reply that leaves; budget.mu is held.
 func (p *pins) charge(in *incoming) {
 	p.live++
 	p.dones++
@@ -96,7 +97,7 @@ func (p *pins) charge(in *incoming) {
 	b.charge(s, rd.pinned)
 }
 
-// release takes back what a call had reserved, and its reply pinned.
+// release takes back what a call had reserved and what its reply had pinned.
 func (p *pins) release(reserved, pinned, beyond int64) {
 	if reserved == 0 && pinned == 0 {
 		return
@@ -122,7 +123,7 @@ func (p *pins) doneCame() {
 	p.resume()
 }
 
-// resume has the calls go on that can, and sends the withheld replies that can leave now;
+// resume continues with calls that fit now, and sends withheld replies that may leave now.
 // budget.mu is held, and is unlocked on return.
 func (p *pins) resume() {
 	f := p.flow
@@ -158,8 +159,8 @@ func (p *pins) unblock() (next []*incoming) {
 	return append(next, f.memory.chunks.next()...)
 }
 
-// allow returns the credits that the memory suggests to grant, as budget.allow does: none while a
-// reply is withheld, which it tells.
+// allow returns how many credits to grant, like budget.allow. It returns 0 and true while a reply
+// is withheld.
 func (p *pins) allow(active int) (n int, withheld bool) {
 	f := p.flow
 	f.memory.chunks.mu.Lock()
@@ -174,8 +175,7 @@ func (p *pins) allow(active int) (n int, withheld bool) {
 	return f.conn.cfg.Credits, false
 }
 
-// gone returns the calls and replies of a connection that has ended which wait here; budget.mu is
-// held.
+// gone returns the waiting calls and replies of a connection that has ended; budget.mu is held.
 func (p *pins) gone() (gone []*incoming) {
 	p.ended, p.flow.share.blocked = true, false
 	for p.unready.n > 0 {

@@ -5,10 +5,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// readInstead lays out a reply that fits neither inline nor in the reply chunk: bulk data for which
-// there is no write chunk becomes read chunks, and if that does not suffice, what is left goes to
-// the reply chunk (draft section 5.2), or is a read chunk, too, at position zero (3.8, 5.1). It
-// reports false if that is not possible either.
+// readInstead lays out a reply that fits neither inline nor in the reply chunk. Bulk data without a
+// write chunk becomes read chunks. If the rest is still too long, it goes to the reply chunk (draft
+// section 5.2), or becomes a read chunk at position zero (sections 3.8 and 5.1). readInstead
+// reports false if the reply does not fit even so.
 func (d *draft) readInstead(r *reply, s *Settings) bool {
 	c, out, m, rd := d.conn, &r.header, &r.message, &r.read
 	if s.PeerReads == 0 || m.Len() > c.cfg.MaxMessage {
@@ -31,13 +31,13 @@ func (d *draft) readInstead(r *reply, s *Settings) bool {
 	if d.addReads(r, plan.Long, s) {
 		return true
 	}
-	// Once more, with as few windows as there can be. Those that there are end with the call.
+	// Try again with as few windows as possible. The windows opened already end with the call.
 	rd.copies = true
 	return d.addReads(r, plan.Long, s)
 }
 
-// addReads adds what is to be read. It reports false where that is not possible, or takes
-// more segments than the header holds, as the memory is scattered.
+// addReads adds the read chunks. It reports false if that is not possible, or if scattered memory
+// takes more segments than the header holds.
 func (d *draft) addReads(r *reply, long bool, s *Settings) bool {
 	out, m := &r.header, &r.message
 	out.Reads, r.read.pinned = out.Reads[:0], 0
@@ -64,7 +64,7 @@ func (d *draft) addReads(r *reply, long bool, s *Settings) bool {
 	return out.Len()+rest <= s.MaxReplySend && out.Segments() <= chunks.MaxSegments
 }
 
-// addRead exposes data, n bytes, until the peer has read it, and adds it to the read list.
+// addRead exposes n bytes of data for the peer, and adds them to the read list.
 func (d *draft) addRead(r *reply, position int, data [][]byte, n int) bool {
 	c, rd := d.conn, &r.read
 	list, err := d.source(r, data, n)
@@ -84,8 +84,7 @@ func (d *draft) addRead(r *reply, position int, data [][]byte, n int) bool {
 	return true
 }
 
-// source names data, n bytes, to the provider, which lets the peer read it until the call is
-// finished.
+// source returns memory that can be exposed, with n bytes of data, until the call is finished.
 func (d *draft) source(r *reply, data [][]byte, n int) ([]transport.Slice, error) {
 	c := d.conn
 	if c.importer != nil && (!r.read.copies || len(data) == 1) {

@@ -13,7 +13,7 @@ func (c *Conn) fault(count *atomic.Uint64, what string, xid uint32, err error) {
 	c.cfg.faults.Fault(c.info.RemoteAddr, "rpcrdma: "+what, nil, "xid", xid, "err", err)
 }
 
-// logLoss logs that the connection has ended, and not in order.
+// logLoss logs that the connection did not end in order.
 func (c *Conn) logLoss(err error) {
 	reason := faultlog.OneOf(err, ErrCreditsExceeded, ErrStalled, transport.ErrTerminated)
 	c.cfg.faults.Fault(c.info.RemoteAddr, "rpcrdma: connection lost", reason, "err", err)

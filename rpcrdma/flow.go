@@ -28,11 +28,12 @@ type flow struct {
 	share share // memory.chunks.mu guards it
 }
 
-// memory is what connections have in common: those of one Serve all of it, those of Dial the pool.
+// memory is the memory of connections. Those of one Serve share all of it, and those of Dial share
+// the pool.
 type memory struct {
 	pool     *pool
 	chunks   *budget
-	receives *receiveBudget // nil: nothing bounds it
+	receives *receiveBudget // nil: there is no limit
 }
 
 func (f *flow) open(c *Conn, m *memory) error {
@@ -54,38 +55,38 @@ func (f *flow) start() error {
 	return err
 }
 
-// arrived notes that a message has used up r, which is the holder's from now on: until put or
-// repost. Conn.mu is held.
+// arrived notes that a message has used up r. The caller gives it back by put or repost. Conn.mu is
+// held.
 func (f *flow) arrived(r *receive) { f.supply.arrived(r) }
 
-// callArrived is arrived for a call of the peer's; callEnded gives the receive back.
+// callArrived is arrived for a call of the peer. callEnded gives the receive back.
 func (f *flow) callArrived(r *receive) {
 	f.supply.arrived(r)
 	f.granter.CallReceived()
 }
 
-// repost gives the peer a receive back that a message used up which was neither a call nor a reply
-// to one: grants and calls under way still count on it. Conn.mu is held.
+// repost replaces a receive that was used up by a message which was neither a call nor an expected
+// reply. Conn.mu is held.
 func (f *flow) repost(r *receive) { f.supply.repost(r) }
 
 // put gives back the receive of a reply to a call of this side. Conn.mu is not held.
 func (f *flow) put(r *receive) { f.supply.release(r) }
 
-// wasNoCall takes back what callArrived noted, but for the receive: the long message is a reply.
-// Conn.mu is held.
+// wasNoCall undoes callArrived, except for the receive: the long message is a reply. Conn.mu is
+// held.
 func (f *flow) wasNoCall() { f.granter.WasNoCall() }
 
-// wasCall notes that a message which arrived is a call of the peer's after all; Conn.mu is held.
+// wasCall notes that a message is a call of the peer after all; Conn.mu is held.
 func (f *flow) wasCall() { f.granter.CallReceived() }
 
-// doneArrived notes an RDMA_DONE that was owed, and gives its receive back; Conn.mu is held.
+// doneArrived notes an RDMA_DONE that was owed, and gives back its receive; Conn.mu is held.
 func (f *flow) doneArrived(r *receive) {
 	f.granter.DoneReceived()
 	f.supply.put(r)
 }
 
-// admit reports whether a call has got the memory that it needs. Otherwise it waits for that, and
-// goes on by incoming.fetchMessage.
+// admit reserves the memory that a call needs. If it reports false, the call waits, and
+// incoming.fetchMessage will be called later.
 func (f *flow) admit(in *incoming) bool {
 	if in.needs > 0 {
 		return f.memory.chunks.reserve(&f.share, in)
@@ -94,7 +95,7 @@ func (f *flow) admit(in *incoming) bool {
 	return d == nil || d.pins.admit(in)
 }
 
-// waits notes what a call waits for that the peer is to do, from now on.
+// waits notes what a call waits for the peer to do, from now on.
 func (f *flow) waits(in *incoming, what duty) {
 	f.conn.mu.Lock()
 	f.stalls.remove(in)
@@ -102,15 +103,15 @@ func (f *flow) waits(in *incoming, what duty) {
 	f.conn.mu.Unlock()
 }
 
-// goesOn notes that it waits no longer.
+// goesOn notes that the call no longer waits.
 func (f *flow) goesOn(in *incoming) {
 	f.conn.mu.Lock()
 	f.stalls.remove(in)
 	f.conn.mu.Unlock()
 }
 
-// grant accounts for a reply about to be sent, posts the receives that its grant calls for, and
-// writes the grant into the message. The reply waits for the peer from then on.
+// grant accounts for a reply that is about to be sent, posts the receives for its grant, and writes
+// the grant into the message. From then on the reply waits for the peer.
 func (f *flow) grant(in *incoming) error {
 	c := f.conn
 	c.mu.Lock()
@@ -133,7 +134,7 @@ func (f *flow) grant(in *incoming) error {
 		terms.Allow = 1
 	}
 	terms.Allow = min(terms.Allow, int(min(in.header.Credits, 1<<30))) // no memory for more
-	// what was granted, but for this call
+	// what was granted, without this call
 	room := posted + active - 1 - owed
 	if more := terms.Allow - room; more > 0 {
 		terms.Allow = room + f.supply.allow(more)
@@ -150,14 +151,14 @@ func (f *flow) grant(in *incoming) error {
 	return nil
 }
 
-// dropped notes a call that gets no reply. It ends all the same.
+// dropped notes a call that gets no reply. callEnded follows all the same.
 func (f *flow) dropped() {
 	f.conn.mu.Lock()
 	f.granter.CallDropped()
 	f.conn.mu.Unlock()
 }
 
-// callEnded takes back the receive of a call of the peer's.
+// callEnded takes back the receive of a call of the peer.
 func (f *flow) callEnded(in *incoming) {
 	f.conn.mu.Lock()
 	f.stalls.remove(in)
@@ -167,8 +168,8 @@ func (f *flow) callEnded(in *incoming) {
 	f.conn.mu.Unlock()
 }
 
-// release takes back the memory that a call had reserved, and its reply pinned, some of it beyond
-// what was free, and has others go on with it.
+// release takes back the memory that a call had reserved and that its reply had pinned, some of it
+// beyond the budget. Other calls continue with it.
 func (f *flow) release(reserved, pinned, beyond int64) {
 	if d := f.conn.draft; d != nil {
 		d.pins.release(reserved, pinned, beyond)
@@ -177,8 +178,7 @@ func (f *flow) release(reserved, pinned, beyond int64) {
 	}
 }
 
-// expectReply posts the receive for the reply to a call that is in the caller's table; Conn.mu is
-// held.
+// expectReply posts the receive for the reply to a call in the caller's table; Conn.mu is held.
 func (f *flow) expectReply() error {
 	_, err := f.supply.post(1)
 	return err
@@ -189,7 +189,7 @@ func (f *flow) enlarge(n int) int {
 	c := f.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// The reply to the call that is about to be made uses up the first receive.
+	// The reply to the caller's next call uses up the first receive.
 	spare := 0
 	if _, active, _ := f.granter.State(); active == 0 && c.caller.pending.n == 0 {
 		spare = 1
@@ -197,15 +197,15 @@ func (f *flow) enlarge(n int) int {
 	return f.supply.enlarge(n, spare)
 }
 
-// longest is the length in bytes of the longest message that receives hold from now on.
+// longest returns the length in bytes of the longest message that receives hold from now on.
 func (f *flow) longest() int {
 	f.conn.mu.Lock()
 	defer f.conn.mu.Unlock()
 	return f.supply.size
 }
 
-// close gives back everything but what calls still hold: the provider has ended. It returns the
-// replies that the peer was still to read. Conn.mu is held.
+// close gives back everything except what calls still hold, after the provider has ended. It
+// returns the replies that the peer has not read. Conn.mu is held.
 func (f *flow) close() (unread []*incoming) {
 	f.supply.close()
 	f.stalls.stop()
@@ -215,8 +215,8 @@ func (f *flow) close() (unread []*incoming) {
 	return unread
 }
 
-// gone returns the calls that wait for memory, and the replies that are withheld, of a connection
-// that has ended. What waited behind them goes on.
+// gone returns the calls that wait for memory and the withheld replies of a connection that has
+// ended. Calls that waited behind them continue.
 func (f *flow) gone() (gone []*incoming) {
 	b := f.memory.chunks
 	b.mu.Lock()

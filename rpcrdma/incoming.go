@@ -9,36 +9,36 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// incoming is a call of the peer's, from its arrival until its reply has been sent:
-// an oncrpc.IncomingCall. Its arguments stay in place as long, so a reply may refer to them.
+// incoming is a call of the peer, from its arrival until its reply has been sent. It implements
+// oncrpc.IncomingCall. Its arguments stay in place until then, so the reply may refer to them.
 type incoming struct {
 	serving
-	turn atomic.Uint32 // counts the calls that it has been; also read for one that has ended
+	turn atomic.Uint32 // how often it was reused; also read after the call has ended
 
-	// The memory of what follows is used again.
+	// The storage of these is reused.
 	args  arguments
 	reply reply
 }
 
-// serving is what is forgotten of a call when it ends.
+// serving is the part of an incoming that is cleared when the call ends.
 type serving struct {
 	c        *Conn
 	server   oncrpc.Dispatcher
-	call     *oncrpc.Call // to the handler; nil if it is forwarded
+	call     *oncrpc.Call // the handler's view of the call; nil if it is forwarded
 	recv     *receive
-	header   *Header // that of recv
+	header   *Header // the header in recv
 	message          // the inline part
 	dec      xdr.Decoder
-	reserved int64                // bytes of the budget that it has
-	needs    int64                // bytes beside these, before it may go on
-	arrival  uint64               // among calls that have had to wait for them
-	queued   list.Place[incoming] // in its callQueue, while it waits for memory
-	stall    list.Place[incoming] // in stalls, while it waits for the peer
-	since    int                  // the tick since when
-	awaits   duty                 // what for
+	reserved int64                // bytes reserved in the budget
+	needs    int64                // further bytes needed to continue
+	arrival  uint64               // place among the calls that had to wait for memory
+	queued   list.Place[incoming] // place in a callQueue, while it waits for memory
+	stall    list.Place[incoming] // place in stalls, while it waits for the peer
+	since    int                  // the tick when it began to wait for the peer
+	awaits   duty                 // what it waits for
 }
 
-// Becomes tells of the call that it is to the handler.
+// Becomes notes the handler's view of the call.
 func (in *incoming) Becomes(c *oncrpc.Call) { in.call = c }
 
 func newIncoming() *incoming {
@@ -60,16 +60,16 @@ func getIncoming(c *Conn, s oncrpc.Dispatcher) *incoming {
 // Message decodes the call.
 func (in *incoming) Message() *xdr.Decoder { return &in.dec }
 
-// Ready reports whether the arguments are all here.
+// Ready reports whether all arguments are here.
 func (in *incoming) Ready() bool { return len(in.args.chunks) == 0 }
 
-// Context ends with the connection.
+// Context returns a context that ends with the connection.
 func (in *incoming) Context() context.Context { return in.c.ctx }
 
 // Conn returns the connection.
 func (in *incoming) Conn() oncrpc.Transport { return in.c }
 
-// Drop gives the call up.
+// Drop ends the call without a reply.
 func (in *incoming) Drop() {
 	in.c.flow.dropped()
 	in.finish()
@@ -105,16 +105,16 @@ func (in *incoming) refuse(code ErrCode) {
 // finish ends the call: its reply has left, or never will.
 func (in *incoming) finish() {
 	if d := in.c.draft; d != nil && len(in.reply.read.regions) > 0 {
-		d.endWindows(in) // which gives back when they have ended
+		d.endWindows(in) // which calls giveBack afterwards
 		return
 	}
 	in.giveBack()
 }
 
-// giveBack gives back what the call has.
+// giveBack gives back everything that the call has.
 func (in *incoming) giveBack() {
 	c := in.c
-	in.reply.release() // which may refer to arguments
+	in.reply.release() // before the arguments, to which it may refer
 	in.args.release()
 	c.flow.callEnded(in)
 	rd := &in.reply.read

@@ -8,18 +8,17 @@ import (
 
 // Windows end in one of two ways.
 //
-// A caller in RoundTrip revokes those of its call (windows.revoke). That may block, on a
-// goroutine of the caller's own. A work request would stand behind all that is queued to
-// a slow peer, and on software providers Revoke waits for no network.
+// RoundTrip revokes the windows of its call (windows.revoke). That may block, but on the caller's
+// own goroutine. A work request would wait behind everything that is queued for a slow peer, while
+// Revoke of software providers does not wait for the network.
 //
-// Everything else runs on goroutines of the provider, or may: the end of an abandoned
-// call, and of a reply that the peer has read. There OpInvalidate is posted, and what is
-// behind the windows is given back when it completes. If it is flushed, that is when the
-// endpoint has ended.
+// Everything else may run on goroutines of the provider: the end of an abandoned call, and of a
+// reply that the peer has read. There OpInvalidate is posted. The memory is given back when it
+// completes, or, if it is flushed, when the endpoint has ended.
 
-// invalidate posts the local invalidation of regions, but for those that have ended, with
-// ch, which nothing else uses. It reports false if there is none to wait for, or an error
-// if the connection has ended. Otherwise done is told of it, lastly with a Context of nil.
+// invalidate posts local invalidations of regions, except for the tags in ended. It uses ch, which
+// nothing else may use. done completes the last of them, with a Context of nil. invalidate reports
+// false if there is nothing to wait for, and fails if the connection has ended.
 func (c *Conn) invalidate(ch *chain, regions []transport.Region, ended []transport.STag,
 	done transport.Completer) (waits bool, err error) {
 	ch.begins(len(regions), &c.info)
@@ -36,8 +35,8 @@ func (c *Conn) invalidate(ch *chain, regions []transport.Region, ended []transpo
 	return true, c.queue.post(ch.all())
 }
 
-// whenEnded revokes regions when the endpoint has ended, so that no memory is touched any
-// more, and then calls giveBack.
+// whenEnded waits in the background until the endpoint has ended and touches no memory any more.
+// Then it revokes regions and calls giveBack.
 func (c *Conn) whenEnded(regions []transport.Region, giveBack func()) {
 	end := func() {
 		c.ep.Revoke(regions...)

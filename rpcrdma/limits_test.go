@@ -449,7 +449,7 @@ type narrowListener struct{ requests }
 
 func (narrowListener) MaxPrivateReply() (accept, reject int) { return 7, 0 }
 
-// TestPrivateReplyTooLong: where private data does not go to every peer, the log says so before
+// TestPrivateReplyTooLong: if private data is too long for some peers, the log says so before
 // any has come.
 func TestPrivateReplyTooLong(t *testing.T) {
 	for _, cfg := range []rpcrdma.Config{{}, {NoPrivateData: true}} {

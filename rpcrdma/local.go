@@ -2,10 +2,10 @@ package rpcrdma
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// Data lies in memory of the program's. The provider is told of it by an import, where it can have
-// one, and else gets a copy in memory of the pool.
+// Data lies in memory of the program. If the provider is a transport.Importer, that memory is
+// imported. Otherwise the data is copied to memory of the pool.
 
-// imported imports data for access, and appends that to list.
+// imported imports data for access, and appends the Slices to list. It returns those.
 func (c *Conn) imported(list *[]transport.Slice, data [][]byte, access transport.Access) (
 	[]transport.Slice, error) {
 	first := len(*list)
@@ -22,7 +22,8 @@ func (c *Conn) imported(list *[]transport.Slice, data [][]byte, access transport
 	return (*list)[first:], nil
 }
 
-// copied copies data, n bytes, to memory of the pool for access, and appends that to list.
+// copied copies n bytes of data to memory of the pool for access, and appends that to list. It
+// returns that.
 func (c *Conn) copied(list *[]transport.Slice, data [][]byte, n int, access transport.Access) (
 	[]transport.Slice, error) {
 	s, err := c.pool.get(n, access)
@@ -34,7 +35,7 @@ func (c *Conn) copied(list *[]transport.Slice, data [][]byte, n int, access tran
 	return (*list)[len(*list)-1:], nil
 }
 
-// endImports ends imports, and returns the list, emptied.
+// endImports ends imports and returns the emptied list.
 func (c *Conn) endImports(list []transport.Slice) []transport.Slice {
 	if c.importer != nil {
 		for _, s := range list {
@@ -45,7 +46,7 @@ func (c *Conn) endImports(list []transport.Slice) []transport.Slice {
 	return list[:0]
 }
 
-// gather copies data to b, as far as b goes.
+// gather copies data to b.
 func gather(b []byte, data [][]byte) {
 	for _, p := range data {
 		b = b[copy(b, p):]

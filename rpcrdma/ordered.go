@@ -2,16 +2,16 @@ package rpcrdma
 
 import "container/heap"
 
-// ordered is a heap of what waits, in which each knows its place.
+// ordered is a heap of waiters. Each element knows its place in it.
 type ordered[T waiter[T]] []T
 
-// waiter is what can wait in an ordered.
+// waiter is an element of an ordered.
 type waiter[T any] interface {
-	before(T) bool // whether it is served before another
-	place() *int   // where its place is kept, from 1 on; 0: it does not wait
+	before(T) bool // whether it is served before another one
+	place() *int   // its place in the heap plus 1; 0: it does not wait
 }
 
-// set has x wait where it belongs, or not wait.
+// set puts x at its place if it waits, and otherwise removes it.
 func (o *ordered[T]) set(x T, waits bool) {
 	switch place := *x.place(); {
 	case !waits && place > 0:
@@ -31,13 +31,13 @@ func (o ordered[T]) Swap(i, j int) {
 	*o[i].place(), *o[j].place() = i+1, j+1
 }
 
-// Push is for package heap.
+// Push implements heap.Interface.
 func (o *ordered[T]) Push(x any) {
 	*o = append(*o, x.(T))
 	*x.(T).place() = len(*o)
 }
 
-// Pop is for package heap.
+// Pop implements heap.Interface.
 func (o *ordered[T]) Pop() any {
 	last := len(*o) - 1
 	x := (*o)[last]

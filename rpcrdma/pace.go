@@ -2,61 +2,62 @@ package rpcrdma
 
 import "time"
 
-// pace bounds the bytes of one kind of bulk transfer that are posted and not complete: what is
-// posted later waits for at most so many. They are as many as keep the path full, and no fewer than
-// paceLeast. So the path is measured: how fast bytes complete, and, of RDMA Reads, how soon. What
-// uses it has a lock that guards it.
+// pace limits the bytes of one kind of bulk transfer that are posted and not complete, so that
+// later messages do not wait for long. The limit keeps the path full, and is at least paceLeast. To
+// find it, pace measures how fast bytes complete, and for RDMA Reads also how soon. Its user guards
+// it by a lock.
 type pace struct {
-	answers bool          // they complete when the peer has answered, and not when they have left
-	under   int           // bytes that are posted and not complete
-	done    uint64        // bytes that were, ever
-	rate    float64       // bytes a second; 0: not known yet
-	round   time.Duration // from post to completion where it is shortest, if answers
+	answers bool          // requests complete when the peer has answered, not when they have left
+	under   int           // bytes posted and not complete
+	done    uint64        // bytes completed so far
+	rate    float64       // bytes per second; 0: not known yet
+	round   time.Duration // shortest time from post to completion, if answers is set
 
-	// The request that is timed, if any: it completes when done is end.
+	// The request being timed, if any. It is complete when done reaches end.
 	timing, alone bool
 	end           uint64
 	at            time.Time
 
-	// What is measured of the rate, while anything is under way.
+	// Measurement of the rate, while anything is under way.
 	since time.Time
 	busy  time.Duration
 	bytes int
 }
 
 const (
-	// paceLeast is what may always be under way, in bytes.
+	// paceLeast is how many bytes may always be under way.
 	paceLeast = 1 << 20
 
-	// paceAhead is for how long there is something under way where that is more than paceLeast.
-	// Below 140 Mbit/s it is not. From 2.3 Gbit/s on it is more than 16 RDMA Reads of 1 MiB. It is
-	// also the time within which a reply of that length has to complete, or it stays alone:
-	// providers that wait for the peer's acknowledgment have a network that is near.
+	// paceAhead is how much transfer time may be under way. Below 140 Mbit/s that is less than
+	// paceLeast; from 2.3 Gbit/s on it is more than 16 RDMA Reads of 1 MiB. A provider that
+	// completes Sends only after the peer's acknowledgment needs a near network: a long reply that
+	// takes longer than paceAhead to complete keeps others from being posted beside it.
 	paceAhead = 60 * time.Millisecond
 
-	// paceMost is what the bound is never above, in bytes.
+	// paceMost is the largest bound in bytes.
 	paceMost = 1 << 30
 
-	// paceSlice is how long bytes are counted for a rate. What a socket takes at once is no rate.
+	// paceSlice is how long bytes are counted to compute a rate. The time in which a socket takes
+	// bytes at once would be too short.
 	paceSlice = 50 * time.Millisecond
 )
 
-// bound is how many bytes may be under way. Where the peer is to answer it is half as much again as
-// the path was seen to hold, so that it grows until the path is full.
+// bound returns how many bytes may be under way. If the peer must answer, that is half as much
+// again as the path was seen to hold, so it grows until the path is full.
 func (p *pace) bound() int {
 	ahead := max(paceAhead, p.round*3/2)
 	return int(min(max(paceLeast, p.rate*ahead.Seconds()), paceMost))
 }
 
-// room reports whether n bytes more may be posted. Where the peer is to answer, a bound above
-// paceLeast may be exceeded by one request: it could not grow by less.
+// room reports whether n bytes more may be posted. If the peer must answer, one request may exceed
+// a bound above paceLeast; otherwise the bound might never grow.
 func (p *pace) room(n int) bool {
 	bound := p.bound()
 	return p.under == 0 || p.under+n <= bound ||
 		p.answers && p.under < bound && bound > paceLeast
 }
 
-// posted notes that n bytes are posted.
+// posted notes that n bytes were posted.
 func (p *pace) posted(n int) {
 	now := time.Now()
 	alone := p.under == 0
@@ -87,8 +88,8 @@ func (p *pace) completed(n int) {
 	}
 }
 
-// took notes how long a request was under way. One that was alone may say that the path has become
-// longer.
+// took notes how long a request was under way. Only one that was alone can show that the path has
+// become longer.
 func (p *pace) took(d time.Duration) {
 	switch {
 	case p.round == 0 || d < p.round:

@@ -8,12 +8,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// pool keeps registered memory for the connections that share a domain, in classes of powers of
-// two, and by what it is for. What lies unused beyond poolKeep bytes goes back to the domain. As
-// the memory is registered it serves no other layer, and theirs not this one.
+// pool keeps registered memory for the connections that share a Domain, sorted by size (powers of
+// two) and access. Unused memory beyond poolKeep bytes goes back to the Domain.
 //
-// What calls of either side consist of is kept here as well, and not for the whole process: it has
-// channels, and those of a synctest bubble are of no use outside.
+// It also keeps calls for reuse. They are not kept for the whole process because they have
+// channels, and those made in a bubble of testing/synctest cannot be used outside.
 type pool struct {
 	domain    transport.Domain
 	calls     sync.Pool // of *call
@@ -21,7 +20,7 @@ type pool struct {
 	fetches   sync.Pool // of *replyFetch
 
 	mu       sync.Mutex // guards what follows
-	limit    int        // bytes to keep; 0 once closed
+	limit    int        // unused bytes to keep; 0 after close
 	kept     int
 	classes  [accesses][maxClass + 1][]transport.Slice
 	receives map[receiveKind]*receiveList
@@ -32,7 +31,7 @@ const (
 	maxClass = 30 // 1 GiB
 	poolKeep = 32 << 20
 
-	// accesses is how many values there are of transport.Access that memory can be for.
+	// accesses is the number of values of transport.Access for memory.
 	accesses = transport.LocalWrite << 1
 )
 
@@ -40,10 +39,10 @@ func newPool(d transport.Domain) *pool {
 	return &pool{domain: d, limit: poolKeep, receives: make(map[receiveKind]*receiveList)}
 }
 
-// class returns the logarithm of the smallest class that holds n bytes.
+// class returns the smallest class that holds n bytes: the binary logarithm of its size.
 func class(n int) int { return max(minClass, bits.Len(uint(max(n, 1)-1))) }
 
-// get returns n bytes for access, with the capacity of their class.
+// get returns n bytes for access. Their capacity is the size of their class.
 func (p *pool) get(n int, access transport.Access) (transport.Slice, error) {
 	c := class(n)
 	if c > maxClass {
@@ -64,12 +63,12 @@ func (p *pool) get(n int, access transport.Access) (transport.Slice, error) {
 	if err != nil {
 		return s, err
 	}
-	// The capacity is the class, whatever lies behind it in the domain's memory.
+	// Limit the capacity: more memory of the Domain may follow.
 	s.Bytes = s.Bytes[: n : 1<<c]
 	return s, nil
 }
 
-// put takes back what get returned for access.
+// put takes back memory that get returned for access.
 func (p *pool) put(s transport.Slice, access transport.Access) {
 	if s.Bytes == nil {
 		return
@@ -89,7 +88,7 @@ func (p *pool) put(s transport.Slice, access transport.Access) {
 	p.domain.Free(s)
 }
 
-// close gives everything that lies unused back to the domain, and what is put back later too.
+// close gives all unused memory back to the Domain. Memory that is put back later goes there, too.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,11 +6,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// dialled are the pools of the connections of Dial. As with those of one Serve, the connections of
-// a domain share one, so that what lies unused is bounded however many they are.
+// dialled has the pools of the connections of Dial. All connections with the same Domain share a
+// pool, so that the limit of unused memory counts for all of them.
 var dialled poolSet
 
-// poolSet has the pools that connections use.
+// poolSet has the pools in use by connections.
 type poolSet struct {
 	mu    sync.Mutex // guards what follows
 	pools map[transport.Domain]*shared
@@ -21,7 +21,7 @@ type shared struct {
 	users int
 }
 
-// join returns the pool for a connection, which is to leave it.
+// join returns the pool for a connection, which must call leave when it has ended.
 func (s *poolSet) join(d transport.Domain) *pool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +37,7 @@ func (s *poolSet) join(d transport.Domain) *pool {
 	return p.pool
 }
 
-// leave is for a connection that has ended. The last one closes the pool.
+// leave closes the pool after its last connection has ended.
 func (s *poolSet) leave(p *pool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

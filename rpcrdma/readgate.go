@@ -8,13 +8,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// readGate posts RDMA Reads, and keeps those under way within what the connection was set up for,
-// or what the peer has said to serve (draft section 6.2, maxrdmaread). A provider would keep to the
-// first by itself, but requests are processed in order: whatever is posted behind a Read that has
-// to wait, replies above all, would wait with it (RFC 5040 section 5.5).
+// readGate posts RDMA Reads. It keeps the number under way within the ORD, and within what the peer
+// said it serves (maxrdmaread, draft section 6.2). A provider keeps the ORD by itself, but it
+// processes requests in order (RFC 5040 section 5.5): everything posted after a waiting Read, such
+// as replies, would wait, too.
 //
-// On a slow path their bytes are bounded, too (pace): what the peer sends waits behind the
-// responses that it owes.
+// On a slow path it also limits their bytes (pace), because other messages of the peer wait behind
+// the responses.
 type readGate struct {
 	queue *sendQueue
 
@@ -24,19 +24,18 @@ type readGate struct {
 	closed  bool
 	pace    pace
 	waiting []*transport.WorkRequest
-	head    int // of those in waiting that have not been posted
+	head    int // index of the first in waiting that has not been posted
 }
 
-// set changes the limit, which is positive, for the Reads that are posted from now on. Those under
-// way count.
+// set changes the limit, which must be positive, for Reads that are posted from now on.
 func (g *readGate) set(n int) {
 	g.mu.Lock()
 	g.limit = n
 	g.mu.Unlock()
 }
 
-// post posts a chain of Reads, of which the last becomes the only one with a Context of nil. Each
-// completes, and done must be told.
+// post posts a chain of Reads. The last one gets a Context of nil. For each that completes, done
+// must be called.
 func (g *readGate) post(ch *chain) error {
 	ch.wrs[len(ch.wrs)-1].Context = nil
 	wrs := ch.all()
@@ -55,12 +54,12 @@ func (g *readGate) post(ch *chain) error {
 	return nil
 }
 
-// pieces is how many Reads the bound of bytes is divided into, if the limit allows: responses that
-// come one after the other keep the path full.
+// pieces is into how many Reads the bound of bytes is divided, if the limit allows. Several
+// responses in a row keep the path full.
 const pieces = 4
 
-// divide has the Reads of a chain that begins be small enough. On a fast path they stay whole, and
-// before the path is known: it may be long, and the limit is in Reads.
+// divide limits the size of the Reads in a new chain on a slow path. Before the path is known they
+// stay whole: it may be long, and the limit counts Reads.
 func (g *readGate) divide(ch *chain) {
 	g.mu.Lock()
 	known, most := g.pace.rate > 0, g.pace.bound()/min(pieces, g.limit)&^4095
@@ -70,7 +69,7 @@ func (g *readGate) divide(ch *chain) {
 	}
 }
 
-// done makes room for the next Read when one of n bytes is complete.
+// done notes that a Read of n bytes is complete, and posts further ones.
 func (g *readGate) done(n int) {
 	g.mu.Lock()
 	g.pace.completed(n)
@@ -107,7 +106,7 @@ func (g *readGate) open() {
 	}
 }
 
-// close completes the Reads that still wait when the connection has ended.
+// close completes the Reads that still wait. The connection has ended.
 func (g *readGate) close() {
 	g.mu.Lock()
 	failed := g.waiting[g.head:]

@@ -9,30 +9,32 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// receiveBudget bounds the memory of receives of the connections of one Serve, and of those of each
-// peer host (fair.Fits). A connection that has anything under way has reserved memory for all that
-// its peer may send; an idle one has none, though its peer may send as many messages. The memory
-// for all of them is reserved together, when the first comes, and given back when the connection is
-// idle again. So who waits for it holds nothing. As long as nobody waits nothing takes a lock.
+// receiveBudget limits the memory for receives, of all connections of one Serve and of each peer
+// host (fair.Fits). A busy connection has memory reserved for everything that its peer may send. An
+// idle one has none. All of it is reserved together when the first message comes, and given back
+// when the connection is idle again. So a connection that waits for it holds nothing. See
+// docs/memory.md.
+//
+// It takes no lock while no connection waits.
 type receiveBudget struct {
-	size   int64        // bytes, all of them
-	free   atomic.Int64 // of these; below zero where connections had to have more
-	queued atomic.Int32 // connections that wait, to be read without mu
-	poor   atomic.Int32 // hosts that wait and have nothing, to be read without mu
+	size   int64        // all bytes
+	free   atomic.Int64 // free bytes; below 0 if connections had to exceed the budget
+	queued atomic.Int32 // connections that wait; may be read without mu
+	poor   atomic.Int32 // hosts that wait and have nothing; may be read without mu
 
-	mu       sync.Mutex // guards what follows, and what of hosts and shares is not atomic
+	mu       sync.Mutex // guards what follows, and non-atomic fields of hosts and shares
 	hosts    map[peerhost.Host]*receiveHost
 	starved  ordered[*receiveHost]
-	arrivals uint64 // of connections that have had to wait
+	arrivals uint64 // number of connections that ever had to wait
 }
 
-// receiveHost is a host's part in a receiveBudget. It is there while the host has a connection or
+// receiveHost is a host's part in a receiveBudget. It exists while the host has a connection or
 // memory.
 type receiveHost struct {
 	host     peerhost.Host
 	reserved atomic.Int64 // bytes
 	conns    atomic.Int32
-	queued   atomic.Int32 // of these, those that wait
+	queued   atomic.Int32 // connections that wait
 
 	claim   // as it was when last looked at
 	waiting list.List[receiveShare]
@@ -43,12 +45,12 @@ func (h *receiveHost) before(o *receiveHost) bool { return h.precedes(&o.claim) 
 // receiveShare is a connection's part in a receiveBudget, and its place in the queue.
 type receiveShare struct {
 	host  *receiveHost
-	asked bool // it may be waiting, or have been given something; the connection's own
+	asked bool // it may wait, or may have been given memory; guarded by the connection
 
 	queued  list.Place[receiveShare]
 	need    int64
 	arrival uint64
-	given   int64  // when it need not wait any more
+	given   int64  // bytes given to it when its turn came
 	resume  func() // called then
 }
 
@@ -58,7 +60,7 @@ func newReceiveBudget(n int64) *receiveBudget {
 	return b
 }
 
-// join has a connection of a host take part.
+// join adds a connection of a host.
 func (b *receiveBudget) join(s *receiveShare, host peerhost.Host) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,16 +73,15 @@ func (b *receiveBudget) join(s *receiveShare, host peerhost.Host) {
 	s.host = h
 }
 
-// leave has a connection that has ended take part no more. It waits no more, and still gives back
-// what it has.
+// leave removes a connection that has ended. It no longer waits, but still gives its memory back.
 func (b *receiveBudget) leave(s *receiveShare) {
 	b.cancel(s)
 	s.host.conns.Add(-1)
 	b.release(s, 0)
 }
 
-// tryReserve reserves n bytes for a host if they are free, and its share allows it. More than there
-// are can be had when nobody has any.
+// tryReserve reserves n bytes for a host if they are free and its share allows it. It even reserves
+// more bytes than there are if nobody has any.
 func (b *receiveBudget) tryReserve(h *receiveHost, n int64) bool {
 	for {
 		free := b.free.Load()
@@ -94,15 +95,15 @@ func (b *receiveBudget) tryReserve(h *receiveHost, n int64) bool {
 	}
 }
 
-// behind reports whether a host has to wait for others, or for itself. Those at their share do not
-// count.
+// behind reports whether a new request of a host has to wait behind older ones: of the host itself,
+// or of hosts that have nothing. Hosts at their share do not count.
 func (b *receiveBudget) behind(h *receiveHost) bool {
 	return b.poor.Load() > 0 || h.queued.Load() > 0
 }
 
 // reserve reserves n bytes for a connection that has none, and returns how many. If they are not
-// free it returns 0, and resumes the connection when they are: those of a host first come, first
-// served, and hosts as claim.precedes says.
+// free it returns 0, and calls resume when the connection's turn comes. Connections of one host are
+// served in order of arrival, and hosts in the order of claim.precedes.
 func (b *receiveBudget) reserve(s *receiveShare, n int64) int64 {
 	h := s.host
 	if !s.asked && !b.behind(h) && b.tryReserve(h, n) {
@@ -113,7 +114,7 @@ func (b *receiveBudget) reserve(s *receiveShare, n int64) int64 {
 		b.arrivals++
 		s.need, s.arrival = n, b.arrivals
 		h.waiting.Push(&s.queued, s)
-		h.queued.Add(1) // before another look at what is free: who gives back sees it, or is seen
+		h.queued.Add(1) // before looking at free again, so that a concurrent release is not missed
 		b.queued.Add(1)
 		b.update(h)
 	}
@@ -125,10 +126,10 @@ func (b *receiveBudget) reserve(s *receiveShare, n int64) int64 {
 	return n
 }
 
-// more reserves memory for up to n receives of so many bytes, for a connection that has reserved
-// some, and returns for how many. What is free beyond what its host has stays more than what the
-// connection has then: all get less as it becomes short, and there is something for hosts that come
-// new, and for connections of this one.
+// more reserves memory for up to n receives of size bytes, for a connection that has reserved some,
+// and returns for how many. What is free beyond what its host has must stay more than what the
+// connection has then. So all get less as memory becomes short, and some is left for new hosts and
+// for other connections of this host.
 func (b *receiveBudget) more(s *receiveShare, n int, size, reserved int64) int {
 	h := s.host
 	for !b.behind(h) {
@@ -145,12 +146,13 @@ func (b *receiveBudget) more(s *receiveShare, n int, size, reserved int64) int {
 	return 0
 }
 
-// short reports whether a connection with so much should give back what it can do without.
+// short reports whether a connection that has reserved so much should give back what it does not
+// need.
 func (b *receiveBudget) short(s *receiveShare, reserved int64) bool {
 	return b.behind(s.host) || b.free.Load()-s.host.reserved.Load() < reserved
 }
 
-// scarce reports whether all is reserved, or a connection has to wait.
+// scarce reports whether all memory is reserved, or a connection has to wait.
 func (b *receiveBudget) scarce(s *receiveShare) bool {
 	return b.behind(s.host) || b.free.Load() <= 0
 }
@@ -161,7 +163,7 @@ func (b *receiveBudget) force(s *receiveShare, n int64) {
 	s.host.reserved.Add(n)
 }
 
-// cancel ends the waiting of a connection.
+// cancel makes a connection no longer wait.
 func (b *receiveBudget) cancel(s *receiveShare) {
 	if !s.asked {
 		return
@@ -192,7 +194,7 @@ func (b *receiveBudget) release(s *receiveShare, n int64) {
 	resume(given)
 }
 
-// serve gives memory to those who wait, and returns them without self; b.mu is held.
+// serve gives memory to connections that wait, and returns them without self; b.mu is held.
 func (b *receiveBudget) serve(self *receiveShare) (given []*receiveShare) {
 	for len(b.starved) > 0 {
 		h := b.starved[0]
@@ -221,8 +223,8 @@ func (b *receiveBudget) remove(s *receiveShare) {
 	b.update(h)
 }
 
-// update has a host wait where it belongs now, or not: what it has, or who of it waits, has
-// changed. b.mu is held.
+// update puts a host at its place among those that wait, or removes it. Call it when the host's
+// memory, or its queue, has changed; b.mu is held.
 func (b *receiveBudget) update(h *receiveHost) {
 	if h.waits() && h.has == 0 {
 		b.poor.Add(-1)

@@ -8,28 +8,28 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// receive is a posted receive and its memory: one buffer, or, with an alignment, two. Then the
-// second is aligned and takes what lies from there on in the message.
+// receive is a posted receive and its memory: one buffer, or with Config.Align two. Then the second
+// one is aligned, and holds the message from that offset on.
 type receive struct {
 	transport.RecvRequest
 	header  Header // of the message
 	message message
 	home    *receiveList
 	list    [2]transport.Slice
-	mem     [2]transport.Slice // what the domain has allocated for them
-	index   int                // in supply.posted
+	mem     [2]transport.Slice // the allocations of the Domain for them
+	index   int                // index in supply.posted
 }
 
-// receiveKind is what receives have in common that can stand in for each other.
+// receiveKind is a kind of receives. Those of one kind are interchangeable.
 type receiveKind struct {
 	size  int // bytes
-	align int // of the second buffer; 0: there is one
+	align int // alignment of the second buffer; 0: there is none
 }
 
-// memory returns how many bytes a receive takes: some are lost to the alignment.
+// memory returns how many bytes a receive takes, including those lost to the alignment.
 func (k receiveKind) memory() int { return k.size + max(0, k.align-1) }
 
-// parts returns the first n bytes of the message in r, by buffer.
+// parts returns the first n bytes of the message in r: its parts in the first and second buffer.
 func (r *receive) parts(n int) (first, second []byte) {
 	first = r.list[0].Bytes
 	if n <= len(first) {
@@ -39,14 +39,14 @@ func (r *receive) parts(n int) (first, second []byte) {
 	return first, r.list[1].Bytes[:n:n]
 }
 
-// receiveList is the receives of a kind that lie unused.
+// receiveList has the unused receives of a kind.
 type receiveList struct {
 	kind receiveKind
 	free []*receive // guarded by pool.mu
 }
 
-// maxKeptSegments is the most segments of a message whose chunk lists keep their memory for that of
-// another one.
+// maxKeptSegments is the most segments for which an unused receive keeps the memory of its chunk
+// lists.
 const maxKeptSegments = 64
 
 // list returns the list of a kind, for getReceive.
@@ -61,7 +61,7 @@ func (p *pool) list(kind receiveKind) *receiveList {
 	return l
 }
 
-// getReceive returns a receive, which is not posted.
+// getReceive returns a receive to post.
 func (p *pool) getReceive(l *receiveList) (*receive, error) {
 	p.mu.Lock()
 	if n := len(l.free); n > 0 {
@@ -100,7 +100,8 @@ func (p *pool) newReceive(l *receiveList) (*receive, error) {
 	return r, nil
 }
 
-// aligned allocates n bytes at a multiple of align, and returns the allocation and these of it.
+// aligned allocates n bytes at a multiple of align. It returns the allocation mem and those bytes
+// s.
 func (p *pool) aligned(n, align int) (mem, s transport.Slice, err error) {
 	if mem, err = p.domain.Alloc(n+align-1, transport.LocalWrite); err != nil {
 		return mem, s, err
@@ -128,7 +129,7 @@ func (p *pool) putReceive(r *receive) {
 	p.free(r)
 }
 
-// free gives the memory of a receive back to the domain.
+// free gives the memory of a receive back to the Domain.
 func (p *pool) free(r *receive) {
 	for _, s := range r.mem {
 		if s.Bytes != nil {

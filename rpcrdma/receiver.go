@@ -11,18 +11,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// receiver takes the messages of a connection from its provider: transport.MessageHandler. It finds
-// out what each of them is, and hands it to the caller or to the responder.
+// receiver is the transport.MessageHandler of a connection. It parses each message and gives it to
+// the caller or to the responder.
 type receiver struct{ conn *Conn }
 
-// Received takes messages.
+// Received implements transport.MessageHandler.
 func (rx *receiver) Received(batch []transport.Message) {
 	for i := range batch {
 		rx.receive(&batch[i])
 	}
 }
 
-// receive parses a message, and finds out what it is.
+// receive parses one message.
 func (rx *receiver) receive(m *transport.Message) {
 	c := rx.conn
 	r := m.Receive.Context.(*receive)
@@ -42,12 +42,12 @@ func (rx *receiver) receive(m *transport.Message) {
 	}
 }
 
-// parse parses the header of a message of size bytes, and returns its length, and what follows it,
-// by buffer.
+// parse parses the header of a message of size bytes. It returns the length of the header, and what
+// follows it in the first and second buffer.
 func (r *receive) parse(size int) (n int, body, more []byte, err error) {
 	body, more = r.parts(size)
 	n, err = r.header.Parse(body)
-	// it lies across both buffers
+	// the header, or the first words of the message, lie across both buffers: join them
 	if more != nil && (errors.Is(err, ErrMalformed) || n+8 > len(body)) {
 		body, more = append(slices.Clip(body), more...), nil
 		n, err = r.header.Parse(body)
@@ -55,7 +55,7 @@ func (r *receive) parse(size int) (n int, body, more []byte, err error) {
 	return n, body[n:], more, err
 }
 
-// malformed deals with a message whose header cannot be parsed.
+// malformed handles a message whose header cannot be parsed.
 func (rx *receiver) malformed(r *receive, err error) {
 	switch {
 	case errors.Is(err, ErrShort):
@@ -67,7 +67,8 @@ func (rx *receiver) malformed(r *receive, err error) {
 	}
 }
 
-// receiveOther takes what is no RDMA_MSG: a header of n bytes, with body and more behind it.
+// receiveOther handles a message that is no RDMA_MSG: a header of n bytes, followed by body and
+// more.
 func (rx *receiver) receiveOther(r *receive, n int, body, more []byte) {
 	c, h := rx.conn, &r.header
 	r.message = message{}
@@ -103,11 +104,11 @@ func (rx *receiver) receiveOther(r *receive, n int, body, more []byte) {
 // message is what follows the header of an RDMA_MSG or RDMA_MSGP.
 type message struct {
 	body    []byte
-	more    []byte // of it, in the second buffer of the receive
+	more    []byte // the part in the second buffer of the receive
 	padding xdr.Padding
 }
 
-// decode has d decode the message and its chunks.
+// decode sets d up to decode the parts of the message after the first.
 func (m *message) decode(d *xdr.Decoder) {
 	if m.more != nil {
 		d.AppendInline(m.more)
@@ -117,7 +118,7 @@ func (m *message) decode(d *xdr.Decoder) {
 	}
 }
 
-// receiveMsg takes an RDMA_MSG or RDMA_MSGP: its body says whether it is a call.
+// receiveMsg handles an RDMA_MSG or RDMA_MSGP. Its body says whether it is a call.
 func (rx *receiver) receiveMsg(r *receive) {
 	c, body := rx.conn, r.message.body
 	if len(body) >= 8 && binary.BigEndian.Uint32(body) == r.header.XID {
@@ -135,7 +136,7 @@ func (rx *receiver) receiveMsg(r *receive) {
 	rx.receiveBad(r)
 }
 
-// receiveBad takes an RDMA_MSG or RDMA_MSGP that is in error.
+// receiveBad handles an RDMA_MSG or RDMA_MSGP with an error.
 func (rx *receiver) receiveBad(r *receive) {
 	c, h, body := rx.conn, &r.header, r.message.body
 	if len(body) < 8 {
@@ -155,8 +156,8 @@ func (rx *receiver) receiveBad(r *receive) {
 	}
 }
 
-// receiveNoMsg takes an RDMA_NOMSG: a call's message is in a read chunk, a reply's in the reply
-// chunk, or, in the Draft, in a read chunk, too.
+// receiveNoMsg handles an RDMA_NOMSG. The message of a call is in a read chunk. That of a reply is
+// in the reply chunk, or in the Draft perhaps in a read chunk.
 func (rx *receiver) receiveNoMsg(r *receive) {
 	c := rx.conn
 	h := &r.header
@@ -165,7 +166,7 @@ func (rx *receiver) receiveNoMsg(r *receive) {
 	c.mu.Unlock()
 	if h.long() {
 		switch {
-		case !ours, serves && c.draft == nil: // who serves nothing takes it for a bad reply
+		case !ours, serves && c.draft == nil: // if nothing serves, it counts as a bad reply
 			c.responder.received(r)
 			return
 		case serves:
@@ -177,13 +178,12 @@ func (rx *receiver) receiveNoMsg(r *receive) {
 		rx.refuse(r, fmt.Errorf("%w: RDMA_NOMSG without a message", ErrMalformed), ErrChunk)
 		return
 	}
-	// A filled reply chunk for no call of ours is a reply all the same where nobody serves calls.
+	// If nothing serves calls, a filled reply chunk counts as a reply even without a call for it.
 	c.caller.received(r, nil)
 }
 
-// refuse deals with a message in error of which the header does not tell whether it is a call. A
-// reply must not be answered with an error, and an RDMA_ERROR neither: what bears the XID of a call
-// of ours is a reply.
+// refuse handles a bad message that may be a call or a reply. Only a call may be answered with an
+// error. A message with the XID of our pending call counts as a reply.
 func (rx *receiver) refuse(r *receive, err error, code ErrCode) {
 	c := rx.conn
 	switch {
@@ -196,7 +196,7 @@ func (rx *receiver) refuse(r *receive, err error, code ErrCode) {
 	}
 }
 
-// ignore deals with a message that means nothing.
+// ignore drops a message.
 func (rx *receiver) ignore(r *receive, err error) {
 	c := rx.conn
 	if err != nil {
@@ -205,7 +205,7 @@ func (rx *receiver) ignore(r *receive, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
-		return // ended: the receive went with the others
+		return // ended: the receive was given back with the others
 	}
 	c.flow.arrived(r)
 	c.flow.repost(r)

@@ -9,30 +9,30 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// reply is the reply to a call, laid out: results go through the write chunks offered for them, the
-// rest inline, or through the reply chunk if it does not fit (draft sections 3.6, 5.2). Where the
-// chunks offered are too small, the caller gets ERR_CHUNK (RFC 8166 section 4.5.3), or, in the
-// Draft, read chunks (draftreads.go).
+// reply is the reply to a call. Results go to the write chunks offered for them. The rest goes
+// inline, or if it does not fit, to the reply chunk (draft sections 3.6 and 5.2). If the chunks are
+// too small, the caller gets ERR_CHUNK (RFC 8166 section 4.5.3), or in the Draft read chunks
+// (draftreads.go).
 type reply struct {
 	in      *incoming
 	message xdr.Message
 	header  Header
-	without []bool // by item of bulk data: it goes another way than inline
+	without []bool // for each item of bulk data: whether it does not go inline
 	segs    []chunks.Segment
-	pieces  [][]byte          // what goes inline, or through the reply chunk
-	imports []transport.Slice // what goes through chunks, as the provider knows it
-	bounces []transport.Slice // memory of the pool that holds copies of that
-	thresh  int               // of padding, in an RDMA_MSGP
-	read    readReply         // what the peer is to read of it
-	failed  error             // why there is no memory for it
+	pieces  [][]byte          // what goes inline, or to the reply chunk
+	imports []transport.Slice // imported memory with data for chunks
+	bounces []transport.Slice // memory of the pool with copies of such data
+	thresh  int               // padding threshold of an RDMA_MSGP
+	read    readReply         // the part that the peer will read
+	failed  error             // why there is no memory for the reply
 
-	chain    chain           // the Writes, and the Send
+	chain    chain           // the Writes and the Send
 	bulk     int             // bytes of the Writes, if they count as bulk data
-	buf      transport.Slice // of the Send
+	buf      transport.Slice // memory of the Send
 	sendList [1]transport.Slice
 }
 
-// tooLong says what does not fit where.
+// tooLong returns an error that says what does not fit where.
 func (r *reply) tooLong() error {
 	c, h, m := r.in.c, r.in.header, &r.message
 	if n := m.Len(); c.draft != nil && n > c.cfg.MaxMessage {
@@ -47,13 +47,13 @@ func (r *reply) tooLong() error {
 		bulk = append(bulk, m.Bulk[i].Len)
 	}
 	return fmt.Errorf("reply of %d bytes and bulk data of %v bytes does not fit: room for %d inline, "+
-		"%d in the reply chunk, %d in write chunks",
+		"a reply chunk of %d, write chunks of %d",
 		len(m.Inline), bulk, c.settings.Load().MaxReplySend, h.Reply.Len(), writes)
 }
 
-// layout fills in the header of the reply and the Writes before its Send, and leaves in pieces what
-// goes inline. It reports false if the chunks offered are too small, or, with failed, if there is
-// no memory for it.
+// layout fills in the header of the reply and the Writes before its Send. What goes inline is in
+// pieces afterwards. It reports false if the chunks offered are too small, or if there is no memory
+// for the reply; then failed says so.
 func (r *reply) layout() bool {
 	c, h, out, m := r.in.c, r.in.header, &r.header, &r.message
 	s := c.settings.Load()
@@ -90,15 +90,15 @@ func (r *reply) layout() bool {
 	return true
 }
 
-// distribute has the results fill the write chunks that were offered, and notes them in the header
-// of the reply. It reports false if these are too small.
+// distribute assigns the results to the write chunks offered, and adds these to the header of the
+// reply. It reports false if they are too small.
 func (r *reply) distribute() bool {
 	h, m := r.in.header, &r.message
 	for i, w := range h.Writes {
 		n := 0
 		uses := i < len(m.Bulk) && w.Len() > 0
 		if uses && r.in.c.draft != nil && uint64(m.Bulk[i].Len) > w.Len() {
-			uses = false // it can go elsewhere
+			uses = false // the peer can read it instead
 		}
 		if uses {
 			n = m.Bulk[i].Len
@@ -113,8 +113,8 @@ func (r *reply) distribute() bool {
 	return true
 }
 
-// addWrites adds the RDMA Writes to the write chunks, and to the reply chunk. It reports false if
-// there is no memory for them.
+// addWrites adds RDMA Writes for the write chunks and the reply chunk. It reports false if there is
+// no memory for them.
 func (r *reply) addWrites() bool {
 	c, h, out, m := r.in.c, r.in.header, &r.header, &r.message
 	n := 1 + len(out.Reply)
@@ -127,7 +127,7 @@ func (r *reply) addWrites() bool {
 			if !r.write(w, m.Bulk[i].Data, m.Bulk[i].Len) {
 				return false
 			}
-			if c.draft != nil { // of the lengths, not of what is written
+			if c.draft != nil { // changes the returned lengths, but not what is written
 				chunks.AddRoundUp(w, h.Writes[i], m.Bulk[i].Len)
 			}
 		}
@@ -141,7 +141,7 @@ func (r *reply) addWrites() bool {
 	return true
 }
 
-// fillReply has n bytes of message go through the reply chunk, and reports whether they fit.
+// fillReply assigns n bytes of message to the reply chunk, and reports whether they fit.
 func (r *reply) fillReply(n int) bool {
 	var ok bool
 	if r.segs, ok = chunks.Distribute(r.segs[:0], r.in.header.Reply, n); ok {
@@ -151,7 +151,7 @@ func (r *reply) fillReply(n int) bool {
 	return ok
 }
 
-// write adds the RDMA Writes of data, n bytes, to the segments filled with it.
+// write adds RDMA Writes of n bytes of data to segments.
 func (r *reply) write(segs []chunks.Segment, data [][]byte, n int) bool {
 	list, err := r.source(data, n)
 	if err != nil {
@@ -167,7 +167,8 @@ func (r *reply) write(segs []chunks.Segment, data [][]byte, n int) bool {
 	return true
 }
 
-// source names data, n bytes, to the provider, which sends it before the call is finished.
+// source returns memory with n bytes of data that the provider can send. It stays until the call is
+// finished.
 func (r *reply) source(data [][]byte, n int) ([]transport.Slice, error) {
 	c := r.in.c
 	if c.importer != nil {
@@ -179,10 +180,10 @@ func (r *reply) source(data [][]byte, n int) ([]transport.Slice, error) {
 	return c.copied(&r.bounces, data, n, 0)
 }
 
-// readByPeer reports whether the peer is to read some of the reply.
+// readByPeer reports whether the peer will read part of the reply.
 func (r *reply) readByPeer() bool { return r.header.Type != TypeError && len(r.header.Reads) > 0 }
 
-// layoutError has the reply be an RDMA_ERROR.
+// layoutError makes the reply an RDMA_ERROR.
 func (r *reply) layoutError(code ErrCode) {
 	r.chain.begins(1, &r.in.c.info)
 	r.read.pinned = 0
@@ -191,7 +192,7 @@ func (r *reply) layoutError(code ErrCode) {
 	r.pieces = r.pieces[:0]
 }
 
-// release gives back what the reply was in, and its bulk data.
+// release gives back the memory of the reply.
 func (r *reply) release() {
 	c := r.in.c
 	r.message.Release()

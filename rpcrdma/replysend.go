@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// send posts the chain of work requests, ended by the Send of the header and pieces.
+// send posts the chain of work requests. The last one is the Send with the header and the pieces.
 func (r *reply) send() {
 	c, in, out := r.in.c, r.in, &r.header
 	n := r.sendLen()
@@ -33,8 +33,8 @@ func (r *reply) send() {
 	r.chain.wrs = append(r.chain.wrs, transport.WorkRequest{})
 	wr := &r.chain.wrs[len(r.chain.wrs)-1]
 	wr.Op, wr.Flags, wr.Local, wr.Done = transport.OpSend, transport.Signaled, r.sendList[:], (*replySent)(r)
-	// Both sides must have said that they support it (RFC 8797 section 4.1). svcrdma's rule: only a
-	// call with one handle says which one to invalidate.
+	// Both sides must support it (RFC 8797 section 4.1). As in svcrdma, only a call with a single
+	// handle says which one to invalidate.
 	if c.invalid != 0 && c.peer.Invalidate && out.Type != TypeError {
 		if handle, ok := in.header.OneHandle(); ok {
 			wr.Op, wr.Invalidate = transport.OpSendInvalidate, transport.STag(handle)
@@ -47,7 +47,7 @@ func (r *reply) send() {
 	}
 }
 
-// unposted ends the call of a reply that could not be posted.
+// unposted ends a call whose reply could not be posted.
 func (r *reply) unposted(err error) {
 	if !errors.Is(err, net.ErrClosed) {
 		r.in.c.fail(err)
@@ -67,11 +67,11 @@ func (r *reply) sendLen() int {
 	return n
 }
 
-// replySent is told how the Writes and the Send of a reply go.
+// replySent is the Completer of the Writes and the Send of a reply.
 type replySent reply
 
-// Complete ends the call when its Send has ended, and with it all that was posted before; unless
-// the peer has still to read some of the reply.
+// Complete ends the call when its Send is complete, since all that was posted before is then
+// complete, too. If the peer will read part of the reply, the call does not end yet.
 func (r *replySent) Complete(wr *transport.WorkRequest, err error) {
 	in := r.in
 	in.c.queue.completed()

@@ -10,15 +10,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// sendQueue posts chains of work requests in order. What the endpoint's queue does not take
-// waits here until a completion makes room.
+// sendQueue posts chains of work requests in order. Requests that the endpoint's queue does not
+// take wait here until a completion makes room.
 type sendQueue struct {
 	poller transport.Poller // nil if the endpoint is none
-	queued atomic.Int32     // requests that wait, to be read without mu
+	queued atomic.Int32     // requests that wait; may be read without mu
 
 	mu      sync.Mutex // guards what follows
 	waiting []*transport.WorkRequest
-	bulk    []*reply // that wait for others, as there is much under way
+	bulk    []*reply // replies that wait because much bulk data is under way
 	pace    pace     // of replies with bulk data
 	closed  bool
 	one     [1]*transport.WorkRequest
@@ -27,8 +27,8 @@ type sendQueue struct {
 	fail func(error) // ends the connection
 }
 
-// post posts a chain, now or later. Its last request is signaled. When it fails none of the chain
-// completes. It may call Completers and MessageHandlers, so nothing that they lock may be held.
+// post posts a chain, now or later. Its last request must be signaled. If post fails, none of the
+// chain completes. It may call Completers and MessageHandlers, so hold no lock that they take.
 func (q *sendQueue) post(wrs []*transport.WorkRequest) error {
 	err := q.enqueue(wrs)
 	if err == nil {
@@ -37,17 +37,17 @@ func (q *sendQueue) post(wrs []*transport.WorkRequest) error {
 	return err
 }
 
-// poll does the work of what has been enqueued, if that is for the caller to do. It may call
-// Completers and MessageHandlers.
+// poll does the work of a transport.Poller, if the endpoint is one. It may call Completers and
+// MessageHandlers.
 func (q *sendQueue) poll() {
 	if q.poller != nil {
 		q.poller.Poll()
 	}
 }
 
-// enqueue is post without the work: it calls nobody, and poll must follow.
+// enqueue is post without poll, which the caller must call next. It calls no Completers.
 func (q *sendQueue) enqueue(wrs []*transport.WorkRequest) error {
-	if q.queued.Load() == 0 { // so nothing is overtaken that was posted before
+	if q.queued.Load() == 0 { // so this overtakes nothing that was posted before
 		if err := q.offer(wrs); err == nil || !errors.Is(err, transport.ErrQueueFull) {
 			return err
 		}
@@ -57,11 +57,11 @@ func (q *sendQueue) enqueue(wrs []*transport.WorkRequest) error {
 	return q.add(wrs)
 }
 
-// postReply grants credits and posts the reply with them. The peer goes by the grant that comes
-// last, so replies leave in the order of their grants.
+// postReply grants credits and posts the reply with them. The peer uses the last grant that comes,
+// so replies must leave in the order of their grants.
 //
-// On a slow path a reply with bulk data waits until there is less of that under way, so that others
-// can overtake it: they would wait for all that was posted before.
+// On a slow path a reply with bulk data waits until less of that is under way. Other replies can
+// overtake it meanwhile; once it is posted, they would have to wait for it.
 func (q *sendQueue) postReply(r *reply) error {
 	q.mu.Lock()
 	if r.bulk > 0 && !q.closed && (len(q.bulk) > 0 || !q.pace.room(r.bulk)) {
@@ -96,7 +96,7 @@ func (q *sendQueue) replySent(n int) {
 	q.postBulk()
 }
 
-// postBulk posts replies that wait, as many as may be under way.
+// postBulk posts as many of the waiting replies as may be under way.
 func (q *sendQueue) postBulk() {
 	for {
 		q.mu.Lock()
@@ -116,7 +116,7 @@ func (q *sendQueue) postBulk() {
 	}
 }
 
-// add posts requests, or has them wait; q.mu is held.
+// add posts requests, or makes them wait; q.mu is held.
 func (q *sendQueue) add(wrs []*transport.WorkRequest) error {
 	if len(q.waiting) == 0 {
 		if err := q.offer(wrs); err == nil || !errors.Is(err, transport.ErrQueueFull) {
@@ -136,7 +136,7 @@ func (q *sendQueue) offer(wrs []*transport.WorkRequest) error {
 	return q.ep.Post(wrs...)
 }
 
-// completed makes use of the room that a completion has made.
+// completed posts waiting requests after a completion has made room.
 func (q *sendQueue) completed() {
 	if q.queued.Load() == 0 {
 		return
@@ -146,14 +146,14 @@ func (q *sendQueue) completed() {
 	q.flush()
 }
 
-// flush posts what the endpoint takes; q.mu is held. Each request is signaled, so that even
-// a chain longer than the endpoint's queue makes room for its rest.
+// flush posts as many waiting requests as the endpoint takes; q.mu is held. All of them are
+// signaled, so that even a chain longer than the endpoint's queue makes room for its rest.
 //
-// When the endpoint has ended the rest stays for close: requests complete in the order in
-// which they were posted, and the endpoint may not be done with those of the same chain.
+// After the end of the endpoint the rest stays for close. Requests must complete in order, and the
+// endpoint may not have completed earlier ones of the same chain yet.
 func (q *sendQueue) flush() {
-	// Said before the endpoint is asked: a completion that finds nothing queued does not
-	// come here, and may be the last.
+	// Set this before asking the endpoint. A completion that finds queued at 0 does not flush, and
+	// it may be the last one.
 	q.queued.Store(int32(len(q.waiting)))
 	n := 0
 	for _, wr := range q.waiting {
@@ -161,7 +161,7 @@ func (q *sendQueue) flush() {
 		q.one[0] = wr
 		if err := q.ep.Post(q.one[:]...); err != nil {
 			if !errors.Is(err, transport.ErrQueueFull) && !errors.Is(err, net.ErrClosed) {
-				go q.fail(err) // nothing would ever make room
+				go q.fail(err) // no completion would flush again
 			}
 			break
 		}
@@ -173,7 +173,7 @@ func (q *sendQueue) flush() {
 	q.queued.Store(int32(rest))
 }
 
-// close completes what still waits. The endpoint has ended and completed everything else.
+// close completes requests that still wait. The endpoint has ended and completed all others.
 func (q *sendQueue) close() {
 	q.mu.Lock()
 	failed := q.waiting
@@ -183,5 +183,5 @@ func (q *sendQueue) close() {
 	for _, wr := range failed {
 		wr.Done.Complete(wr, transport.ErrFlushed)
 	}
-	q.postBulk() // which fails
+	q.postBulk() // fails, and ends the calls of these replies
 }

@@ -8,44 +8,43 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// supply posts the receives of a connection, and keeps account of their memory. Conn.mu guards it.
+// supply posts the receives of a connection, and accounts for their memory. Conn.mu guards it.
 //
-// The connection is busy while a message holds a receive, until the call that came with it has
-// ended, and while calls of this side are under way. Then it has reserved memory for all receives
-// that are posted, beyond the few that each connection may have in any case. So its provider takes
-// whatever comes, also the responses to RDMA Reads behind it.
+// A connection is busy while a message holds a receive, which is until the call in it has ended,
+// and while calls of this side are under way. A busy connection has memory reserved for all posted
+// receives, except for the few that each connection may have in any case. So its provider takes
+// everything that comes, including responses to RDMA Reads that come after messages.
 type supply struct {
 	conn     *Conn
 	pool     *pool
-	budget   *receiveBudget           // nil: nothing bounds it
-	free     int                      // receives that do not count in it
-	shared   transport.SharedReceiver // nil: receives have their memory from the beginning
-	receives *receiveList             // where those to post come from
-	posted   []*receive               // that the provider has
-	promised int                      // receives posted that no message has taken
-	// bytes of those that messages have taken, if there is a budget
-	held     int64
-	reserved int64       // bytes of the budget
-	least    int64       // of these, what stays reserved
-	ready    atomic.Bool // memory is reserved, if it is needed; Conn.mu guards changes
+	budget   *receiveBudget           // nil: there is no limit
+	free     int                      // number of receives that do not count in the budget
+	shared   transport.SharedReceiver // nil: receives have memory when they are posted
+	receives *receiveList             // unused receives of the current kind
+	posted   []*receive               // receives that the provider has
+	promised int                      // posted receives that no message has taken
+	held     int64                    // bytes of receives that messages have taken, with a budget
+	reserved int64                    // bytes reserved in the budget
+	least    int64                    // how many of these stay reserved
+	ready    atomic.Bool              // memory is reserved, or not needed; Conn.mu guards changes
 	share    receiveShare
-	size     int // bytes that the receives to post must hold
+	size     int // bytes that receives to post must hold
 	args     []*transport.RecvRequest
 }
 
-// How many receives with memory a connection may have apart from the budget: for a call, and for
-// the next one, which its reply allows, and where replies are read, for one more, as that grants
-// two while an RDMA_DONE is to come (credits.Granter). So whoever makes one call at a time never
-// waits for others.
+// The number of receives of each connection that do not count in the budget: one for a call, and
+// one for the next call, which its reply allows. If replies are read, one more, because two credits
+// are granted while an RDMA_DONE is to come (credits.Granter). So a peer that makes one call at a
+// time never waits for others.
 const (
 	freeReceives     = 2
 	freeReceivesRead = 3
 )
 
-// open finds out how the provider takes receives. Promises are made where a message
-// that comes can be held back until there is memory for it. Elsewhere each receive has its
-// memory when it is posted, and the few that each connection must have count in the budget,
-// too: if there is no room for these it fails with ErrReceiveMemory.
+// open chooses how to post receives. If the provider can hold messages back until there is memory,
+// receives are promised. Otherwise they have memory when they are posted, and the few that each
+// connection must have count in the budget, too. If these do not fit, open fails with
+// ErrReceiveMemory.
 func (s *supply) open(c *Conn, m *memory, host peerhost.Host) error {
 	b := m.receives
 	s.conn, s.pool, s.budget, s.free = c, m.pool, b, freeReceives
@@ -74,20 +73,20 @@ func (s *supply) open(c *Conn, m *memory, host peerhost.Host) error {
 	return nil
 }
 
-// busy reports whether memory must be reserved; c.mu is held.
+// busy reports whether memory must be reserved; Conn.mu is held.
 func (s *supply) busy() bool {
 	return s.held > 0 || s.conn.caller.pending.n > 0 || s.shared == nil && s.promised > 0
 }
 
-// receiveBytes is the memory of one receive.
+// receiveBytes returns the memory of one receive.
 func (s *supply) receiveBytes() int64 { return int64(s.receives.kind.memory()) }
 
-// spare is what is reserved beyond what may be needed; c.mu is held.
+// spare returns how many bytes are reserved beyond what may be needed; Conn.mu is held.
 func (s *supply) spare() int64 {
 	return s.reserved - s.held - int64(s.promised-s.free)*s.receiveBytes()
 }
 
-// allow returns for how many of n receives that are to be posted there is memory; c.mu is held.
+// allow returns for how many of n receives to post there is memory; Conn.mu is held.
 func (s *supply) allow(n int) int {
 	size := s.receiveBytes()
 	if s.budget == nil {
@@ -103,8 +102,8 @@ func (s *supply) allow(n int) int {
 	return have + more
 }
 
-// secure has memory reserved for what is posted if the connection is busy, even beyond the budget;
-// c.mu is held.
+// secure reserves memory for all posted receives if the connection is busy, even beyond the budget;
+// Conn.mu is held.
 func (s *supply) secure() {
 	if s.budget == nil || !s.busy() {
 		return
@@ -114,17 +113,16 @@ func (s *supply) secure() {
 		s.reserved += lack
 	}
 	s.ready.Store(true)
-	if s.share.asked { // a call of this side begins, whose reply might be held up
+	if s.share.asked { // a call of this side begins, and its reply might be held up
 		s.budget.cancel(&s.share)
 		s.shared.ResumeRecv()
 	}
 }
 
-// scarce reports whether memory for receives is short for others. Where there is no budget there is
-// always more.
+// scarce reports whether other connections lack memory for receives.
 func (s *supply) scarce() bool { return s.budget != nil && s.budget.scarce(&s.share) }
 
-// settle gives back to the budget what the connection need not have; c.mu is held.
+// settle gives back to the budget what the connection does not need; Conn.mu is held.
 func (s *supply) settle() {
 	n := s.reserved - s.least
 	if s.busy() {
@@ -141,8 +139,8 @@ func (s *supply) settle() {
 	}
 }
 
-// post posts n receives and returns how many it could, with an error if these are fewer;
-// c.mu is held.
+// post posts n receives. It returns how many it posted, with an error if that is less than n;
+// Conn.mu is held.
 func (s *supply) post(n int) (posted int, err error) {
 	if n == 0 {
 		return 0, nil
@@ -158,7 +156,7 @@ func (s *supply) post(n int) (posted int, err error) {
 	return n, nil
 }
 
-// postMemory is post where the provider wants their memory.
+// postMemory is post for receives with memory.
 func (s *supply) postMemory(n int) (posted int, err error) {
 	c := s.conn
 	args := s.args[:0]
@@ -188,10 +186,10 @@ func (s *supply) postMemory(n int) (posted int, err error) {
 	return len(args), err
 }
 
-// receiveSource is a supply as its provider knows it: it has memory for promised receives.
+// receiveSource is the transport.RecvSource of a supply.
 type receiveSource supply
 
-// Receive returns memory for a message, and has the connection be busy.
+// Receive returns memory for a message. The connection is busy from then on.
 func (r *receiveSource) Receive() *transport.RecvRequest {
 	s := (*supply)(r)
 	c := s.conn
@@ -202,7 +200,7 @@ func (r *receiveSource) Receive() *transport.RecvRequest {
 	}
 	size := s.receiveBytes()
 	if s.budget != nil && !s.ready.Load() {
-		// One more is for the reply to post, when it makes a grant.
+		// One more is for the receive that the reply will post for its grant.
 		if n := int64(s.promised+1-s.free) * size; n > 0 {
 			if s.reserved = s.budget.reserve(&s.share, n); s.reserved == 0 {
 				c.stats.heldUp.Add(1)
@@ -233,7 +231,7 @@ func (s *supply) list(r *receive) {
 	s.posted = append(s.posted, r)
 }
 
-// arrived takes a receive that a message has used up from the provider; c.mu is held.
+// arrived takes a receive that a message has used up from the provider; Conn.mu is held.
 func (s *supply) arrived(r *receive) {
 	last := len(s.posted) - 1
 	s.posted[r.index] = s.posted[last]
@@ -248,7 +246,7 @@ func (s *supply) arrived(r *receive) {
 	}
 }
 
-// release gives a receive back that arrived. Conn.mu is not held.
+// release gives back a receive that has arrived. Conn.mu is not held.
 func (s *supply) release(r *receive) {
 	if s.budget == nil {
 		s.pool.putReceive(r)
@@ -259,7 +257,7 @@ func (s *supply) release(r *receive) {
 	s.put(r)
 }
 
-// put is release where Conn.mu is held.
+// put is release with Conn.mu held.
 func (s *supply) put(r *receive) {
 	s.pool.putReceive(r)
 	if s.budget == nil {
@@ -269,8 +267,9 @@ func (s *supply) put(r *receive) {
 	s.settle()
 }
 
-// repost gives the peer a receive back that a message used up which was neither a call nor a reply
-// to one: grants and calls under way still count on it; Conn.mu is held.
+// repost gives back a receive that was used up by a message which was neither a call nor an
+// expected reply, and posts another one, because grants and calls under way still need it; Conn.mu
+// is held.
 func (s *supply) repost(r *receive) {
 	s.put(r)
 	if s.conn.err != nil {
@@ -281,7 +280,7 @@ func (s *supply) repost(r *receive) {
 	}
 }
 
-// close gives everything back when the provider has ended, but for what messages still hold;
+// close gives everything back after the provider has ended, except what messages still hold;
 // Conn.mu is held.
 func (s *supply) close() {
 	for _, r := range s.posted {
@@ -293,7 +292,7 @@ func (s *supply) close() {
 	s.posted, s.promised, s.least = nil, 0, 0
 	if s.budget != nil {
 		s.budget.leave(&s.share)
-		if n := s.reserved - s.held; n > 0 { // nothing more comes, so it needs no more than it has
+		if n := s.reserved - s.held; n > 0 { // no more messages will come
 			s.reserved -= n
 			s.budget.release(&s.share, n)
 		}
@@ -301,8 +300,8 @@ func (s *supply) close() {
 	}
 }
 
-// enlarge has receives hold n bytes from now on, and returns the largest message that the peer may
-// send; Conn.mu is held. Of the receives that are posted already, spare will be used up before.
+// enlarge makes receives hold n bytes from now on, and returns the largest message that the peer
+// may send; Conn.mu is held. The first spare posted receives will be used up before that matters.
 func (s *supply) enlarge(n, spare int) int {
 	if s.shared != nil {
 		s.enlargePromised(n)
@@ -339,14 +338,14 @@ func (s *supply) enlargePromised(n int) {
 		s.reserved += size
 	}
 	s.size, s.receives = n, s.pool.list(kind)
-	if s.share.asked { // for as many of the old length
+	if s.share.asked { // it waits for memory of the old length
 		s.budget.cancel(&s.share)
 		s.shared.ResumeRecv()
 	}
 }
 
-// kindFor returns receives for messages of n bytes. Peers may ask for any size: a few kinds serve
-// them all.
+// kindFor returns the kind of receives for messages of n bytes. Peers may ask for any size;
+// rounding up to a power of two keeps the kinds few.
 func (s *supply) kindFor(n int) receiveKind {
 	return receiveKind{1 << bits.Len(uint(n-1)), s.conn.cfg.Align}
 }

@@ -11,24 +11,25 @@ import (
 type windows struct {
 	c       *Conn
 	list    []window
-	regions []transport.Region // of the windows
-	slices  []transport.Slice  // of the windows
+	regions []transport.Region // of all windows
+	slices  []transport.Slice  // of all windows
 	segs    []chunks.Segment
-	ended   []transport.STag // by the peer; guarded by Conn.mu while the call is in the table
+	// ended has the tags that the peer has ended. Conn.mu guards it while the call is in the table.
+	ended []transport.STag
 }
 
 // window is memory exposed to the peer for one chunk.
 type window struct {
-	first   int // of its slices in windows.slices
-	n       int
-	region  int // the first of its regions in windows.regions
-	regions int
+	first   int // index of its first slice in windows.slices
+	n       int // number of its slices
+	region  int // index of its first region in windows.regions
+	regions int // number of its regions
 	access  transport.Access
-	owned   transport.Slice // memory of the pool; otherwise the slices are the user's, imported
-	result  []byte          // where owned is copied to when the reply is here
+	owned   transport.Slice // memory of the pool; if empty, the slices are imported
+	result  []byte          // where to copy owned when the reply is here
 }
 
-// noWindow is the index of a window that is not there.
+// noWindow is the index of no window.
 const noWindow = -1
 
 func (ws *windows) at(i int) *window {
@@ -38,12 +39,12 @@ func (ws *windows) at(i int) *window {
 	return &ws.list[i]
 }
 
-// last is the index of the window that was opened last.
+// last returns the index of the window that was opened last.
 func (ws *windows) last() int { return len(ws.list) - 1 }
 
-// expose opens a window over n bytes in data, and returns its segments. Memory that cannot be
-// imported is copied through the pool, and so is scattered memory if copies says that it would take
-// too many Regions.
+// expose opens a window over n bytes in data, and returns its segments. If the provider cannot
+// import memory, or if copies is set and the memory is scattered, the window is over memory of the
+// pool.
 func (ws *windows) expose(data [][]byte, n int, access transport.Access, copies bool) (
 	[]chunks.Segment, error) {
 	c := ws.c
@@ -76,7 +77,7 @@ func (ws *windows) expose(data [][]byte, n int, access transport.Access, copies 
 	return ws.open(w)
 }
 
-// exposeOwn opens a window over n bytes of the pool's, and returns its segments.
+// exposeOwn opens a window over n bytes of the pool, and returns its segments.
 func (ws *windows) exposeOwn(n int, access transport.Access) ([]chunks.Segment, error) {
 	s, err := ws.c.pool.get(n, access)
 	if err != nil {
@@ -123,15 +124,15 @@ func (ws *windows) release(w *window) {
 	w.n = 0
 }
 
-// releaseAll ends the imports of all memory. The windows have ended.
+// releaseAll ends all imports. The windows have ended.
 func (ws *windows) releaseAll() {
 	for i := range ws.list {
 		ws.release(&ws.list[i])
 	}
 }
 
-// revoke ends all windows: afterwards the peer cannot reach the memory. It is called in RoundTrip
-// alone, as it may block.
+// revoke ends all windows. Afterwards the peer cannot reach the memory. It may block, so only
+// RoundTrip calls it.
 func (ws *windows) revoke() {
 	if len(ws.regions) > 0 {
 		if err := ws.c.ep.Revoke(ws.regions...); err != nil {
@@ -142,12 +143,12 @@ func (ws *windows) revoke() {
 	ws.releaseAll()
 }
 
-// abandon cuts the windows over the user's memory loose, and reports whether all are.
+// abandon detaches all windows from the user's memory, and reports whether that was possible.
 func (ws *windows) abandon() bool {
 	for i := range ws.list {
 		w := &ws.list[i]
 		if w.owned.Bytes != nil {
-			continue // the pool's, which stays until the reply comes
+			continue // memory of the pool, which stays until the reply comes
 		}
 		for _, r := range ws.regions[w.region:][:w.regions] {
 			if a := ws.c.abandoner; a == nil || a.Abandon(r) != nil {
@@ -158,7 +159,8 @@ func (ws *windows) abandon() bool {
 	return true
 }
 
-// lost notes that the peer has ended the window of tag if it is among these; Conn.mu is held.
+// lost notes that the peer has ended the window of tag. It reports false if there is no such
+// window, or if that was noted before. Conn.mu is held.
 func (ws *windows) lost(tag transport.STag) bool {
 	same := func(r transport.Region) bool { return r.STag == tag }
 	if !slices.ContainsFunc(ws.regions, same) || slices.Contains(ws.ended, tag) {
@@ -168,9 +170,9 @@ func (ws *windows) lost(tag transport.STag) bool {
 	return true
 }
 
-// reset forgets the windows, which have ended, and gives back the memory of the pool.
+// reset forgets the windows, which have ended, and gives back memory of the pool.
 func (ws *windows) reset() {
-	if len(ws.list)+len(ws.slices) == 0 { // as of a call that is inline both ways
+	if len(ws.list)+len(ws.slices) == 0 { // such as for a call that is inline both ways
 		return
 	}
 	for i := range ws.list {

@@ -15,19 +15,19 @@ import (
 type Cell struct {
 	Name          string
 	Args, Results []Item
-	// Room is the lengths in bytes of the buffers that the caller has for bulk results, in order;
-	// nil means one of the right length for each.
+	// Room has the lengths in bytes of the caller's buffers for bulk results, in order. nil means a
+	// buffer of the right length for each.
 	Room []int
-	// MaxReply is the length in bytes that the caller expects of the results, without those that he
-	// has room for; 0 means that which they have.
+	// MaxReply is the length in bytes that the caller expects of results without a buffer. 0 means
+	// their true length.
 	MaxReply       int
 	Client, Server rpcrdma.Config
 	RFC8166, Draft Want
 }
 
-// Want is what must be on the wire. A message is its type and the length in bytes of its Send, and
-// then its lists. A chunk is the lengths of its segments, a read chunk with its position in front.
-// In a reply, the lengths of write and reply chunks are those returned:
+// Want says what must be on the wire. A message is its type, the length of its Send in bytes, and its
+// chunk lists. A chunk is the lengths of its segments; a read chunk has its position in front. In
+// a reply, write and reply chunks have the returned lengths:
 //
 //	MSG 124 read 52:1024+976 write 4096 reply 512
 //	MSGP 320 align 64 thresh 128 pad 12
@@ -35,10 +35,10 @@ type Cell struct {
 type Want struct {
 	Call  string // "" if nothing is sent
 	Reply string
-	Err   error // of the caller, if not that of an RDMA_ERROR
+	Err   error // the caller's error, unless Reply is an ERROR
 }
 
-// Dialect returns what is wanted in a dialect.
+// Dialect returns the Want for a dialect.
 func (c *Cell) Dialect(d rpcrdma.Dialect) *Want {
 	if d == rpcrdma.Draft {
 		return &c.Draft
@@ -46,24 +46,25 @@ func (c *Cell) Dialect(d rpcrdma.Dialect) *Want {
 	return &c.RFC8166
 }
 
-// credits are few, so that setting a connection up takes little memory.
+// credits are few, so that a connection takes little memory.
 const credits = 8
 
-// Config returns that of an end which speaks a dialect, and logs nothing.
+// Config returns c for a dialect, with few credits and without a log.
 func Config(c rpcrdma.Config, d rpcrdma.Dialect) rpcrdma.Config {
 	c.Dialect, c.Logger, c.Credits = d, slog.New(slog.DiscardHandler), credits
 	return c
 }
 
-// Outcome is how a call went.
+// Outcome is the result of a call.
 type Outcome struct {
 	Err   error         // of the call
 	Stats rpcrdma.Stats // of the caller
 }
 
-// Run serves the program on l, makes the call through d, and calls procedure 0 after it. Both
-// connections have ended when it returns. The error is about what should not happen in any cell.
-func (c *Cell) Run(ctx context.Context, dialect rpcrdma.Dialect, l transport.Listener, d transport.Dialer) (o Outcome, err error) {
+// Run serves the program on l, makes the call through d, and calls procedure 0 after it. The
+// connection has ended when it returns. The error is one that should not happen in any cell.
+func (c *Cell) Run(ctx context.Context, dialect rpcrdma.Dialect, l transport.Listener,
+	d transport.Dialer) (o Outcome, err error) {
 	s := NewServer(c)
 	served := make(chan error, 1)
 	go func() { served <- rpcrdma.Serve(ctx, l, s.Server, Config(c.Server, dialect)) }()
@@ -83,7 +84,7 @@ func (c *Cell) Run(ctx context.Context, dialect rpcrdma.Dialect, l transport.Lis
 		<-conn.Done()
 	}()
 	o.Err = c.Call(ctx, conn, 1)
-	// Behind it, whatever the call has caused has been taken in by the server.
+	// After this the server has handled everything that the call caused.
 	if err := c.null(ctx, conn); err != nil {
 		return o, fmt.Errorf("the connection does not work any more: %w", errors.Join(err, o.Err))
 	}
@@ -96,7 +97,7 @@ func (c *Cell) null(ctx context.Context, conn oncrpc.Transport) error {
 	return oncrpc.NewClient(conn, Program, Version, oncrpc.AuthNone()).Call(ctx, 0, nil, nil)
 }
 
-// errWrong is that results are not what they should be, behind a reply that was taken.
+// errWrong: the reply was accepted, but the results are wrong.
 var errWrong = errors.New("wrong results")
 
 // Call makes the call as the given procedure.

@@ -11,8 +11,8 @@ func Cells() []*Cell {
 	return all
 }
 
-// Groups returns the cells that end in a reply, together with those that have the same
-// configuration: their calls can share a connection.
+// Groups returns the cells that end in a reply, grouped by configuration. The calls of a group can
+// share a connection.
 func Groups() (groups [][]*Cell) {
 	type ends struct{ client, server rpcrdma.Config }
 	index := make(map[ends]int)
@@ -32,7 +32,7 @@ func Groups() (groups [][]*Cell) {
 	return groups
 }
 
-// small is both ends with the smallest messages, so that little data does not fit, and with chunks
+// small is for both ends: with the smallest messages, so that little data fits inline, and with chunks
 // of any length.
 var small = rpcrdma.Config{InlineSend: 1024, InlineRecv: 1024, MinChunk: 1}
 
@@ -42,5 +42,5 @@ func config(c rpcrdma.Config, change func(*rpcrdma.Config)) rpcrdma.Config {
 	return c
 }
 
-// noReplyChunks is small, and offers nothing to write to.
+// noReplyChunks is small without write chunks and reply chunks.
 var noReplyChunks = config(small, func(c *rpcrdma.Config) { c.NoReplyChunks = true })
