@@ -25,9 +25,9 @@ type Cell struct {
 	RFC8166, Draft Want
 }
 
-// Want says what must be on the wire. A message is its type, the length of its Send in bytes, and its
-// chunk lists. A chunk is the lengths of its segments; a read chunk has its position in front. In
-// a reply, write and reply chunks have the returned lengths:
+// Want says what must be on the wire. A message is its type, the length of its Send in bytes, and
+// its chunk lists. A chunk is the lengths of its segments; a read chunk has its position in front.
+// In a reply, write and reply chunks have the returned lengths:
 //
 //	MSG 124 read 52:1024+976 write 4096 reply 512
 //	MSGP 320 align 64 thresh 128 pad 12

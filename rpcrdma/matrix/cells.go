@@ -32,8 +32,8 @@ func Groups() (groups [][]*Cell) {
 	return groups
 }
 
-// small is for both ends: with the smallest messages, so that little data fits inline, and with chunks
-// of any length.
+// small is for both ends: with the smallest messages, so that little data fits inline, and with
+// chunks of any length.
 var small = rpcrdma.Config{InlineSend: 1024, InlineRecv: 1024, MinChunk: 1}
 
 // config returns c with changes.

@@ -36,8 +36,8 @@ func abandon(p *pair, ab transport.Abandoner, w window) {
 	}
 }
 
-// a writes to two windows without pause; b abandons one and uses its memory for
-// something else at once.
+// a writes to two windows without pause. b abandons one of them and at once uses its memory for
+// something else.
 func abandonWrites(p *pair) {
 	ab := abandoner(p)
 	p.start()
@@ -52,7 +52,7 @@ func abandonWrites(p *pair) {
 		p.a.post(send(p.a.alloc(1)))
 		var wrs []*transport.WorkRequest
 		for i := range 20 {
-			// Wherever the pieces end, some Write is under way when the memory goes.
+			// The pieces vary, so that some Write is under way when the memory goes.
 			off := (i * 5003) % (size / 2)
 			wrs = append(wrs, p.a.requests(transport.OpWrite, mine, 0, data)...)
 			wrs = append(wrs,
@@ -83,8 +83,8 @@ func abandonWrites(p *pair) {
 	p.alive()
 }
 
-// a reads a window without pause; b abandons it and uses its memory for something
-// else at once. All Reads give what was there before.
+// a reads a window without pause. b abandons it and at once uses its memory for something else. All
+// Reads must return what was there before.
 func abandonReads(p *pair) {
 	ab := abandoner(p)
 	p.start()
@@ -119,7 +119,7 @@ func abandonReads(p *pair) {
 			wantBytes(p.t, fmt.Sprintf("round %d: read %d", round, i), got[i].Bytes, want)
 		}
 		wantBytes(p.t, "read after Abandon", last.Bytes, want)
-		// What is written to it is discarded: it is not seen by Reads either.
+		// What is written to it is discarded, so Reads do not see it either.
 		p.a.transfer(transport.OpWrite, mine, 0, p.a.alloc(size))
 		p.a.transfer(transport.OpRead, mine, 0, last)
 		wantBytes(p.t, "read after a Write", last.Bytes, want)
@@ -162,7 +162,7 @@ func abandonChecks(p *pair) {
 	}
 }
 
-// Abandon of a window that has ended, and twice, does nothing.
+// Abandon does nothing for a window that has ended or was abandoned before.
 func abandonEnded(p *pair) {
 	ab := abandoner(p)
 	p.start()
@@ -181,10 +181,9 @@ func abandonEnded(p *pair) {
 	p.alive()
 }
 
-// a reads windows without pause, and the connection ends in one way or another while b abandons and
-// revokes them, and uses their memory for something else at once. Reads that succeed give what was
-// there before. Whether the provider still looks for the windows in what its end gives away, the
-// race detector tells.
+// a reads windows without pause. The connection ends, in several ways, while b abandons and revokes
+// them and at once uses their memory for something else. Reads that succeed must return what was
+// there before. The race detector finds providers that still touch the memory.
 func abandonDuringEnd(p *pair) {
 	listens := p.a.name == "listening end"
 	abandoner(p)
@@ -197,7 +196,7 @@ func abandonDuringEnd(p *pair) {
 		p.start()
 		readOnly := p.b.expose(transport.RemoteRead, p.b.alloc(8))
 		ends := []func(){
-			// By what the peer does wrong. There may be no connection any more.
+			// End it by a mistake of the peer. The connection may have ended already.
 			func() { p.a.ledger.post(p.a, write(readOnly, 0, p.a.alloc(8))) },
 			func() { p.a.Close() },
 			func() { p.b.Close() },
@@ -206,7 +205,7 @@ func abandonDuringEnd(p *pair) {
 	}
 }
 
-// endUnderReads is a round of abandonDuringEnd on a connection of its own, which end ends.
+// endUnderReads is one round of abandonDuringEnd, on a new connection that end ends.
 func (p *pair) endUnderReads(end func(), seed uint64) {
 	const windows, reads = 4, 24 // more than the network takes at once
 	ab := abandoner(p)
@@ -243,8 +242,8 @@ func (p *pair) endUnderReads(end func(), seed uint64) {
 	}
 }
 
-// leave has b get its memory back from the window r, and use it for something else. There are four
-// ways: with one Abandon or two at a time, and with Revoke beside them or without.
+// leave makes b take its memory back from the window r and use it for something else. There are
+// four ways: with one Abandon or two concurrent ones, and with or without a concurrent Revoke.
 func (p *pair) leave(ab transport.Abandoner, r transport.Region, mem transport.Slice, way int) {
 	var abandoned sync.WaitGroup
 	for range 1 + way%2 {

@@ -23,8 +23,7 @@ type completer func(wr *transport.WorkRequest, err error)
 
 func (c completer) Complete(wr *transport.WorkRequest, err error) { c(wr, err) }
 
-// repeat posts one Write over and over, from within its own completion, and returns
-// when it has been done n times.
+// repeat posts one Write n times, each time from within its own completion.
 func (p *pair) repeat(n int) {
 	region := p.b.expose(transport.RemoteWrite, p.b.alloc(8))
 	wr := with(transport.Signaled, write(region, 0, p.a.alloc(8)))
@@ -57,14 +56,14 @@ func callbackComplete(p *pair) {
 	p.alive()
 }
 
-// A request has left the queue when it completes: there is room for the next.
+// A request has left the queue when it completes, so there is room for the next one.
 func callbackFull(p *pair) {
 	p.start()
 	p.repeat(100)
 	p.alive()
 }
 
-// A number goes to and fro, one higher each time, without leaving the callbacks.
+// A number goes back and forth, one higher each time, in callbacks alone.
 func callbackReceived(p *pair) {
 	const n = 500
 	done := make(chan struct{})
@@ -123,7 +122,7 @@ func callbackCloseReceived(p *pair) {
 	p.wantClosed()
 }
 
-// A Completer that is told of a flush may call anything too.
+// A Completer may call anything, even when its request was flushed.
 func callbackCloseFlush(p *pair) {
 	p.start()
 	dead := p.b.expose(rw, p.b.alloc(8))
@@ -150,7 +149,7 @@ func callbackCloseFlush(p *pair) {
 	waitAll(p.t, "completions", &calls)
 }
 
-// The usual end of a call: its reply has come, so its window goes.
+// The usual end of a call: when its reply comes, its window ends.
 func callbackInvalidate(p *pair) {
 	mem := p.b.alloc(1000)
 	window := p.b.expose(transport.RemoteWrite, mem)

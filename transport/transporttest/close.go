@@ -18,8 +18,7 @@ var closeTests = []pairTest{
 	{"close/flush after a failure", Options{}, closeFlush},
 }
 
-// wantClosed checks what the ends say after a has closed, and that nothing can be
-// posted any more.
+// wantClosed checks the errors of both ends after a has closed, and that nothing can be posted.
 func (p *pair) wantClosed() {
 	p.t.Helper()
 	p.a.ended()
@@ -77,8 +76,8 @@ func closeBeforeStart(p *pair) {
 	p.wantClosed()
 }
 
-// flushed waits for completions that are successes up to a point and flushes from
-// there on.
+// flushed waits for completions. They must be successes up to some point, and ErrFlushed from there
+// on.
 func flushed(e *end, entries []*entry) {
 	e.t.Helper()
 	failed := false
@@ -94,8 +93,8 @@ func flushed(e *end, entries []*entry) {
 	}
 }
 
-// b is not started: most of a's Writes are in the queue when a closes. They complete
-// before Done is closed.
+// b is not started, so most of a's Writes are still queued when a closes. They must complete before
+// Done is closed.
 func closeQueued(p *pair) {
 	p.a.start()
 	entries := p.fillQueue()
@@ -112,8 +111,8 @@ func closeQueued(p *pair) {
 	p.wantClosed()
 }
 
-// fillQueue posts large Writes to b until a has no room for more, and no fewer than
-// would fill an idle queue.
+// fillQueue posts large Writes to b until a's queue is full, and at least as many as would fill an
+// idle queue.
 func (p *pair) fillQueue() []*entry {
 	p.t.Helper()
 	size := p.size(64 << 10)
@@ -188,7 +187,7 @@ func closeMany(p *pair) {
 	p.endedBy(net.ErrClosed)
 }
 
-// What was posted behind a failed request is flushed, at both ends.
+// Requests after a failed one are flushed, at both ends.
 func closeFlush(p *pair) {
 	p.a.start()
 	mem := p.b.alloc(8)

@@ -19,8 +19,7 @@ const (
 	callSize = 3000
 )
 
-// side is an end that makes calls with the goroutines of a caller each, and answers
-// those of the peer.
+// side is an end that makes calls, on one goroutine for each caller, and answers the peer's calls.
 type side struct {
 	*end
 	peer    *side
@@ -29,7 +28,7 @@ type side struct {
 	replies [callers]chan struct{}
 }
 
-// A message is a kind, a caller and a number.
+// A message has a kind, a caller and a number.
 const (
 	call = iota
 	reply
@@ -73,8 +72,8 @@ func (s *side) received(m message) {
 	s.send(reply, caller, number)
 }
 
-// call makes the calls of one caller: Write, Send, reply, Read back into a window of
-// this very end, made for the purpose.
+// call makes the calls of one caller: a Write, a Send, and after the reply a Read of what was
+// written.
 func (s *side) call(caller int) {
 	for number := range calls {
 		want := pattern(callSize, uint64(caller*calls+number))

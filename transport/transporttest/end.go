@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// end is an endpoint under test with all that was made for it.
+// end is an endpoint under test, with everything that was made for it.
 type end struct {
 	transport.Endpoint
 	t       *testing.T
@@ -31,10 +31,10 @@ func (r *rig) end(name string, ep transport.Endpoint) *end {
 	return e
 }
 
-// start starts the endpoint, the first time.
+// start starts the endpoint if it has not been started.
 func (e *end) start() { e.started.Do(func() { e.Start(&e.inbox) }) }
 
-// alloc returns n zeroes of the endpoint's domain.
+// alloc returns n zero bytes of the endpoint's Domain.
 func (e *end) alloc(n int) transport.Slice {
 	e.t.Helper()
 	return e.allocFor(n, anyAccess)
@@ -54,7 +54,7 @@ func (e *end) allocFor(n int, access transport.Access) transport.Slice {
 	return s
 }
 
-// hold returns domain memory that holds p.
+// hold returns memory of the Domain with a copy of p.
 func (e *end) hold(p []byte) transport.Slice {
 	e.t.Helper()
 	s := e.alloc(len(p))
@@ -62,7 +62,7 @@ func (e *end) hold(p []byte) transport.Slice {
 	return s
 }
 
-// expose opens a window over memory that is small enough for one Region.
+// expose opens a window over memory that must fit in one Region.
 func (e *end) expose(access transport.Access, s transport.Slice) transport.Region {
 	e.t.Helper()
 	w := e.window(access, s)
@@ -148,8 +148,8 @@ func (e *end) postEach(wrs ...*transport.WorkRequest) (entries []*entry) {
 	return entries
 }
 
-// transfer carries out op, a Write or a Read, between list and byte off of w, and waits
-// until it has succeeded.
+// transfer carries out a Write or Read between list and byte off of w, and waits until it has
+// succeeded.
 func (e *end) transfer(op transport.Op, w window, off int, list ...transport.Slice) {
 	e.t.Helper()
 	e.succeed(e.postEach(e.requests(op, w, off, list...)...)...)
@@ -209,7 +209,7 @@ func (e *end) ended() {
 	}
 }
 
-// release gives everything back after the connection has ended, and checks the books.
+// release gives everything back after the connection has ended, and checks the accounts.
 func (e *end) release() {
 	e.t.Helper()
 	if err := e.Revoke(e.regions...); err != nil && !errors.Is(err, net.ErrClosed) {

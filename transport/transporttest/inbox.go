@@ -9,14 +9,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// message is a message as it arrived.
+// message is a message that has arrived.
 type message struct {
 	transport.Message
 	data []byte
 }
 
-// inbox is the MessageHandler of an end. It sees to it that messages fill the receives in
-// order, and that calls do not overlap.
+// inbox is the MessageHandler of an end. It checks that messages fill the receives in order, and
+// that calls do not overlap.
 type inbox struct {
 	hook    func(m message) // called within Received where not nil; set before Start
 	calls   atomic.Int32    // of Received under way
@@ -109,7 +109,7 @@ func (in *inbox) problem(format string, args ...any) {
 	in.problems = append(in.problems, fmt.Sprintf(format, args...))
 }
 
-// close reports what went wrong.
+// close reports the errors that were found.
 func (in *inbox) close(t *testing.T, name string) {
 	t.Helper()
 	in.mu.Lock()

@@ -23,7 +23,7 @@ func sendInvalidate(from *end, tag transport.STag) *transport.WorkRequest {
 	}
 }
 
-// wantInvalidated takes the message of a sendInvalidate.
+// wantInvalidated takes and checks the message of a sendInvalidate.
 func wantInvalidated(p *pair, tag transport.STag) {
 	p.t.Helper()
 	m := p.b.next()
@@ -32,8 +32,7 @@ func wantInvalidated(p *pair, tag transport.STag) {
 	}
 }
 
-// The window has ended when the message is delivered, and Revoke passes it over. Its
-// neighbour stays.
+// The window has ended when the message is delivered, and Revoke ignores it. Another window stays.
 func invalidateAllowed(p *pair) {
 	p.start()
 	mem := p.b.alloc(8)
@@ -43,7 +42,7 @@ func invalidateAllowed(p *pair) {
 	p.a.post(write(window, 0, data), sendInvalidate(p.a, window.STag))
 	wantInvalidated(p, window.STag)
 	wantBytes(p.t, "memory", mem.Bytes, []byte("12345678"))
-	// Not touched any more: for the race detector.
+	// The race detector checks that the provider does not touch the memory any more.
 	copy(mem.Bytes, "00000000")
 	if err := p.b.Revoke(window); err != nil {
 		p.t.Errorf("Revoke of an invalidated window: %v", err)

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// ledger is the Completer of all requests of an end. It sees to it that each completes
-// once, in order, and when it should.
+// ledger is the Completer of all requests of an end. It checks that each completes once, in order,
+// and when it should.
 type ledger struct {
 	posting sync.Mutex // held over Post, so that the entries have the order of the requests
 
@@ -19,7 +19,7 @@ type ledger struct {
 	problems []string
 }
 
-// entry is the record of one request, and its Context.
+// entry is the record of one request. It is the request's Context.
 type entry struct {
 	index    int
 	op       transport.Op
@@ -30,7 +30,7 @@ type entry struct {
 	done     chan struct{} // closed by the first completion
 }
 
-// post posts requests to ep, with l as their Completer, and keeps account of them.
+// post posts requests to ep with l as their Completer, and records them.
 func (l *ledger) post(ep transport.Endpoint, wrs ...*transport.WorkRequest) ([]*entry, error) {
 	l.posting.Lock()
 	defer l.posting.Unlock()
@@ -97,7 +97,7 @@ func (l *ledger) problem(format string, args ...any) {
 	l.problems = append(l.problems, fmt.Sprintf(format, args...))
 }
 
-// close checks the account after the connection has ended: nothing may be open.
+// close checks, after the connection has ended, that all requests have completed.
 func (l *ledger) close(t *testing.T, name string) {
 	t.Helper()
 	l.mu.Lock()

@@ -6,18 +6,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Limits are those of transport.Info that Limit imposes. What is 0 stays as it is.
+// Limits are limits of transport.Info for Limit to impose. A field that is 0 changes nothing.
 type Limits struct {
 	MaxSendSGE, MaxRecvSGE, MaxReadSGE int // elements
 	MaxMessage, MaxRegion              int // bytes
 	MaxRegions                         int
 
-	// NoHold takes CanHold away.
+	// NoHold clears CanHold.
 	NoHold bool
 }
 
-// Limit returns ep as one that can do no more than limits permit, and that makes a Region
-// of its own of every Slice, as hardware does. What is beyond that it refuses.
+// Limit returns an endpoint like ep with smaller limits. It refuses what exceeds them. It makes one
+// Region for each Slice, as hardware does.
 func Limit(ep FullEndpoint, limits Limits) FullEndpoint {
 	l := &limited{FullEndpoint: ep, limits: limits, info: ep.Info(), open: make(map[transport.STag]bool)}
 	for _, x := range []struct {
@@ -39,7 +39,7 @@ func Limit(ep FullEndpoint, limits Limits) FullEndpoint {
 	return l
 }
 
-// limited has all abilities itself, as they would go past it otherwise.
+// limited implements all abilities itself; otherwise calls of them would bypass it.
 type limited struct {
 	FullEndpoint
 	limits Limits
@@ -49,7 +49,7 @@ type limited struct {
 	open map[transport.STag]bool // the windows
 }
 
-// Unwrap returns what is limited.
+// Unwrap returns the endpoint below.
 func (l *limited) Unwrap() transport.Endpoint { return l.FullEndpoint }
 
 // Info implements transport.Endpoint.
@@ -59,7 +59,7 @@ func (l *limited) opError(op string, err error) error {
 	return &transport.OpError{Op: op, Provider: l.info.Provider, Peer: l.info.RemoteAddr, Err: err}
 }
 
-// over reports whether n is over a limit.
+// over reports whether n exceeds a limit.
 func over(n, limit int) bool { return limit > 0 && n > limit }
 
 // Post implements transport.Endpoint.
@@ -82,7 +82,7 @@ func (l *limited) post(post func(...*transport.WorkRequest) error, wrs []*transp
 	}
 	err := post(wrs...)
 	if err == nil && len(ended) > 0 {
-		// There is room for what is exposed from now on, as it is used after them.
+		// These windows make room for new ones now, because new ones are used only after them.
 		l.closed(ended...)
 	}
 	return err
@@ -141,7 +141,7 @@ func (l *limited) Revoke(rs ...transport.Region) error {
 	return err
 }
 
-// closed notes the end of windows.
+// closed notes that windows have ended.
 func (l *limited) closed(tags ...transport.STag) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +153,7 @@ func (l *limited) closed(tags ...transport.STag) {
 // Start implements transport.Endpoint.
 func (l *limited) Start(r transport.MessageHandler) { l.FullEndpoint.Start(limitedReceiver{r, l}) }
 
-// limitedReceiver sees which windows the peer ends.
+// limitedReceiver notes which windows the peer ends.
 type limitedReceiver struct {
 	transport.MessageHandler
 	l *limited
@@ -173,13 +173,13 @@ func (l *limited) ShareRecv(src transport.RecvSource) {
 	l.FullEndpoint.ShareRecv(limitedSource{src, l})
 }
 
-// limitedSource is a source that must have memory.
+// limitedSource is a source that may not return nil.
 type limitedSource struct {
 	transport.RecvSource
 	l *limited
 }
 
-// Receive ends the connection where the source may not return what it does.
+// Receive ends the connection if the source returns nil.
 func (s limitedSource) Receive() *transport.RecvRequest {
 	r := s.RecvSource.Receive()
 	if r == nil && !s.l.info.CanHold || r != nil && over(len(r.Local), s.l.info.MaxRecvSGE) {

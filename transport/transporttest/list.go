@@ -13,7 +13,7 @@ var listTests = []pairTest{
 	{"lists/parts of a window", Options{}, listParts},
 }
 
-// transfers moves a pattern by Send, Write and Read between lists cut in two ways.
+// transfers moves a pattern by Send, Write and Read, between lists that are cut differently.
 func (p *pair) transfers(size int, cutA, cutB []int, seed uint64) {
 	what := fmt.Sprintf("%d bytes from pieces of %v to pieces of %v", size, cutA, cutB)
 	want := pattern(size, seed)
@@ -82,7 +82,7 @@ func listRandom(p *pair) {
 	}
 }
 
-// A window is written and read a little at a time, across the seams of its list.
+// A window is written and read a little at a time, across the boundaries of its list.
 func listParts(p *pair) {
 	p.start()
 	const size = 10000

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// localTests are those of OpInvalidate.
+// localTests are the tests of OpInvalidate.
 var localTests = []pairTest{
 	{"local invalidate/used afterwards", Options{}, localUsed},
 	{"local invalidate/in its turn", Options{}, localInTurn},
@@ -22,8 +22,7 @@ var localTests = []pairTest{
 	{"local invalidate/flushed", Options{}, localFlushed},
 }
 
-// The window is dead when the request completes, and its memory the owner's. Its neighbour
-// lives on.
+// When the request completes, the window is dead and its memory free for use. Another window stays.
 func localUsed(p *pair) {
 	p.start()
 	mem := p.b.hold(pattern(8, 1))
@@ -37,7 +36,7 @@ func localUsed(p *pair) {
 	wantBytes(p.t, "memory", mem.Bytes, []byte("00000000"))
 }
 
-// It completes in the order of the requests, which the ledger checks, and is no message.
+// It completes in order, which the ledger checks, and sends no message.
 func localInTurn(p *pair) {
 	p.start()
 	mem := p.b.alloc(8)
@@ -61,7 +60,7 @@ func localInTurn(p *pair) {
 	p.endedBy(transport.ErrSTag)
 }
 
-// It has been carried out when a later request has completed.
+// It has been carried out when a later request completes.
 func localUnsignaled(p *pair) {
 	p.start()
 	mem := p.b.alloc(8)
@@ -76,7 +75,7 @@ func localUnsignaled(p *pair) {
 	wantBytes(p.t, "memory", mem.Bytes, []byte("00000000"))
 }
 
-// First in the queue it needs nothing of the peer, which has not been started yet.
+// At the head of the queue it completes even if the peer has not been started.
 func localPeerNotStarted(p *pair) {
 	if p.f.PeerMustStart {
 		p.t.Skip("a connection needs both ends to be started")
@@ -93,8 +92,7 @@ func localPeerNotStarted(p *pair) {
 	wantBytes(p.t, "memory", mem.Bytes, []byte("00000000"))
 }
 
-// With Fence it waits for the Reads before it: here, for what the peer allows by being
-// started.
+// With Fence it waits for the Reads before it, which here complete only after the peer's Start.
 func localFenced(p *pair) {
 	p.b.start()
 	size := p.size(5000)
@@ -114,7 +112,7 @@ func localFenced(p *pair) {
 	p.alive()
 }
 
-// A window that has ended, by whatever, is passed over, and so is a tag that nobody has.
+// A window that has ended, for any reason, is ignored, and so is an unknown tag.
 func localEnded(p *pair) {
 	p.start()
 	live := p.b.expose(rw, p.b.alloc(8))
@@ -148,7 +146,7 @@ func localAbandoned(p *pair) {
 	p.endedBy(transport.ErrSTag)
 }
 
-// It takes room in the queue as others do, and makes room when it has completed.
+// It takes room in the queue like other requests, and makes room when it has completed.
 func localFull(p *pair) {
 	p.start()
 	var wrs []*transport.WorkRequest
@@ -164,8 +162,8 @@ func localFull(p *pair) {
 	p.alive()
 }
 
-// a writes to a window without pause; b ends it by a request and uses its memory for
-// something else when that has completed.
+// a writes to a window without pause. b ends it by a request, and uses its memory for something
+// else when that has completed.
 func localDuringWrites(p *pair) {
 	const value = 0xee
 	for round := range 10 {
@@ -200,8 +198,8 @@ func localDuringWrites(p *pair) {
 	}
 }
 
-// a reads a window without pause; b ends it by a request and uses its memory for something
-// else when that has completed. A Read that succeeds has what was there before.
+// a reads a window without pause. b ends it by a request, and uses its memory for something else
+// when that has completed. Reads that succeed must return what was there before.
 func localDuringReads(p *pair) {
 	for round := range 10 {
 		p.start()
@@ -243,7 +241,7 @@ func localDuringReads(p *pair) {
 	}
 }
 
-// again is another connection with the roles of p.
+// again returns another connection with the same roles as p.
 func (p *pair) again() *pair {
 	p.t.Helper()
 	q := p.connect()
@@ -253,8 +251,8 @@ func (p *pair) again() *pair {
 	return q
 }
 
-// A request that was not carried out fails with ErrFlushed. The memory is the owner's when
-// the connection has ended.
+// A request that was not carried out fails with ErrFlushed. The memory is free for use when the
+// connection has ended.
 func localFlushed(p *pair) {
 	p.b.start()
 	source := p.a.expose(transport.RemoteRead, p.a.alloc(8))

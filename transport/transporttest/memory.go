@@ -27,7 +27,7 @@ func memoryDomain(p *pair) {
 	}
 }
 
-// Memory that is allocated for one kind of access can be used for that.
+// Memory allocated for one kind of access can be used for that.
 func memoryAccess(p *pair) {
 	p.start()
 	alloc := func(e *end, access transport.Access) transport.Slice {
@@ -50,7 +50,7 @@ func memoryAccess(p *pair) {
 	p.alive()
 }
 
-// Memory of the caller's works for everything that memory of the domain does.
+// Imported memory works for everything that memory of the Domain does.
 func memoryImport(p *pair) {
 	imA, okA := p.a.Domain().(transport.Importer)
 	imB, okB := p.b.Domain().(transport.Importer)
@@ -67,7 +67,7 @@ func memoryImport(p *pair) {
 	}
 	size := p.size(5000)
 	want := pattern(size, 1)
-	// Each is for what it is used for, and no more.
+	// Each has just the access that it needs.
 	source := get(imA, pattern(size, 1), 0)
 	back := get(imA, make([]byte, size), transport.LocalWrite)
 	mem := get(imB, make([]byte, size), rw)
@@ -90,7 +90,7 @@ func memoryImport(p *pair) {
 	p.alive()
 }
 
-// Windows over the same memory are windows of their own.
+// Windows over the same memory are independent of each other.
 func memoryWindows(p *pair) {
 	p.start()
 	mem := p.b.hold(pattern(100, 1))
@@ -110,8 +110,8 @@ func memoryWindows(p *pair) {
 	p.alive()
 }
 
-// Many goroutines make and end windows while the peer uses one of them. No two
-// windows alive have one tag.
+// Many goroutines make and end windows while the peer uses one of them. No two live windows have
+// the same tag.
 func memoryChurn(p *pair) {
 	p.start()
 	var mu sync.Mutex

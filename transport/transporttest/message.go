@@ -31,7 +31,7 @@ func sendSizes(p *pair) {
 	}
 }
 
-// inFlight is a number of messages that fits both the queue of a and the receives of b.
+// inFlight returns a number of messages that fits in the queue of a and the receives of b.
 func (p *pair) inFlight(atMost int) int {
 	return min(atMost, p.a.Info().SendDepth, p.b.Info().RecvDepth)
 }
@@ -77,8 +77,8 @@ func sendSolicited(p *pair) {
 	}
 }
 
-// Requests that are not signaled do not complete: the ledger sees to that. They leave
-// the queue even so.
+// Requests that are not signaled do not complete, which the ledger checks. They still leave the
+// queue.
 func sendUnsignaled(p *pair) {
 	p.start()
 	n := p.inFlight(64)
@@ -94,8 +94,8 @@ func sendUnsignaled(p *pair) {
 	p.alive()
 }
 
-// Receives may be posted as late as just before Start. The exchange on another
-// connection gives the Send the time to do harm.
+// Receives may be posted as late as just before Start. An exchange on another connection gives the
+// early Send time to do harm.
 func sendBeforeStart(p *pair) {
 	p.a.start()
 	e := p.a.post(with(transport.Signaled, send(p.a.hold([]byte("early")))))

@@ -14,8 +14,8 @@ var orderTests = []pairTest{
 	{"order/fence", Options{}, orderFence},
 }
 
-// Every Write posted before a Send has been placed when that Send is delivered: b
-// looks from within Received, while later Writes are under way.
+// Every Write posted before a Send has been placed when that Send is delivered. b checks that
+// within Received, while later Writes are under way.
 func writeBeforeSend(p *pair) {
 	const slot = 9000
 	n := min(p.inFlight(100)/2, p.exposable(50*slot)/slot)
@@ -44,7 +44,7 @@ func writeBeforeSend(p *pair) {
 		wrs = append(wrs,
 			p.a.requests(transport.OpWrite, mine, i*slot+5000, data.Sub(5000, slot-5000))...)
 		p.a.post(append(wrs, with(transport.Signaled, send(number)))...)
-		// The queue need not take all at once.
+		// They need not all fit in the queue at once.
 		if i%10 == 9 {
 			p.a.do(write(mine[0], 0))
 		}
@@ -81,7 +81,7 @@ func orderBatch(p *pair) {
 	wantBytes(p.t, "memory", mem.Bytes, bytes.Join([][]byte{data, old[1000:2000], data}, nil))
 }
 
-// A fenced Write takes from where the Read before it has put something.
+// A fenced Write sends what the Read before it has fetched.
 func orderFence(p *pair) {
 	p.start()
 	p.b.receives(20, 8)

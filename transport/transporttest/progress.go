@@ -11,8 +11,8 @@ var progressTests = []pairTest{
 	{"progress", Options{SendDepth: 64}, progressTransfers},
 }
 
-// What has completed or been delivered is counted at either end, and the numbers only
-// grow, whoever looks meanwhile.
+// Everything that has completed or been delivered is counted at both ends. The numbers never
+// decrease.
 func progressTransfers(p *pair) {
 	a, okA := transport.As[transport.ProgressReporter](p.a.Endpoint)
 	b, okB := transport.As[transport.ProgressReporter](p.b.Endpoint)
@@ -67,7 +67,7 @@ func progressTransfers(p *pair) {
 			p.t.Errorf("read by the active end: %d bytes, want %d", now.Read, toA)
 		}
 		now = b.Progress()
-		// The response to a Read completes nothing here, and may be counted after the peer has it.
+		// The response to a Read completes no request here, so it may be counted late.
 		for begin := time.Now(); now.Sent < toA && time.Since(begin) < patience; now = b.Progress() {
 			runtime.Gosched()
 		}

@@ -15,8 +15,8 @@ var queueTests = []pairTest{
 	{"queue/used again and again", Options{SendDepth: 8, RecvDepth: 8}, queueAgain},
 }
 
-// While b is not started a's requests stay where they are, except for what the network
-// between them swallows. Whatever was refused did not happen, and later there is room.
+// While b is not started, a's requests stay queued, except for those that the network holds.
+// Refused requests are not carried out, and later there is room again.
 func queueFull(p *pair) {
 	p.a.start()
 	size := p.size(64 << 10)
@@ -47,7 +47,7 @@ func queueFull(p *pair) {
 	p.alive()
 }
 
-// What can never fit is refused whole.
+// Requests that can never fit are refused together.
 func queueAllOrNone(p *pair) {
 	p.start()
 	mem := p.b.alloc(8)
@@ -95,7 +95,7 @@ func queueReceives(p *pair) {
 	p.alive()
 }
 
-// A malformed request is refused with all that come along, and nothing else happens.
+// A malformed request is refused together with all others of that Post. Nothing else happens.
 func queueMalformed(p *pair) {
 	p.start()
 	mem := p.b.alloc(8)
@@ -134,7 +134,7 @@ func queueMalformed(p *pair) {
 	wantBytes(p.t, "memory", mem.Bytes, make([]byte, 8))
 }
 
-// beyond returns requests that are beyond the limits of an endpoint.
+// beyond returns requests that exceed the limits of an endpoint.
 func beyond(e *end) map[string]*transport.WorkRequest {
 	wrs, limits := make(map[string]*transport.WorkRequest), e.Info()
 	elements := func(op transport.Op, limit int) {
@@ -146,7 +146,7 @@ func beyond(e *end) map[string]*transport.WorkRequest {
 	elements(transport.OpSend, limits.MaxSendSGE)
 	elements(transport.OpWrite, limits.MaxSendSGE)
 	elements(transport.OpRead, limits.MaxReadSGE)
-	// Not where that would be gigabytes.
+	// Skip it if that would take gigabytes.
 	if n := limits.MaxMessage; n > 0 && n <= 16<<20 {
 		local := []transport.Slice{e.alloc(n + 1)}
 		for _, op := range []transport.Op{transport.OpSend, transport.OpWrite, transport.OpRead} {
@@ -156,8 +156,8 @@ func beyond(e *end) map[string]*transport.WorkRequest {
 	return wrs
 }
 
-// Many more requests pass than the queues hold; the ones that do not fit are tried
-// again when an earlier one has completed.
+// Many more requests pass than the queues hold. Those that do not fit are posted again when an
+// earlier one has completed.
 func queueAgain(p *pair) {
 	p.start()
 	const n = 1000

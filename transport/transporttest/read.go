@@ -33,8 +33,8 @@ func readSizes(p *pair) {
 	}
 }
 
-// reads posts n Reads by from at once, with Sends among them, and returns what checks
-// that all have come to the right place.
+// reads posts n Reads by from at once, with Sends among them. It returns a function that checks the
+// results.
 func (p *pair) reads(from, to *end, n int) (check func()) {
 	size := p.exposable(n*5000) / n
 	want := pattern(n*size, 3)
@@ -85,7 +85,7 @@ func readNone(p *pair) {
 	s := p.a.alloc(10)
 	_, err := p.a.ledger.post(p.a, read(region, 0, s))
 	wantError(p.t, "Post", err, transport.ErrNoReads)
-	// All or none: with a receive too few, the Send would end the connection.
+	// There are just enough receives: one more Send would end the connection.
 	_, err = p.a.ledger.post(p.a, send(s), read(region, 0, s))
 	wantError(p.t, "Post", err, transport.ErrNoReads)
 	p.alive()

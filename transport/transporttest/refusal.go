@@ -10,12 +10,12 @@ const (
 	windowSize = 512 // small enough for one segment of any network
 	rw         = transport.RemoteRead | transport.RemoteWrite
 
-	// nobodys makes a tag that nobody has of one.
+	// nobodys returns a tag that does not exist.
 	nobodys transport.STag = 0x55555500
 )
 
-// refusals are tagged operations that must be refused. target returns where one goes,
-// given a window of b that permits access, and its length.
+// refusals are tagged operations that must be refused. target returns the target of such an
+// operation and its length, given a window of b that permits access.
 var refusals = []struct {
 	name   string
 	access transport.Access
@@ -89,7 +89,7 @@ var refusals = []struct {
 	}, transport.ErrAccess},
 }
 
-// wantEndpointTags skips a test of tags that are refused elsewhere.
+// wantEndpointTags skips a test unless steering tags are valid on one connection alone.
 func (p *pair) wantEndpointTags() {
 	if !p.b.Info().EndpointTags {
 		p.t.Skip("tags belong to the domain")
@@ -122,8 +122,8 @@ func refusalTests() []pairTest {
 		}})
 }
 
-// refused has a carry out one bad operation and checks that it ends the connection for
-// the reason want and does no harm besides. What is posted after it must not happen.
+// refused makes a carry out one bad operation. It checks that this ends the connection for the
+// reason want and does no other harm, and that later requests are not carried out.
 func (p *pair) refused(op transport.Op, access transport.Access,
 	target func(*pair, transport.Region) (transport.Remote, int), want error) {
 	other := p.connect().start()

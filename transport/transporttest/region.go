@@ -8,7 +8,7 @@ var regionTests = []pairTest{
 	{"regions/no more", Options{}, regionsNoMore},
 }
 
-// The Regions of a window are its memory, in order, and none reaches farther.
+// The Regions of a window cover its memory, in order, and nothing else.
 func regionsScattered(p *pair) {
 	p.start()
 	const part = 300
@@ -34,7 +34,7 @@ func regionsScattered(p *pair) {
 	p.endedBy(transport.ErrBounds)
 }
 
-// Each Region can be ended by itself, by a request or by Revoke.
+// Each Region can be ended separately, by a request or by Revoke.
 func regionsSome(p *pair) {
 	p.start()
 	mem := p.b.alloc(3 * 256)
@@ -55,7 +55,7 @@ func regionsSome(p *pair) {
 	p.endedBy(transport.ErrSTag)
 }
 
-// Beyond MaxRegions Expose fails, and leaves nothing behind: what ends makes room.
+// Beyond MaxRegions Expose fails and leaves nothing behind. Regions that end make room.
 func regionsNoMore(p *pair) {
 	limit := p.b.Info().MaxRegions
 	if limit == 0 || limit > 1<<17 {

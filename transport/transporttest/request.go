@@ -21,7 +21,7 @@ func read(r transport.Region, off int, list ...transport.Slice) *transport.WorkR
 	return &transport.WorkRequest{Op: transport.OpRead, Remote: at(r, int64(off)), Local: list}
 }
 
-// window is what memory is exposed as.
+// window is exposed memory: one Region or several.
 type window []transport.Region
 
 func (w window) len() int {
@@ -32,8 +32,8 @@ func (w window) len() int {
 	return n
 }
 
-// requests are what it takes to carry out op, a Write or a Read, between list and byte off
-// of w, within the limits of e: one, where these permit.
+// requests returns the requests for a Write or Read between list and byte off of w, within the
+// limits of e. If these permit, it is one.
 func (e *end) requests(op transport.Op, w window, off int, list ...transport.Slice) (wrs []*transport.WorkRequest) {
 	limits := e.Info()
 	elements := limits.MaxSendSGE
@@ -63,8 +63,7 @@ func (e *end) requests(op transport.Op, w window, off int, list ...transport.Sli
 	return wrs
 }
 
-// size is the number of bytes that one request can carry and one Region can have, at most
-// n.
+// size returns the number of bytes that one request can carry and one Region can have, at most n.
 func (p *pair) size(n int) int {
 	for _, e := range []*end{p.a, p.b} {
 		if limit := e.Info().MaxRegion; limit > 0 {
@@ -74,7 +73,7 @@ func (p *pair) size(n int) int {
 	return p.message(n)
 }
 
-// message is the number of bytes that one request can carry, at most n.
+// message returns the number of bytes that one request can carry, at most n.
 func (p *pair) message(n int) int {
 	for _, e := range []*end{p.a, p.b} {
 		if limit := e.Info().MaxMessage; limit > 0 {
@@ -84,7 +83,7 @@ func (p *pair) message(n int) int {
 	return n
 }
 
-// exposable is the number of bytes for which there are Regions enough, at most n.
+// exposable returns the number of bytes for which there are enough Regions, at most n.
 func (p *pair) exposable(n int) int {
 	for _, e := range []*end{p.a, p.b} {
 		if i := e.Info(); i.MaxRegion > 0 && i.MaxRegions > 0 {
@@ -99,7 +98,7 @@ func (e *end) scattered(s transport.Slice, sizes ...int) []transport.Slice {
 	return splitUpTo(e.Info().MaxRegions/4, s, sizes...)
 }
 
-// splitUpTo is split into at most limit pieces, if limit is not 0: the last has the rest.
+// splitUpTo is split into at most limit pieces, if limit is not 0. The last piece has the rest.
 func splitUpTo(limit int, s transport.Slice, sizes ...int) []transport.Slice {
 	list := split(s, sizes...)
 	if limit == 0 || len(list) <= limit {
@@ -109,7 +108,7 @@ func splitUpTo(limit int, s transport.Slice, sizes ...int) []transport.Slice {
 	return append(list[:limit-1], s.Sub(n, s.Len()-n))
 }
 
-// invalidate is a request to end a window of the poster's.
+// invalidate is a request to end a local window.
 func invalidate(tag transport.STag) *transport.WorkRequest {
 	return &transport.WorkRequest{Op: transport.OpInvalidate, Invalidate: tag}
 }

@@ -15,8 +15,8 @@ import (
 const (
 	tooMuchPrivateData = 64 << 10
 
-	// soon is when the suite stops something that shall be waiting by then. Where it
-	// is not, because the machine is slow, the outcome is the same.
+	// soon is after how long the suite stops something that should be waiting by then. If it does
+	// not wait yet, because the machine is slow, the outcome is the same.
 	soon = 20 * time.Millisecond
 )
 
@@ -101,7 +101,7 @@ func setupPrivateDataTooLong(r *rig) {
 	_, err := req.Accept(ctx, make([]byte, tooMuchPrivateData))
 	wantError(r.t, "Request.Accept", err, transport.ErrPrivateData)
 	wantError(r.t, "Request.Reject", req.Reject(make([]byte, tooMuchPrivateData)), transport.ErrPrivateData)
-	// Neither decided anything.
+	// The request is still undecided.
 	if err := req.Reject(nil); err != nil {
 		r.t.Fatalf("Request.Reject: %v", err)
 	}
@@ -161,7 +161,7 @@ func setupNobody(r *rig) {
 	}
 }
 
-// A dial that has been given up does not stand in the way of the next.
+// A cancelled dial does not block the next one.
 func setupDialCancelled(r *rig) {
 	ctx, cancel := context.WithCancel(patient(r.t))
 	defer time.AfterFunc(soon, cancel).Stop()
@@ -191,7 +191,7 @@ func setupDialCancelled(r *rig) {
 			p.start().alive()
 			return
 		case err == nil:
-			// What has no peer must find that out by itself.
+			// This endpoint must notice by itself that it has no peer.
 			e := r.end("end without a peer", ep)
 			e.start()
 			e.ended()
@@ -214,7 +214,7 @@ func setupAcceptCancelled(r *rig) {
 	r.connect().start().alive()
 }
 
-// acceptFails returns the error of an Accept that nobody dials for.
+// acceptFails returns the error of an Accept without a dial.
 func (r *rig) acceptFails(ctx context.Context) error {
 	r.t.Helper()
 	failed := make(chan error, 1)

@@ -35,7 +35,7 @@ type sharedSource struct {
 	hook   func()        // called when there is none
 }
 
-// share has p.b receive into memory for a number of messages, which gets more with give.
+// share makes p.b receive into shared memory for a number of messages. give adds more.
 func share(p *pair, size, left int) *sharedSource {
 	r, ok := transport.As[transport.SharedReceiver](p.b.Endpoint)
 	if !ok {
@@ -46,7 +46,7 @@ func share(p *pair, size, left int) *sharedSource {
 	return s
 }
 
-// shareHolding is share where there may be no memory.
+// shareHolding is share with a source that may have no memory.
 func shareHolding(p *pair, size, left int) *sharedSource {
 	if !p.b.Info().CanHold {
 		p.t.Skip("the provider cannot hold one connection back")
@@ -188,8 +188,8 @@ func sharedDepth(p *pair) {
 	s.promise(depth)
 }
 
-// While there is no memory for a message it waits, with those behind it, and nothing is lost. What
-// goes the other way is not held up, and other connections are not either.
+// While there is no memory for a message, it waits, and so do those after it. Nothing is lost. The
+// other direction and other connections are not held up.
 func sharedNone(p *pair) {
 	s := shareHolding(p, 16, 2)
 	s.promise(20)
@@ -233,8 +233,8 @@ func sharedResumedEarly(p *pair) {
 	}
 }
 
-// Memory comes one by one, whoever is ahead, and now and then a long message, Writes and Reads lie
-// in between.
+// Memory for messages comes one by one. Now and then there are long messages, Writes and Reads in
+// between.
 func sharedAgain(p *pair) {
 	const rounds = 60
 	size := p.message(60000)
@@ -266,8 +266,8 @@ func sharedAgain(p *pair) {
 		}
 		s.promise(1)
 		if i >= window {
-			// A Send may complete later than it arrives: with what was sent together with it, a
-			// window at most. So there are never more than two windows in the queue.
+			// A Send may complete later than it arrives, together with others that were sent with
+			// it, at most a window. So there are never more than two windows in the queue.
 			p.a.succeed(sends[i-window])
 		}
 		if sent < rounds {
@@ -276,8 +276,8 @@ func sharedAgain(p *pair) {
 	}
 }
 
-// The responses to its own Reads may wait behind a message that b has no memory for. With memory
-// they come.
+// Responses to b's own Reads may wait behind a message for which b has no memory. With memory they
+// come.
 func sharedReads(p *pair) {
 	s := shareHolding(p, 16, 0)
 	s.promise(1)
@@ -313,8 +313,8 @@ func sharedEnd(p *pair) {
 	s.wantTaken(1)
 }
 
-// sharedPeerEnds has the peer leave while its message is held back: the end notices, though it
-// takes nothing, so that it does not wait for memory in front of others.
+// The peer ends the connection while its message is held back. The endpoint must notice, so that it
+// does not wait for memory ahead of others.
 func sharedPeerEnds(p *pair) {
 	s := shareHolding(p, 16, 0)
 	s.promise(8)

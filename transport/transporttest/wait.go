@@ -12,10 +12,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// patience is how long the suite waits for an event before it calls it a hang.
+// patience is how long the suite waits for an event before it fails.
 const patience = 30 * time.Second
 
-// patient returns a context that ends with t, or when patience does.
+// patient returns a context that ends with t, or after patience.
 func patient(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
@@ -54,7 +54,7 @@ func hang(t *testing.T, what string) {
 	t.Fatalf("%s: waited %v in vain\n\n%s", what, patience, stacks)
 }
 
-// wantError checks for an error that is want, wrapped as the contract says.
+// wantError checks that an error is want, wrapped as the contract says.
 func wantError(t *testing.T, what string, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {
@@ -66,7 +66,7 @@ func wantError(t *testing.T, what string, got, want error) {
 	}
 }
 
-// unwrapped says what is wrong with the wrapping of an error of a provider.
+// unwrapped returns what is wrong with the wrapping of a provider's error.
 func unwrapped(err error) string {
 	var op *transport.OpError
 	switch {

@@ -43,7 +43,7 @@ func zeroTagged(p *pair) {
 	other.alive()
 }
 
-// A window of no bytes can be made, and nothing be done with it.
+// A window of no bytes can be made, but not used.
 func zeroWindow(p *pair) {
 	p.start()
 	w := p.b.window(rw)
