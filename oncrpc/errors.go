@@ -113,7 +113,7 @@ func (e *ReplyTooLongError) Error() string {
 	case e.NotSent:
 		return fmt.Sprintf("call asks for room for a reply of %d bytes, %d allowed", e.Len, e.Max)
 	case e.Len == 0:
-		return fmt.Sprintf("reply of more than %d bytes, the room for it", e.Max)
+		return fmt.Sprintf("reply longer than the %d bytes of room for it", e.Max)
 	}
 	return fmt.Sprintf("reply of %d bytes, room for %d", e.Len, e.Max)
 }

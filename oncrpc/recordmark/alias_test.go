@@ -19,8 +19,8 @@ type blob struct{ p []byte }
 func (b *blob) MarshalXDR(e *xdr.Encoder)   { e.BulkBytes(b.p, nil) }
 func (b *blob) UnmarshalXDR(d *xdr.Decoder) { b.p = d.BulkInto(b.p) }
 
-// TestReplyRefersToArguments has handlers return their bulk arguments by reference, many at a time:
-// the arguments stay until the reply has left.
+// Many handlers at once return their bulk arguments by reference. The arguments stay valid until
+// the reply is sent.
 func TestReplyRefersToArguments(t *testing.T) {
 	const program, callers, rounds, size = 400_002, 16, 20, 200_000
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{})
@@ -68,7 +68,7 @@ func TestReplyRefersToArguments(t *testing.T) {
 	}
 }
 
-// TestCallTooLong checks that a call which the peer would not take is refused before it is sent.
+// A call longer than the peer accepts is refused before it is sent.
 func TestCallTooLong(t *testing.T) {
 	a, b := pipe(t, recordmark.Config{MaxRecord: 4096}, recordmark.Config{})
 	b.Serve(server(t, echo))

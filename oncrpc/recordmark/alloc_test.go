@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// A call and its execution allocate nothing, at either end.
+// A call does not allocate at either end.
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("pools lose things on purpose under the race detector")

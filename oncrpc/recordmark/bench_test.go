@@ -20,13 +20,13 @@ const (
 	procWrite    = 2
 )
 
-// data is bulk data as the arguments or results of a call.
+// data is bulk data, as arguments or results.
 type data []byte
 
 func (p data) MarshalXDR(e *xdr.Encoder)   { e.BulkBytes(p, nil) }
 func (p data) UnmarshalXDR(d *xdr.Decoder) { d.BulkInto(p) }
 
-// count is a number as the arguments or results of a call.
+// count is a number, as arguments or results.
 type count struct{ n uint32 }
 
 func (c *count) MarshalXDR(e *xdr.Encoder)   { e.Uint32(c.n) }
@@ -133,7 +133,7 @@ func writing(n int) func(*oncrpc.Client) error {
 	}
 }
 
-// discard is bulk results that nobody wants.
+// discard receives bulk results and drops them.
 type discard struct{ n int }
 
 func (r discard) UnmarshalXDR(d *xdr.Decoder) { d.Bulk(r.n) }

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// budgetTest is a budget, and what reserves from it.
+// budgetTest is a budget with its pending reservations.
 type budgetTest struct {
 	*testing.T
 	*budget
@@ -50,7 +50,7 @@ func (t budgetTest) waits(done chan error) {
 	}
 }
 
-// empty checks that all is given back, and that no host is known.
+// empty checks that everything was given back and no host is remembered.
 func (t budgetTest) empty(n int) {
 	t.Helper()
 	if t.free != n || len(t.hosts) > 0 || len(t.short) > 0 {
@@ -58,7 +58,8 @@ func (t budgetTest) empty(n int) {
 	}
 }
 
-// What one host reserves is served in the order of arrival, until its deadline or its context ends.
+// Reservations of one host are granted in the order of arrival. They end with their deadline or
+// context.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := budgetTest{t, newBudget(10)}
@@ -81,21 +82,21 @@ func TestBudget(t *testing.T) {
 		b.is(third, context.Canceled)
 		b.waits(fourth)
 		s.release(7)
-		b.is(fourth, nil) // all that there is, as it has nothing
+		b.is(fourth, nil) // it may take everything, because it has nothing
 		s.leave()
 		s.release(10)
 		b.empty(10)
 	})
 }
 
-// A host that has much waits, and does not hold up those that have less.
+// A host that has much waits, and does not delay those that have less.
 func TestBudgetOfHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := budgetTest{t, newBudget(100)}
 		ctx := context.Background()
 		much, some, none := b.host(1), b.host(2), b.host(3)
 		b.is(b.reserve(ctx, much, 50, time.Time{}), nil)
-		more := b.reserve(ctx, much, 10, time.Time{}) // 60 are more than the 40 that are left then
+		more := b.reserve(ctx, much, 10, time.Time{}) // it would have 60, with 40 left
 		evenMore := b.reserve(ctx, much, 1, time.Time{})
 		b.waits(more)
 		b.waits(evenMore)
@@ -107,7 +108,7 @@ func TestBudgetOfHosts(t *testing.T) {
 			t.Error("memory for which others wait is to be had at once")
 		}
 		some.release(20)
-		b.is(another, nil) // the least has it first
+		b.is(another, nil) // the host with the least comes first
 		b.waits(more)
 		much.release(50)
 		b.is(more, nil)

@@ -18,8 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// roundTrip makes a call in the background. Its memory is ruined as soon as it
-// returns.
+// roundTrip makes a call in the background. It overwrites the call's memory when the call returns.
 func roundTrip(ctx context.Context, c *recordmark.Conn, x *oncrpc.Exchange) chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -85,7 +84,7 @@ func TestCancelWaitingForSlot(t *testing.T) {
 	})
 }
 
-// Credits tells the calls under way and those that wait. A call that was given up is neither.
+// Credits counts pending and waiting calls. An abandoned call is neither.
 func TestCredits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := newRawPeer(t, recordmark.Config{MaxCalls: 2})
@@ -125,7 +124,7 @@ func TestCredits(t *testing.T) {
 	})
 }
 
-// A call that is still queued is taken back: the peer never sees it.
+// A queued call is removed from the queue, and the peer never sees it.
 func TestCancelQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := newRawPeer(t, recordmark.Config{})
@@ -158,8 +157,8 @@ func TestCancelQueued(t *testing.T) {
 	})
 }
 
-// A call that is being written is waited for, so that the stream stays whole and the
-// memory is not touched afterwards.
+// RoundTrip waits for a call that is being written. So the stream stays intact, and the memory is
+// not touched afterwards.
 func TestCancelBeingWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := newRawPeer(t, recordmark.Config{})
@@ -187,7 +186,7 @@ func TestCancelBeingWritten(t *testing.T) {
 	})
 }
 
-// A peer that does not take the rest of a cancelled call loses the connection.
+// A peer that does not accept the rest of a cancelled call loses the connection.
 func TestCancelGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := newRawPeer(t, recordmark.Config{CancelGrace: 10 * time.Second})
@@ -233,7 +232,7 @@ func TestCancelWaitingForReply(t *testing.T) {
 	})
 }
 
-// A reply that overtakes the end of its call ends it only when all of it has left.
+// A call whose reply arrives before the call has left ends only when all of it has left.
 func TestReplyWhileBeingWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, cancelled := range []bool{false, true} {
@@ -254,7 +253,7 @@ func TestReplyWhileBeingWritten(t *testing.T) {
 	})
 }
 
-// A reply to a call that has not left is a guess.
+// A reply to a call that is still queued is ignored.
 func TestReplyToQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := newRawPeer(t, recordmark.Config{})
@@ -273,8 +272,8 @@ func TestReplyToQueued(t *testing.T) {
 	})
 }
 
-// A call that is cancelled while the writer gets ready for it leaves the writer with
-// nothing to do, which is not the end.
+// If a call is cancelled while the writer prepares for it, the writer finds nothing to do and goes
+// on.
 func TestCancelAtOnce(t *testing.T) {
 	c, peer := newRawPeer(t, recordmark.Config{})
 	last := make(chan uint32, 1)
@@ -299,8 +298,8 @@ func TestCancelAtOnce(t *testing.T) {
 	hang.Receive(t, "the last call", last)
 }
 
-// Calls that are cancelled at any moment, over real sockets, do no harm to others, and
-// what arrives at the server is what was there before the call returned.
+// Calls are cancelled at any moment, over real sockets. Other calls are not affected, and the
+// server receives the data as it was before the call returned.
 func TestCancelStorm(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -13,10 +13,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// callLen is the length of exchange's call without data, in bytes.
+// callLen is the length in bytes of exchange's call without data.
 const callLen = 44
 
-// unusedListener is a net.Listener that is closed and not asked for connections.
+// unusedListener is a net.Listener that must be closed without accepting.
 type unusedListener struct {
 	t      *testing.T
 	closed bool
@@ -34,8 +34,7 @@ func (l *unusedListener) Close() error {
 
 func (l *unusedListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestConfigErrors has fields out of range, and such that contradict others. None of the functions
-// begins anything then.
+// Fields out of range, and fields that contradict others, are errors. Nothing is started.
 func TestConfigErrors(t *testing.T) {
 	tooLong := math.MaxInt32
 	tooLong++ // or below 0, where an int has 32 bits
@@ -91,8 +90,8 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestConfigAlone sets one field alone, at its bounds, at both ends of a connection: it works, and
-// the others fit.
+// A single field set to its bounds, at both ends of a connection, works with the defaults of the
+// others.
 func TestConfigAlone(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

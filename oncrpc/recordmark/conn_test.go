@@ -70,7 +70,7 @@ func TestGoldenServed(t *testing.T) {
 	}
 }
 
-// Fragments of every size arrive as they were sent, in both directions.
+// Fragments of every size arrive intact in both directions.
 func TestFragments(t *testing.T) {
 	srv := server(t, echo)
 	for limit := 1; limit < 80; limit++ {
@@ -147,8 +147,8 @@ func connected(t *testing.T, network string) (net.Conn, net.Conn) {
 	return x, y
 }
 
-// Handlers call back on the connection of their call, at both ends, with reading
-// limited to one call at a time: the replies must come through all the same.
+// Handlers at both ends call back on the connection of their call, with MaxInFlight 1. The replies
+// must still arrive.
 func TestCallBack(t *testing.T) {
 	bounce := func(ctx context.Context, c *oncrpc.Call) error {
 		back := oncrpc.NewClient(c.Conn, testProgram, testVersion, oncrpc.AuthNone())
@@ -182,7 +182,7 @@ func TestCallBack(t *testing.T) {
 	hang.Wait(t, "the callers", &wg)
 }
 
-// A connection that nobody serves says so.
+// Calls on a connection that nobody serves are answered.
 func TestNobodyServes(t *testing.T) {
 	a, b := pipe(t, recordmark.Config{}, recordmark.Config{})
 	b.Serve(server(t))

@@ -11,8 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// TestCountersOfConns: connections count by how they ended, and the memory is there while Serve
-// runs.
+// Connections are counted by how they ended, and memory while Serve runs.
 func TestCountersOfConns(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -43,7 +42,7 @@ func TestCountersOfConns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name != "no record" { // which is no call, either
+		if name != "no record" { // that is no call, either
 			if err := client(c).Call(context.Background(), 1, data("hello"), make(data, 5)); err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +71,7 @@ func TestCountersOfConns(t *testing.T) {
 	}
 }
 
-// await waits for a condition that no channel announces.
+// await polls a condition.
 func await(t *testing.T, cond func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !cond(); time.Sleep(time.Millisecond) {

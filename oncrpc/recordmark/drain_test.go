@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// What was executed is answered, though the clients go on sending while the server ends.
+// Every executed call is answered, although the clients keep sending while the server shuts down.
 func TestShutdownLosesNoReply(t *testing.T) {
 	for range 10 {
 		var executed, answered atomic.Int32
@@ -55,7 +55,7 @@ func TestShutdownLosesNoReply(t *testing.T) {
 	}
 }
 
-// halfCloser is a connection that can end its stream and be read on.
+// halfCloser is a connection that can end its stream and still read.
 type halfCloser struct {
 	net.Conn
 	ended atomic.Bool
@@ -66,7 +66,7 @@ func (h *halfCloser) CloseWrite() error {
 	return nil
 }
 
-// Shutdown ends a stream, and then waits for the peer to end its own, but not for long.
+// Shutdown ends the stream, then waits a limited time for the peer to end its own.
 func TestDrain(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -95,7 +95,7 @@ func TestDrain(t *testing.T) {
 				done := make(chan error, 1)
 				go func() { done <- srv.Shutdown(ctx) }()
 				running(t, done)
-				peer.call(2, 0) // is read, and dropped
+				peer.call(2, 0) // read and dropped
 				running(t, done)
 				if !half.ended.Load() || srv.Stats().Dropped != 1 {
 					t.Errorf("stream ended %v, stats %+v", half.ended.Load(), srv.Stats())
@@ -119,7 +119,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// breaks is a connection whose writes fail at some time.
+// breaks is a connection whose writes start to fail.
 type breaks struct {
 	net.Conn
 	armed atomic.Bool
@@ -134,7 +134,7 @@ func (b *breaks) Write(p []byte) (int, error) {
 	return b.Conn.Write(p)
 }
 
-// When nothing can be written any more, replies that come all the same are taken.
+// When writing has failed, replies that still arrive are accepted.
 func TestWriteError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
@@ -164,7 +164,7 @@ func TestWriteError(t *testing.T) {
 	})
 }
 
-// With nothing to wait for it is the end.
+// Without pending calls, a failed write ends the connection.
 func TestWriteErrorOfReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()

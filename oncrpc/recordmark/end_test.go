@@ -22,7 +22,7 @@ func TestEnd(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		end  func(*recordmark.Conn, rawPeer)
-		want []error // that the connection's error is
+		want []error // what the connection's error wraps
 	}{
 		{"close", func(c *recordmark.Conn, _ rawPeer) { c.Close() }, []error{net.ErrClosed}},
 		{"closed by peer", func(_ *recordmark.Conn, p rawPeer) { p.Close() }, []error{recordmark.ErrClosedByPeer, net.ErrClosed}},
@@ -61,7 +61,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// The contexts of handlers end with the connection; Done waits for the handlers.
+// The contexts of handlers end with the connection, and Done waits for the handlers.
 func TestHandlerContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended, finish := make(chan error, 1), make(chan struct{})
@@ -112,8 +112,8 @@ func (r *releases) count() int {
 	return r.n
 }
 
-// Bulk results are released once: when they have left, or the connection has ended
-// while they were queued, being written, or not made yet.
+// Bulk results are released once: when they are sent, or when the connection ends while they are
+// queued, being written, or not made yet.
 func TestResultsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rel releases
@@ -158,7 +158,7 @@ func TestResultsReleased(t *testing.T) {
 	})
 }
 
-// A call ends with the connection wherever it is.
+// A call ends with the connection, whatever its state.
 func TestCloseWhileCalling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := newRawPeer(t, recordmark.Config{MaxCalls: 3})
@@ -201,7 +201,7 @@ func TestWriteTimeout(t *testing.T) {
 	})
 }
 
-// stubborn is a connection whose writes go on after Close.
+// stubborn is a connection whose writes continue after Close.
 type stubborn struct {
 	net.Conn
 	writing, finish chan struct{}
@@ -217,8 +217,8 @@ func (s *stubborn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Whatever ends the connection, a call whose bytes the writer holds returns when the
-// writer is done with them, and Done waits for it.
+// However the connection ends, a call that the writer holds returns when the writer is finished
+// with it, and Done waits for that.
 func TestCloseWaitsForWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
@@ -251,7 +251,7 @@ func TestCloseWaitsForWriter(t *testing.T) {
 	})
 }
 
-// A non-blocking handler that ends its goroutine, which reads, ends the connection.
+// A non-blocking handler that ends its goroutine, the receiving one, ends the connection.
 func TestGoexit(t *testing.T) {
 	c, peer := newRawPeer(t, recordmark.Config{})
 	srv := server(t)

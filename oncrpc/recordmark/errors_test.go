@@ -33,7 +33,7 @@ func TestOpError(t *testing.T) {
 	}
 }
 
-// The addresses are those of the net.Conn.
+// Addresses are those of the net.Conn.
 func TestAddresses(t *testing.T) {
 	x, y := connected(t, "tcp")
 	a, b := newConn(t, x, recordmark.Config{}), newConn(t, y, recordmark.Config{})

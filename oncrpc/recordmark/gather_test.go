@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// sink is a connection that keeps what is written to it.
+// sink is a connection that keeps what is written.
 type sink struct {
 	net.Conn
 	bytes.Buffer
@@ -27,7 +27,7 @@ func (s *sink) Write(p []byte) (int, error) {
 
 func (s *sink) Read(p []byte) (int, error) { return s.Buffer.Read(p) }
 
-// message returns a message of inline bytes and bulk data, and the same in one run.
+// message returns a message of inline bytes and bulk data, and its bytes in one slice.
 func message(bulk ...int) (xdr.Message, []byte) {
 	var e xdr.Encoder
 	e.Uint32(0x01020304)
@@ -68,7 +68,7 @@ func TestGatherFragments(t *testing.T) {
 	}
 }
 
-// Messages of every size around the limits of the stage come out in order.
+// Messages of every size around the limits of the stage are written in order.
 func TestGatherStage(t *testing.T) {
 	for _, limit := range []int{maxFragment, 1000, 7} {
 		var s sink
@@ -100,7 +100,7 @@ func TestGatherStage(t *testing.T) {
 	}
 }
 
-// Small messages leave together.
+// Small messages are written together.
 func TestGatherOneWrite(t *testing.T) {
 	var s sink
 	g := newGatherer(&s, maxFragment)
@@ -154,8 +154,8 @@ func TestGatherError(t *testing.T) {
 	}
 }
 
-// A message whose length is not what its record has announced ends in an error, whole records
-// before it excepted.
+// A message whose length differs from the announced one is an error. Earlier records are written
+// whole.
 func TestGatherChanged(t *testing.T) {
 	for _, limit := range []int{maxFragment, 16, 7} {
 		for _, off := range []int{-4, -1, 1, 4} {

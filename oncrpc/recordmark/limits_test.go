@@ -16,8 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// Reading stops at MaxInFlight calls and goes on when one is answered, which is when its
-// reply has left.
+// Reading stops at MaxInFlight calls and continues when a reply has left.
 func TestMaxInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := newRawPeer(t, recordmark.Config{MaxInFlight: 2})
@@ -53,8 +52,8 @@ func TestMaxInFlight(t *testing.T) {
 	})
 }
 
-// A handler that lingers on the reading goroutine holds up what comes behind it, not the
-// replies of others.
+// A slow handler on the receiving goroutine delays what comes after it, but not the replies of
+// others.
 func TestReplyWhileDispatching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := newRawPeer(t, recordmark.Config{})
@@ -77,8 +76,7 @@ func TestReplyWhileDispatching(t *testing.T) {
 	})
 }
 
-// A call of this end makes a connection read on that had stopped, or its reply would
-// never be seen.
+// A call of this end makes a stopped connection read again, so that its reply is seen.
 func TestReadsOnForReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := newRawPeer(t, recordmark.Config{MaxInFlight: 1})
@@ -101,7 +99,7 @@ func TestReadsOnForReply(t *testing.T) {
 	})
 }
 
-// That has a limit of its own, and CancelGrace for the peer to get below it.
+// Such reading has its own limit, and the peer has CancelGrace to get below it.
 func TestOverrun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -117,7 +115,7 @@ func TestOverrun(t *testing.T) {
 		}
 		running(t, call)
 		peer.call(16, 1)
-		running(t, call) // one of the others might still be answered
+		running(t, call) // another call might still be answered
 		if err := <-call; !errors.Is(err, recordmark.ErrTooManyCalls) {
 			t.Errorf("got %v, want ErrTooManyCalls", err)
 		}
@@ -127,8 +125,8 @@ func TestOverrun(t *testing.T) {
 	})
 }
 
-// Records that are no RPC messages are dropped, counted and, the first of each kind, logged; the
-// connection goes on.
+// Records that are no RPC messages are dropped and counted, and the first of each kind is logged.
+// The connection goes on.
 func TestBadRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -153,7 +151,7 @@ func TestBadRecords(t *testing.T) {
 	})
 }
 
-// A record that is too long ends the connection before its bytes have come.
+// A record that is too long ends the connection before its bytes have arrived.
 func TestTooLongRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -179,7 +177,7 @@ func TestTooLongRecord(t *testing.T) {
 	})
 }
 
-// A peer that mounts over RDMA at the port that is for TCP is told from others.
+// A peer that mounts over RDMA at the TCP port gets an error of its own.
 func TestSpeaksMPA(t *testing.T) {
 	for _, tt := range []struct {
 		name, sent string
@@ -209,8 +207,8 @@ func TestSpeaksMPA(t *testing.T) {
 	}
 }
 
-// FuzzConn feeds a connection that serves and calls with arbitrary bytes. Whatever they are,
-// it neither panics nor stays.
+// FuzzConn feeds arbitrary bytes to a connection that serves and calls. It must neither panic nor
+// stay open.
 func FuzzConn(f *testing.F) {
 	call := callMessage(7, 1)
 	f.Add(append([]byte{0x80, 0, 0, 40}, call.Inline...))

@@ -27,7 +27,7 @@ func bulkCall(xid uint32, n int) []byte {
 	return p
 }
 
-// peers starts a server of echo and returns connections to it.
+// peers starts an echo server and returns connections to it.
 func peers(t *testing.T, n int, cfg recordmark.Config) []rawPeer {
 	return peersOf(t, n, cfg, server(t, echo))
 }
@@ -69,7 +69,7 @@ const (
 	oneRecord = 256<<10 + 4<<10
 )
 
-// The large records of all connections share what memory there is; small ones need none.
+// The large records of all connections share the memory. Small ones need none.
 func TestMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 200_000
@@ -88,7 +88,7 @@ func TestMemory(t *testing.T) {
 		if _, err := p[0].Write(call[len(call)-1:]); err != nil {
 			t.Fatal(err)
 		}
-		p[0].record() // the arguments are the reply's
+		p[0].record() // the reply refers to the arguments
 		returned(t, waiting, nil)
 		p[1].record()
 	})
@@ -98,8 +98,8 @@ type releaseFunc func()
 
 func (f releaseFunc) Release() { f() }
 
-// The replies that a host does not read take no more memory than its share, and one for each
-// connection. When it reads them, all of its calls are answered.
+// Replies that a host does not read take no more memory than its share, and one for each
+// connection. When the host reads them, all its calls are answered.
 func TestMemoryOfReplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conns, calls, size = 4, 32, 1 << 20
@@ -136,8 +136,8 @@ func TestMemoryOfReplies(t *testing.T) {
 	})
 }
 
-// Who sends half a record loses the connection, and the memory goes to others. Silence
-// between records is no offence.
+// A peer that sends half a record loses the connection, and others get its memory. Silence between
+// records is allowed.
 func TestRecordTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := peers(t, 2, recordmark.Config{
@@ -166,7 +166,7 @@ func TestRecordTimeout(t *testing.T) {
 	})
 }
 
-// A record that comes slowly, and goes on, is taken.
+// A slow record that makes progress is accepted.
 func TestRecordTimeoutSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := peers(t, 1, recordmark.Config{RecordTimeout: 10 * time.Second, Logger: quiet})[0]
@@ -182,7 +182,7 @@ func TestRecordTimeoutSlow(t *testing.T) {
 	})
 }
 
-// A small record has to be here in time too.
+// A small record has the same time limit.
 func TestRecordTimeoutSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := newRawPeer(t, recordmark.Config{RecordTimeout: 10 * time.Second})
@@ -205,8 +205,8 @@ func TestRecordTimeoutSmall(t *testing.T) {
 	})
 }
 
-// A peer that takes its answers slowly, while this end has a call under way, has not too
-// many calls.
+// A peer that reads its answers slowly, while this end has a pending call, does not count as having
+// too many calls.
 func TestBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := newRawPeer(t, recordmark.Config{})

@@ -19,7 +19,7 @@ const (
 	testVersion = 3
 )
 
-// quiet is for tests in which things go wrong.
+// quiet discards the log of tests with faults.
 var quiet = slog.New(slog.DiscardHandler)
 
 // server returns a server of testProgram whose procedures from 1 on are handlers.
@@ -55,8 +55,8 @@ func newConn(t *testing.T, conn net.Conn, cfg recordmark.Config) *recordmark.Con
 	return c
 }
 
-// pipe returns both ends of a connection in memory. It holds no bytes: a Write lasts until
-// they are read.
+// pipe returns both ends of an in-memory connection without a buffer: a Write lasts until it is
+// read.
 func pipe(t *testing.T, a, b recordmark.Config) (*recordmark.Conn, *recordmark.Conn) {
 	t.Helper()
 	x, y := net.Pipe()
@@ -70,7 +70,7 @@ func pipe(t *testing.T, a, b recordmark.Config) (*recordmark.Conn, *recordmark.C
 	return ca, cb
 }
 
-// newRawPeer returns a connection whose peer the test plays itself.
+// newRawPeer returns a connection whose peer is scripted by the test.
 func newRawPeer(t *testing.T, cfg recordmark.Config) (*recordmark.Conn, rawPeer) {
 	t.Helper()
 	x, y := net.Pipe()
@@ -86,7 +86,7 @@ func newRawPeer(t *testing.T, cfg recordmark.Config) (*recordmark.Conn, rawPeer)
 	return c, rawPeer{t, y}
 }
 
-// rawPeer is the peer's end of a connection: the test reads and writes records, byte by byte.
+// rawPeer is the scripted end of a connection: the test reads and writes records byte by byte.
 type rawPeer struct {
 	t *testing.T
 	net.Conn
@@ -158,8 +158,8 @@ func exchange(bulk []byte) *oncrpc.Exchange {
 	return &oncrpc.Exchange{Call: e.Message()}
 }
 
-// scribble makes a mess of the memory of a call that has ended. Under the race detector
-// it finds whoever still reads there.
+// scribble overwrites the memory of a call that has ended. The race detector then finds goroutines
+// that still read it.
 func scribble(x *oncrpc.Exchange) {
 	clear(x.Call.Inline)
 	for _, it := range x.Call.Bulk {

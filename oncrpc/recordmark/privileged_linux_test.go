@@ -14,8 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 )
 
-// TestDialPrivilegedForbidden: one who may not have ports below 1024 is told at once, whoever runs
-// the test.
+// A process that may not use ports below 1024 gets the error at once.
 func TestDialPrivilegedForbidden(t *testing.T) {
 	if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_unprivileged_port_start"); err != nil || strings.TrimSpace(string(b)) != "1024" {
 		t.Skipf("ports below 1024 are everybody's here: %q, %v", b, err)
@@ -43,7 +42,7 @@ func TestDialPrivilegedForbidden(t *testing.T) {
 	}
 }
 
-// TestDialFromReuse: two servers can be called from one port.
+// One port can be used to call two servers.
 func TestDialFromReuse(t *testing.T) {
 	first, err := dialFrom(t.Context(), net.Dialer{}, listen(t).Addr().String(), []int{0})
 	if err != nil {

@@ -24,10 +24,10 @@ func listen(t *testing.T) net.Listener {
 
 func portOf(a net.Addr) int { return a.(*net.TCPAddr).Port }
 
-// taking returns a port that a listener has, until the test ends.
+// taking returns a port that is in use until the test ends.
 func taking(t *testing.T) int {
 	t.Helper()
-	// of all addresses: Windows lets others have the port of one address at another
+	// at all addresses: Windows allows the same port at different addresses
 	l, err := net.Listen("tcp4", "0.0.0.0:0")
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func taking(t *testing.T) int {
 	return portOf(l.Addr())
 }
 
-// TestDialFrom: ports that are in use are passed over, and the first other one is taken.
+// Ports in use are skipped.
 func TestDialFrom(t *testing.T) {
 	server := listen(t)
 	used := []int{taking(t), taking(t)}
@@ -53,7 +53,7 @@ func TestDialFrom(t *testing.T) {
 	}
 }
 
-// TestDialFromRefused: that nobody listens is not the fault of the port.
+// A refused connection is not blamed on the port.
 func TestDialFromRefused(t *testing.T) {
 	c, err := dialFrom(t.Context(), net.Dialer{}, deadport.New(t, "127.0.0.1").String(), []int{0, 0})
 	if err == nil || errors.Is(err, ErrNoPrivilegedPort) {
@@ -61,8 +61,7 @@ func TestDialFromRefused(t *testing.T) {
 	}
 }
 
-// TestDialPrivileged: the connection comes from a port below 1024, or the error says that the
-// process may not have one.
+// The connection comes from a port below 1024, or the error says that the process may not use one.
 func TestDialPrivileged(t *testing.T) {
 	l := listen(t)
 	c, err := DialPrivileged(t.Context(), l.Addr().String(), Config{})
@@ -100,7 +99,7 @@ func TestDialPrivileged(t *testing.T) {
 	}
 }
 
-// TestForbidden: which errors mean that the process may not, and which that another port may do.
+// Which errors mean that the process may not use the port, and which that another port may work.
 func TestForbidden(t *testing.T) {
 	_, err := dialFrom(t.Context(), net.Dialer{}, "127.0.0.1:1", []int{taking(t)})
 	if !errors.Is(err, ErrNoPrivilegedPort) || forbidden(err) || !taken(err) {
@@ -111,7 +110,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// closing is a connection that notes that it is closed.
+// closing is a connection that records Close.
 type closing struct {
 	net.Conn
 	closed *bool
@@ -122,7 +121,7 @@ func (c closing) Close() error {
 	return c.Conn.Close()
 }
 
-// TestWrap: what Config.Wrap returns takes the place of a connection that was dialled.
+// Config.Wrap replaces a dialled connection.
 func TestWrap(t *testing.T) {
 	addr := listen(t).Addr().String()
 	for name, dial := range map[string]func(cfg Config) (*Conn, error){

@@ -161,14 +161,14 @@ func TestRecordClasses(t *testing.T) {
 	}
 }
 
-// The largest record does not take twice its size.
+// The longest record does not take twice its size.
 func TestDefaultMaxRecordClass(t *testing.T) {
 	if got := recordSize(DefaultMaxRecord); got != DefaultMaxRecord {
 		t.Errorf("takes %d bytes, want %d", got, DefaultMaxRecord)
 	}
 }
 
-// FuzzReader holds the reader against a plain reading of RFC 5531 section 11.
+// FuzzReader compares the reader with a simple implementation of RFC 5531 section 11.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte{}, uint16(100))
 	f.Add(fragment(pattern(40), true), uint16(100))
@@ -197,7 +197,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// plainRecord returns the first record of a stream and the bytes that it takes.
+// plainRecord returns the first record of a stream and its length in the stream.
 func plainRecord(stream []byte, limit int) (rec []byte, n int, err error) {
 	for {
 		if len(stream) == n && n == 0 {

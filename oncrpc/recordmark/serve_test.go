@@ -20,7 +20,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// listener hands out what is sent to it.
+// listener accepts what is sent to conns.
 type listener struct {
 	conns chan any // a net.Conn or an error
 	once  sync.Once
@@ -99,7 +99,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// Shutdown waits for the calls under way, and their replies arrive.
+// Shutdown waits for pending calls, and their replies arrive.
 func TestServeShutdownDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newListener(1)
@@ -155,7 +155,7 @@ func TestServeContext(t *testing.T) {
 	})
 }
 
-// What the system is short of for a while does not end Serve; anything else does.
+// A temporary shortage of resources does not end Serve; other errors do.
 func TestServeAcceptErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -185,7 +185,7 @@ func TestServeAcceptErrors(t *testing.T) {
 	})
 }
 
-// A host that is at fault on one connection after another is logged aloud once of each fault.
+// If a host repeats faults on new connections, each fault is logged once.
 func TestServeFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -212,7 +212,7 @@ func TestServeFaults(t *testing.T) {
 	})
 }
 
-// Shutdown does not wait for a pause.
+// Shutdown does not wait for a pause of Serve.
 func TestServeShutdownInPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newListener(1)
@@ -226,7 +226,7 @@ func TestServeShutdownInPause(t *testing.T) {
 	})
 }
 
-// A server forgets a connection that has ended.
+// A server keeps no reference to a connection that has ended.
 func TestServeForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := server(t)
@@ -248,7 +248,7 @@ func TestServeForgets(t *testing.T) {
 	})
 }
 
-// A connection that is given a server that has ended, ends.
+// Serving a connection with a server that has ended ends the connection.
 func TestServeClosedServer(t *testing.T) {
 	srv := server(t)
 	srv.Close()

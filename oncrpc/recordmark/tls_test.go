@@ -22,7 +22,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// tlsRig is a server that has TLS. Its procedure 1 says who the client is, and 2 is echo.
+// tlsRig is a server with TLS. Its procedure 1 returns the client's name, and 2 is echo.
 type tlsRig struct {
 	t      *testing.T
 	addr   string
@@ -30,7 +30,7 @@ type tlsRig struct {
 	cert   tls.Certificate
 }
 
-// newTLSRig starts a server. Change, unless it is nil, changes what its TLS is like.
+// newTLSRig starts a server. change, if not nil, changes its configuration.
 func newTLSRig(t *testing.T, change func(*recordmark.Config)) *tlsRig {
 	t.Helper()
 	certs, err := testcert.New()
@@ -71,7 +71,7 @@ func whoami(_ context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// dial connects with TLS until the test ends.
+// dial connects with TLS, and closes the connection when the test ends.
 func (r *tlsRig) dial(cfg *tls.Config) (*recordmark.Conn, error) {
 	r.t.Helper()
 	return dialTLS(r.t, r.t.Context(), r.addr, testProgram, testVersion, cfg)
@@ -91,7 +91,7 @@ func dialTLS(t *testing.T, ctx context.Context, addr string, program, version ui
 	return c, c.RequestTLS(ctx, program, version, cfg)
 }
 
-// who asks the server who the client is.
+// who asks the server for the client's name.
 func who(t *testing.T, c *recordmark.Conn) (string, error) {
 	t.Helper()
 	got := blob{make([]byte, 100)}
@@ -99,7 +99,7 @@ func who(t *testing.T, c *recordmark.Conn) (string, error) {
 	return string(got.p), err
 }
 
-// TestTLS: a handler sees whether there is TLS on the connection, and the client's certificate.
+// A handler sees whether the connection uses TLS, and the client's certificate.
 func TestTLS(t *testing.T) {
 	r := newTLSRig(t, nil)
 	withCert := r.client.Clone()
@@ -142,7 +142,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestTLSBulk has many calls at a time over TLS, with data of all sizes.
+// Many concurrent calls over TLS, with data of all sizes.
 func TestTLSBulk(t *testing.T) {
 	c, err := newTLSRig(t, nil).dial(newTLSRig(t, nil).client)
 	if err == nil {
@@ -165,8 +165,7 @@ func TestTLSBulk(t *testing.T) {
 	calls.Wait()
 }
 
-// A call by which a client asks for TLS, and the reply of a server that has it (RFC 9289 section
-// 4.1).
+// A client's request for TLS, and the reply of a server that has it (RFC 9289 section 4.1).
 const (
 	tlsCall  = "80000028" + "12345678" + "00000000" + "00000002" + "20000002" + "00000003" + "00000000" + "0000000700000000" + "0000000000000000"
 	tlsReply = "80000020" + "12345678" + "00000001" + "00000000" + "00000000" + "00000008" + "5354415254544c53" + "00000000"
@@ -183,7 +182,7 @@ func unhex(t *testing.T, s string) []byte {
 	return p
 }
 
-// raw connects without TLS, as bytes.
+// raw connects without TLS.
 func (r *tlsRig) raw() rawPeer {
 	r.t.Helper()
 	conn, err := net.Dial("tcp", r.addr)
@@ -195,7 +194,7 @@ func (r *tlsRig) raw() rawPeer {
 	return rawPeer{r.t, conn}
 }
 
-// exchange writes bytes, and compares what comes back.
+// exchange writes bytes and checks the bytes that come back.
 func (p rawPeer) exchange(call, reply string) {
 	p.t.Helper()
 	if _, err := p.Write(unhex(p.t, call)); err != nil {
@@ -206,7 +205,7 @@ func (p rawPeer) exchange(call, reply string) {
 	}
 }
 
-// ends waits for the end of the connection, and returns what came before.
+// ends waits for the end of the connection and returns the bytes before it.
 func (p rawPeer) ends() []byte {
 	p.t.Helper()
 	rest, err := io.ReadAll(p)
@@ -217,7 +216,7 @@ func (p rawPeer) ends() []byte {
 	return rest
 }
 
-// TestTLSGolden plays the client byte by byte, TLS aside.
+// The client is scripted byte by byte, except for TLS.
 func TestTLSGolden(t *testing.T) {
 	r := newTLSRig(t, nil)
 	p := r.raw()
@@ -230,7 +229,7 @@ func TestTLSGolden(t *testing.T) {
 	if err := secured.Handshake(); err != nil {
 		t.Fatal(err)
 	}
-	// TLS within TLS is refused, and then all is as ever.
+	// TLS within TLS is refused, and the connection goes on.
 	inside := rawPeer{t, secured}
 	inside.exchange(tlsCall, tlsNot)
 	c := newConn(t, secured, recordmark.Config{})
@@ -240,8 +239,8 @@ func TestTLSGolden(t *testing.T) {
 	}
 }
 
-// TestTLSRefused: what is no request for TLS, or one that cannot be met, is answered AUTH_BADCRED,
-// and the connection goes on.
+// Malformed requests for TLS, and requests that cannot be met, are answered AUTH_BADCRED, and the
+// connection goes on.
 func TestTLSRefused(t *testing.T) {
 	r := newTLSRig(t, nil)
 	without := newTLSRig(t, func(cfg *recordmark.Config) { cfg.TLS = nil })
@@ -267,7 +266,7 @@ func TestTLSRefused(t *testing.T) {
 	}
 }
 
-// TestTLSAnyProgram: the server agrees whatever the program is.
+// The server agrees to TLS whatever the program.
 func TestTLSAnyProgram(t *testing.T) {
 	r := newTLSRig(t, nil)
 	c, err := dialTLS(t, t.Context(), r.addr, 1, 2, r.client)
@@ -279,8 +278,8 @@ func TestTLSAnyProgram(t *testing.T) {
 	}
 }
 
-// TestTLSEnds: what is no handshake as RFC 9289 section 5 has it ends the connection, and nothing
-// that was not protected is answered behind the request.
+// Anything but a handshake that conforms to RFC 9289 section 5 ends the connection. Unprotected
+// calls after the request are not answered.
 func TestTLSEnds(t *testing.T) {
 	r := newTLSRig(t, nil)
 	handshake := func(change func(*tls.Config)) func(*testing.T, rawPeer) {
@@ -289,7 +288,7 @@ func TestTLSEnds(t *testing.T) {
 			cfg := r.client.Clone()
 			cfg.ServerName, cfg.NextProtos = "127.0.0.1", []string{"sunrpc"}
 			change(cfg)
-			tls.Client(p.Conn, cfg).Handshake() // which may succeed for this side
+			tls.Client(p.Conn, cfg).Handshake() // it may succeed at this end
 			p.ends()
 		}
 	}
@@ -320,8 +319,8 @@ func TestTLSEnds(t *testing.T) {
 	}
 }
 
-// TestTLSWithin: a request for TLS within TLS is refused, calls go on, and the client's alert is an
-// end in order.
+// A request for TLS within TLS is refused, and calls go on. The client's close alert is an orderly
+// end.
 func TestTLSWithin(t *testing.T) {
 	r := newTLSRig(t, nil)
 	p := r.raw()
@@ -341,7 +340,7 @@ func TestTLSWithin(t *testing.T) {
 	}
 }
 
-// TestTLSNoALPN: a client does not use the session of a server that names no protocol.
+// A client does not use the session if the server negotiates no application protocol.
 func TestTLSNoALPN(t *testing.T) {
 	certs, err := testcert.New()
 	if err != nil {
@@ -384,7 +383,7 @@ func TestTLSNoALPN(t *testing.T) {
 	}
 }
 
-// TestTLSOtherHost: a certificate of another name or address is not that of the server.
+// A certificate for another name or address is rejected.
 func TestTLSOtherHost(t *testing.T) {
 	r := newTLSRig(t, nil)
 	for _, name := range []string{"other.test", "127.0.0.2"} {
@@ -398,7 +397,7 @@ func TestTLSOtherHost(t *testing.T) {
 	}
 }
 
-// TestTLSBackward: the server's calls to the client go through the session.
+// The server's calls to the client use the TLS session.
 func TestTLSBackward(t *testing.T) {
 	asked := make(chan string, 1)
 	certs, err := testcert.New()
@@ -443,8 +442,7 @@ func TestTLSBackward(t *testing.T) {
 	}
 }
 
-// TestTLSLogged: the log says that there is TLS, and who the client is. The server asks for his
-// certificate even if nobody told it to.
+// The start of TLS and the client's name are logged. The server asks for a certificate by default.
 func TestTLSLogged(t *testing.T) {
 	var log bytes.Buffer
 	for _, auth := range []tls.ClientAuthType{tls.NoClientCert, tls.RequestClientCert} {
@@ -475,7 +473,7 @@ func TestTLSLogged(t *testing.T) {
 	}
 }
 
-// TestTLSStalls: a handshake that does not come ends the connection after ten seconds.
+// Without a handshake, the connection ends after ten seconds.
 func TestTLSStalls(t *testing.T) {
 	certs, err := testcert.New()
 	if err != nil {
@@ -510,11 +508,11 @@ func TestTLSStalls(t *testing.T) {
 	})
 }
 
-// TestTLSRequired: a server may require certificates of those who ask for TLS.
+// A server may require certificates of clients that use TLS.
 func TestTLSRequired(t *testing.T) {
 	r := newTLSRig(t, func(cfg *recordmark.Config) { cfg.TLS.ClientAuth = tls.RequireAndVerifyClientCert })
 	c, err := r.dial(r.client)
-	if err == nil { // the server's refusal comes when the client believes it is done
+	if err == nil { // the refusal arrives after the client's handshake has ended
 		_, err = who(t, c)
 	}
 	if err == nil {
@@ -530,7 +528,7 @@ func TestTLSRequired(t *testing.T) {
 	}
 }
 
-// TestTLSClient has a server answer a request for TLS in ways that are no agreement.
+// A server's answers to a request for TLS that do not agree to it.
 func TestTLSClient(t *testing.T) {
 	r := newTLSRig(t, nil)
 	for _, tt := range []struct {

@@ -13,15 +13,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// named returns a call with a transaction id of its own.
+// named returns a call with a given transaction id.
 func named(xid uint32, bulk []byte) *oncrpc.Exchange {
 	x := exchange(bulk)
 	x.XID, x.MayRepeat = xid, true
 	return x
 }
 
-// A call that names its transaction id has it. It is free again when the reply has come, or nobody
-// waits for one.
+// A call can choose its transaction id. The id is free again when the reply has arrived or nobody
+// waits for it.
 func TestNamedXID(t *testing.T) {
 	c, peer := newRawPeer(t, recordmark.Config{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -53,7 +53,7 @@ func TestNamedXID(t *testing.T) {
 	}
 }
 
-// A call whose connection ended is sent over another one as it was the first time.
+// A call whose connection ended is sent over another one with the same bytes.
 func TestExchangeTwice(t *testing.T) {
 	x := named(0x01020304, bytes.Repeat([]byte{0xcc}, 5001))
 	var sent [2][]byte
@@ -80,7 +80,7 @@ func TestExchangeTwice(t *testing.T) {
 	}
 }
 
-// A transaction id of the connection's own choice is never that of a call under way.
+// The connection never chooses the transaction id of a pending call.
 func TestXIDTaken(t *testing.T) {
 	c, peer := newRawPeer(t, recordmark.Config{})
 	xid := func() uint32 { return binary.BigEndian.Uint32(peer.record()) }

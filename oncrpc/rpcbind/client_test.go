@@ -60,7 +60,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// GETADDR is asked about the transport of the connection alone.
+// GETADDR is used only for the transport of the connection.
 func TestGetAddr(t *testing.T) {
 	tests := []struct {
 		network, netid string
@@ -96,7 +96,7 @@ func TestGetAddr(t *testing.T) {
 	}
 }
 
-// A server that turns strangers away says so with an authentication error.
+// A server that refuses remote callers answers with an authentication error.
 func TestDenied(t *testing.T) {
 	f := both()
 	f.denies = true
@@ -130,7 +130,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// One that was given its connection cannot.
+// A client made with NewClient cannot.
 func TestNoReconnect(t *testing.T) {
 	f := both().start(t, "tcp")
 	conn, err := recordmark.Dial(t.Context(), f.addr.String(),
@@ -210,7 +210,7 @@ func TestDialFirst(t *testing.T) {
 	}
 }
 
-// A timeout is one, whatever was wrong with the endpoints that were tried before.
+// A timeout is reported as such, whatever went wrong with earlier endpoints.
 func TestDialTimeout(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
@@ -224,7 +224,7 @@ func TestDialTimeout(t *testing.T) {
 	}
 }
 
-// What hostile servers say ends in an error.
+// Malformed answers end in an error.
 func TestHostile(t *testing.T) {
 	item := make([]byte, 4+5*4)
 	item[3] = 1

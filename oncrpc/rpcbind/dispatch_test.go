@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// conn is a connection that is no stream, by which a caller has reached the address at.
+// conn is a connection, not of records, whose local address is at.
 type conn struct {
 	oncrpc.Transport
 	at net.Addr
@@ -43,15 +43,14 @@ func (in *incoming) Reply(m xdr.Message) {
 	m.Release()
 }
 
-// serverOf returns a server of mappings.
+// serverOf returns a server that offers mappings.
 func serverOf(mappings ...rpcbind.Mapping) *oncrpc.Server {
 	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	s.Handle(rpcbind.Programs(mappings)...)
 	return s
 }
 
-// dispatch makes a call over a connection to at and returns the reply, which is there at once: no
-// procedure waits for anything.
+// dispatch makes a call over a connection to at and returns the reply. No procedure blocks.
 func dispatch(s *oncrpc.Server, at net.Addr, version, procedure uint32, args []byte) []byte {
 	var e xdr.Encoder
 	h := oncrpc.CallHeader{XID: 0x1badcafe, RPCVersion: 2, Program: 100000, Version: version, Procedure: procedure}
@@ -62,7 +61,7 @@ func dispatch(s *oncrpc.Server, at net.Addr, version, procedure uint32, args []b
 	return in.reply
 }
 
-// What replies begin with.
+// The first bytes of replies.
 const (
 	success     = "1badcafe 00000001 00000000 00000000 00000000 00000000"
 	procUnavail = "1badcafe 00000001 00000000 00000000 00000000 00000003"

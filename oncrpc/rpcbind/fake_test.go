@@ -20,26 +20,26 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// owner is the owner of what clients register with a fake.
+// owner is the owner of mappings registered with a fake.
 const owner = "test"
 
-// fakeRpcbind is a server that keeps mappings, as rpcbind does, and can refuse to.
+// fakeRpcbind is a server that keeps mappings like rpcbind, and can refuse to.
 type fakeRpcbind struct {
-	versions []uint32 // that it speaks, of 3 and 4
-	denies   bool     // to change anything
-	fails    string   // the netid that it does not register
+	versions []uint32 // the versions that it supports, of 3 and 4
+	denies   bool     // refuses all changes
+	fails    string   // a netid that it refuses
 	asked    func(call string)
 
 	addr   net.Addr
 	server *oncrpc.Server
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	list  []rpcbind.Mapping
-	log   []string // the calls
+	log   []string // received calls
 	conns []net.Conn
 }
 
-// start has f listen on network, "tcp" or "unix", until the test ends.
+// start makes f listen on network, "tcp" or "unix", until the test ends.
 func (f *fakeRpcbind) start(t *testing.T, network string) *fakeRpcbind {
 	t.Helper()
 	where := "127.0.0.1:0"
@@ -67,7 +67,7 @@ func (f *fakeRpcbind) start(t *testing.T, network string) *fakeRpcbind {
 	return f
 }
 
-// listener notes its connections.
+// listener records its connections.
 type listener struct {
 	net.Listener
 	f *fakeRpcbind
@@ -83,7 +83,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// hangUp ends all connections, as rpcbind does with idle ones.
+// hangUp closes all connections, as rpcbind does with idle ones.
 func (f *fakeRpcbind) hangUp() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -174,7 +174,7 @@ func (f *fakeRpcbind) unset(m rpcbind.Mapping, c *oncrpc.Call) error {
 	return nil
 }
 
-// get answers as one asked over TCP, with a mark that shows that it was it.
+// get answers as for a call over TCP, and marks the answer.
 func (f *fakeRpcbind) get(m rpcbind.Mapping, c *oncrpc.Call) error {
 	m.Netid = "tcp"
 	if i := f.find(m); i >= 0 {

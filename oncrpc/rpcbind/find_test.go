@@ -19,7 +19,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// listenRDMA serves s over iWARP until the test ends, and returns where.
+// listenRDMA serves s over iWARP until the test ends, and returns the address.
 func listenRDMA(t *testing.T, host string, s *oncrpc.Server) netip.AddrPort {
 	t.Helper()
 	l, err := iwarp.Listen(t.Context(), net.JoinHostPort(host, "0"), iwarp.Config{Logger: quiet})
@@ -51,7 +51,7 @@ func listenTCP(t *testing.T, host string, s *oncrpc.Server) netip.AddrPort {
 	return l.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// rdmaAt is an rpcbind over RDMA, and tcpAt one over TCP.
+// rdmaAt is a place for an rpcbind over RDMA, and tcpAt one over TCP.
 func rdmaAt(at netip.AddrPort) rpcbind.Place {
 	return rpcbind.Place{Name: "RDMA port " + at.String(), Dial: func(ctx context.Context) (oncrpc.Transport, error) {
 		c, err := rpcrdma.Dial(ctx, iwarp.Dialer{Config: iwarp.Config{Logger: quiet}}, at.String(), rpcrdma.Config{Logger: quiet})
@@ -73,15 +73,15 @@ func tcpAt(at netip.AddrPort) rpcbind.Place {
 	}}
 }
 
-// nullServer returns a server of a program that has nothing but NULL.
+// nullServer returns a server of a program that has only procedure 0.
 func nullServer(program, version uint32) *oncrpc.Server {
 	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	s.Handle(oncrpc.Program{Name: "NULL", Number: program, Version: version})
 	return s
 }
 
-// TestFind: a service over RDMA is found by its number in either way, over IPv4 and IPv6, and
-// answers where it was found.
+// A service over RDMA is found through either place, over IPv4 and IPv6, and answers at the port
+// found.
 func TestFind(t *testing.T) {
 	const program, version = 400123, 7
 	for _, host := range []string{"127.0.0.1", "::1"} {
@@ -129,8 +129,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindAddr: over RDMA, the whole universal address can be had, too, and connected to: that of
-// the family that is asked over.
+// Over RDMA, GETADDR returns the whole universal address, of the family of the connection, and it
+// can be dialled.
 func TestFindAddr(t *testing.T) {
 	for _, tt := range []struct{ host, netid string }{{"127.0.0.1", "rdma"}, {"::1", "rdma6"}} {
 		t.Run(tt.netid, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestFindAddr(t *testing.T) {
 	}
 }
 
-// TestFindNowhere: the error says of each place why, and has the causes.
+// The error gives the reason for each place and wraps the causes.
 func TestFindNowhere(t *testing.T) {
 	none, empty := deadport.New(t, "127.0.0.1"), listenTCP(t, "127.0.0.1", serverOf())
 	old, other := listenTCP(t, "127.0.0.1", serverOfVersions("2")), listenRDMA(t, "127.0.0.1", nullServer(400123, 7))
@@ -196,8 +196,7 @@ func TestFindNowhere(t *testing.T) {
 	}
 }
 
-// fakePlace is a place that has no connection to offer: it fails after a while, or when it is given
-// up.
+// fakePlace is a place that fails after a while, or when it is cancelled.
 func fakePlace(name string, after time.Duration, err error) rpcbind.Place {
 	return rpcbind.Place{Name: name, Dial: func(ctx context.Context) (oncrpc.Transport, error) {
 		select {
@@ -212,7 +211,7 @@ func fakePlace(name string, after time.Duration, err error) rpcbind.Place {
 // never is longer than any place is asked.
 const never = time.Hour
 
-// TestFindCancelled: the end of the context ends the search, in the middle of a place.
+// The end of the context ends the search while a place is being asked.
 func TestFindCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -231,8 +230,8 @@ func TestFindCancelled(t *testing.T) {
 	})
 }
 
-// TestFindHanging: places that never answer are given up, each after its own time, and keep none of
-// the others from being asked. The error has them in their order, whichever failed first.
+// Places that never answer are abandoned, each after its own time, and do not keep others from
+// being asked. The error lists them in order.
 func TestFindHanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, err := rpcbind.FindPort(t.Context(), 100003, 3, rpcbind.NetidRDMA, fakePlace("first", never, nil), fakePlace("second", never, nil),
@@ -244,13 +243,13 @@ func TestFindHanging(t *testing.T) {
 	})
 }
 
-// TestFindOrder: a place is asked when the one before has failed, or has not answered for a while.
+// A place is asked when the previous one has failed or has not answered for a while.
 func TestFindOrder(t *testing.T) {
 	broken := errors.New("broken")
 	for _, tt := range []struct {
 		name  string
-		after [3]time.Duration // in which places fail
-		want  [3]time.Duration // at which they are asked
+		after [3]time.Duration // when places fail
+		want  [3]time.Duration // when they are asked
 	}{
 		{"failing at once", [3]time.Duration{0, 0, 0}, [3]time.Duration{0, 0, 0}},
 		{"failing in time", [3]time.Duration{30 * time.Millisecond, 40 * time.Millisecond, 0}, [3]time.Duration{0, 30 * time.Millisecond, 70 * time.Millisecond}},
@@ -283,8 +282,8 @@ func TestFindOrder(t *testing.T) {
 	}
 }
 
-// TestFindFirst: the first success ends the search. What hangs is given up, and gone when FindPort
-// returns; what would come later is not asked.
+// The first success ends the search. Pending places are cancelled before FindPort returns, and
+// later ones are not asked.
 func TestFindFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false

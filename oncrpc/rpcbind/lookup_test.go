@@ -20,7 +20,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// reach serves s over a kind of transport until the test ends, and returns a client of it.
+// reach serves s over a transport until the test ends, and returns a client.
 func reach(t *testing.T, s *oncrpc.Server, over string) *rpcbind.Client {
 	t.Helper()
 	served := make(chan error, 1)
@@ -79,7 +79,7 @@ func reach(t *testing.T, s *oncrpc.Server, over string) *rpcbind.Client {
 	return c
 }
 
-// needIPv6 skips tests where there is no IPv6, not even inside the machine.
+// needIPv6 skips the test if this machine has no IPv6.
 func needIPv6(t *testing.T) {
 	t.Helper()
 	l, err := net.Listen("tcp6", "[::1]:0")
@@ -89,8 +89,8 @@ func needIPv6(t *testing.T) {
 	l.Close()
 }
 
-// TestLookup: what a client learns, over each transport. An address that is not fitted to the
-// connection comes from DUMP, which the client asks for other netids than that of the connection.
+// The answers that a client gets over each transport. For netids other than that of the connection,
+// the client uses DUMP, which returns addresses as registered.
 func TestLookup(t *testing.T) {
 	tests := []struct {
 		over   string
@@ -130,10 +130,10 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// TestLookupRest: the rest of what a client can ask, and that it cannot change anything.
+// The client's other queries work, and it cannot change anything.
 func TestLookupRest(t *testing.T) {
 	for _, over := range []string{"tcp", "rdma", "unix", "loopback"} {
-		// The list is one that a small message over RDMA does not hold.
+		// The list does not fit in a short message over RDMA.
 		list := []rpcbind.Mapping{nfsTCP, nfsRDMA}
 		for i := range 500 {
 			list = append(list, rpcbind.Mapping{Program: 400000, Version: uint32(i), Netid: "udp", Addr: "192.0.2.1.0.9", Owner: "somebody"})
@@ -164,7 +164,7 @@ func TestLookupRest(t *testing.T) {
 	}
 }
 
-// TestServerNetid: which netid GETADDR answers for, and which address it gives, over RDMA.
+// The netid and the address with which GETADDR answers over RDMA.
 func TestServerNetid(t *testing.T) {
 	m := func(version uint32, netid, addr string) rpcbind.Mapping {
 		return rpcbind.Mapping{Program: 100003, Version: version, Netid: netid, Addr: addr}

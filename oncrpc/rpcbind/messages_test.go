@@ -52,7 +52,7 @@ var (
 	portMapping = PortMapping{Program: 100003, Version: 3, Protocol: ProtoTCP, Port: 2049}
 )
 
-// The bytes of each message, of which none may be missing.
+// The encoding of each message; every truncation fails.
 func TestMessages(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -105,7 +105,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// What a server may not say.
+// Invalid answers of a server.
 func TestBadMessages(t *testing.T) {
 	long := func(n int) []byte {
 		b := binary.BigEndian.AppendUint32(nil, uint32(n))
@@ -120,7 +120,7 @@ func TestBadMessages(t *testing.T) {
 		name string
 		into interface{ UnmarshalXDR(*xdr.Decoder) }
 		in   []byte
-		want error // nil: it is all right
+		want error // nil if the message is valid
 	}{
 		{"address of 1024 bytes", new(address), long(1024), nil},
 		{"address of 1025 bytes", new(address), long(1025), xdr.ErrLimit},

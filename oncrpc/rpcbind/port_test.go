@@ -11,12 +11,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// nfs is NFS, version 3, at an address.
+// nfs returns a mapping of NFS version 3.
 func nfs(netid, addr string) rpcbind.Mapping {
 	return rpcbind.Mapping{Program: 100003, Version: 3, Netid: netid, Addr: addr}
 }
 
-// serverOfVersions is serverOf with but some of the versions.
+// serverOfVersions is serverOf with only some of the versions.
 func serverOfVersions(versions string, mappings ...rpcbind.Mapping) *oncrpc.Server {
 	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	for _, p := range rpcbind.Programs(mappings) {
@@ -27,7 +27,7 @@ func serverOfVersions(versions string, mappings ...rpcbind.Mapping) *oncrpc.Serv
 	return s
 }
 
-// TestPort: which of the ports that are registered a client is told, over each transport.
+// The port that a client finds over each transport.
 func TestPort(t *testing.T) {
 	all := []rpcbind.Mapping{nfs("tcp", "0.0.0.0.8.1"), nfs("tcp6", "::.8.2"), nfs("udp", "0.0.0.0.8.3"),
 		nfs("rdma", "0.0.0.0.78.81"), nfs("rdma6", "::.78.82")}
@@ -39,7 +39,7 @@ func TestPort(t *testing.T) {
 		mappings []rpcbind.Mapping
 		versions string // "": all
 		base     string
-		want     uint16 // 0: ErrNotRegistered
+		want     uint16 // 0 means ErrNotRegistered
 	}{
 		{"TCP over TCP", "tcp", all, "", "tcp", 2049},
 		{"TCP over TCP, IPv6", "tcp6", all, "", "tcp", 2050},
@@ -89,7 +89,7 @@ func TestPort(t *testing.T) {
 	}
 }
 
-// TestPortOfPortMapper: version 2 cannot express RDMA, so there is nothing to go on with.
+// Version 2 cannot express RDMA, so there is no port.
 func TestPortOfPortMapper(t *testing.T) {
 	c := reach(t, serverOfVersions("2", nfsTCP, nfsRDMA), "tcp")
 	got, err := c.FindPort(t.Context(), 100003, 3, rpcbind.NetidRDMA)
@@ -99,8 +99,8 @@ func TestPortOfPortMapper(t *testing.T) {
 	}
 }
 
-// liar returns a server that says NFS is at addr, by GETADDR whatever is asked, and by DUMP for
-// RDMA.
+// liar returns a server that claims NFS is at addr: with GETADDR for any question, and with DUMP
+// for RDMA.
 func liar(addr string) *oncrpc.Server {
 	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	for _, p := range rpcbind.Programs(nil) {
@@ -124,7 +124,7 @@ func liar(addr string) *oncrpc.Server {
 	return s
 }
 
-// TestPortLies: what a server may say, in answer to GETADDR over RDMA, and to DUMP over TCP.
+// Invalid answers to GETADDR over RDMA, and to DUMP over TCP.
 func TestPortLies(t *testing.T) {
 	tests := []struct {
 		name string
@@ -159,11 +159,10 @@ func TestPortLies(t *testing.T) {
 	}
 }
 
-// TestPortLongList: a long list is looked through to its end, over RDMA in a chunk; one that is too
-// long is not.
+// A long list is searched to its end, over RDMA in a chunk. A list that is too long is an error.
 func TestPortLongList(t *testing.T) {
 	for _, over := range []string{"tcp", "rdma"} {
-		// The netid that is asked for is not that of the connection, so that DUMP is called.
+		// Ask for another netid than that of the connection, so that DUMP is called.
 		base := map[string]string{"tcp": "rdma", "rdma": "tcp"}[over]
 		for n, want := range map[int]uint16{0: 2049, 1000: 2049, 4095: 2049, 4096: 0, 100000: 0} {
 			var list []rpcbind.Mapping

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// portMapper is a server of version 2 that has one mapping.
+// portMapper is a server of version 2 with one mapping.
 func portMapper(list *[]rpcbind.PortMapping) oncrpc.Program {
 	handle := func(h func(m rpcbind.PortMapping, c *oncrpc.Call)) oncrpc.Procedure {
 		return oncrpc.Procedure{NonBlocking: true, Handler: func(_ context.Context, c *oncrpc.Call) error {
@@ -98,7 +98,7 @@ func TestPortMapper(t *testing.T) {
 	if err := c.UnsetPort(ctx, m); !errors.Is(err, rpcbind.ErrRefused) {
 		t.Errorf("got %v, want ErrRefused", err)
 	}
-	// It speaks neither version 3 nor 4.
+	// It lacks versions 3 and 4.
 	var accept *oncrpc.AcceptError
 	if err := c.Set(ctx, nfsTCP); !errors.As(err, &accept) || accept.Stat != oncrpc.ProgMismatch || accept.High != 2 {
 		t.Errorf("got %v, want PROG_MISMATCH", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// What others have registered.
+// Mappings that others have registered.
 var (
 	others = rpcbind.Mapping{Program: 100000, Version: 4, Netid: "tcp", Addr: "0.0.0.0.0.111", Owner: "superuser"}
 	stale  = rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp", Addr: "0.0.0.0.9.9", Owner: owner}
@@ -43,7 +43,7 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// What another server has registered in place of ours stays.
+// Unregister leaves a mapping that another server has put in place of ours.
 func TestUnregisterReplaced(t *testing.T) {
 	f := both()
 	c := f.start(t, "tcp").dial(t)
@@ -63,7 +63,7 @@ func TestUnregisterReplaced(t *testing.T) {
 	}
 }
 
-// One mapping that is refused takes the others back.
+// If one mapping is refused, the others are removed.
 func TestRegisterRefused(t *testing.T) {
 	foreign := stale
 	foreign.Owner = "superuser"
@@ -90,7 +90,7 @@ func TestRegisterRefused(t *testing.T) {
 	}
 }
 
-// What cannot be removed is tried again.
+// A mapping that could not be removed can be tried again.
 func TestUnregisterFails(t *testing.T) {
 	f := both()
 	c := f.start(t, "tcp").dial(t)
@@ -116,7 +116,7 @@ func TestUnregisterFails(t *testing.T) {
 	}
 }
 
-// A context that ends in the middle leaves nothing registered.
+// If the context ends in the middle, nothing stays registered.
 func TestRegisterCancelled(t *testing.T) {
 	for _, at := range []string{"unset " + nfsTCP.String(), "set " + nfsTCP.String()} {
 		f := both()
@@ -127,7 +127,8 @@ func TestRegisterCancelled(t *testing.T) {
 			}
 		}
 		c := f.start(t, "tcp").dial(t)
-		// One more, so that the end of the context is seen, even if the answer is there first.
+		// One more mapping, so that the end of the context is noticed even if the answer arrives
+		// first.
 		if _, err := rpcbind.Register(ctx, c, []rpcbind.Mapping{nfsRDMA, nfsTCP, others}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %v, want context.Canceled", at, err)
 		}

@@ -17,10 +17,10 @@ const (
 	argsPort = "000186a3 00000003 00000006 00000000"
 )
 
-// served is what the server of the tests has, at 192.0.2.1.
+// served are the mappings of the tests' server, at 192.0.2.1.
 var served = []rpcbind.Mapping{nfsTCP, nfsRDMA, {Program: 100005, Version: 3, Netid: "tcp", Addr: "192.0.2.1.78.80", Owner: "x"}}
 
-// TestServerBytes: the bytes of all procedures, asked over RDMA.
+// The replies of all procedures over RDMA.
 func TestServerBytes(t *testing.T) {
 	const (
 		dump = " 00000001 000186a3 00000003 00000003 74637000 0000000b 302e302e 302e302e 382e3100 00000000" +
@@ -79,13 +79,13 @@ func TestServerBytes(t *testing.T) {
 			t.Errorf("version %d, %s: got\n%x, want\n%x", tt.version, tt.name, got, want)
 		}
 	}
-	// Nothing of this has changed anything.
+	// None of these calls has changed anything.
 	if got, want := dispatch(s, tcpAddr("192.0.2.1:20049"), 4, 4, nil), bytesOf(t, success+dump); !bytes.Equal(got, want) {
 		t.Errorf("DUMP in the end: got\n%x, want\n%x", got, want)
 	}
 }
 
-// TestServerBytes6: the same for rdma6, asked over IPv6.
+// The same for rdma6, over IPv6.
 func TestServerBytes6(t *testing.T) {
 	const (
 		args  = "000186a3 00000003 00000005 72646d61 36000000 00000000 00000000"
@@ -104,7 +104,7 @@ func TestServerBytes6(t *testing.T) {
 	}
 }
 
-// TestServerTime: in a bubble it is the year 2000.
+// In a synctest bubble, it is the year 2000.
 func TestServerTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for version, want := range map[uint32]string{2: procUnavail, 3: success + "386d4380", 4: success + "386d4380"} {
@@ -115,8 +115,7 @@ func TestServerTime(t *testing.T) {
 	})
 }
 
-// TestServerGarbage: no byte of arguments may be missing, none may be left over, and none of their
-// strings be too long.
+// Missing bytes, surplus bytes and long strings in arguments are errors.
 func TestServerGarbage(t *testing.T) {
 	s := serverOf(served...)
 	want := bytesOf(t, garbageArgs)
@@ -145,7 +144,7 @@ func TestServerGarbage(t *testing.T) {
 	}
 }
 
-// TestServerKeeps: the mappings are those of the beginning.
+// Programs copies its mappings.
 func TestServerKeeps(t *testing.T) {
 	list := slices.Clone(served)
 	s := serverOf(list...)
@@ -155,7 +154,7 @@ func TestServerKeeps(t *testing.T) {
 	}
 }
 
-// TestServerPortMapper: what version 2 cannot express it does not have.
+// Version 2 has only the mappings that it can express.
 func TestServerPortMapper(t *testing.T) {
 	m := func(netid, addr string) rpcbind.Mapping {
 		return rpcbind.Mapping{Program: 100003, Version: 3, Netid: netid, Addr: addr}
@@ -169,7 +168,7 @@ func TestServerPortMapper(t *testing.T) {
 	for args, want := range map[string]string{
 		argsPort:                              "00000000",
 		"000186a3 00000003 00000011 00000000": "00000802",
-		"000186a3 00000003 00000011 0000ffff": "00000802", // the port is not looked at
+		"000186a3 00000003 00000011 0000ffff": "00000802", // the port is ignored
 		"000186a3 00000004 00000011 00000000": "00000802", // the first of another version
 		"000186a3 00000005 00000011 00000000": "00000803",
 		"000186a4 00000003 00000011 00000000": "00000000",
@@ -180,7 +179,7 @@ func TestServerPortMapper(t *testing.T) {
 	}
 }
 
-// FuzzServer: whatever is asked, an answer comes, which is no longer than the list of all mappings.
+// Every call gets an answer, no longer than the list of all mappings.
 func FuzzServer(f *testing.F) {
 	f.Add(uint32(2), uint32(3), bytesOf(f, argsPort))
 	f.Add(uint32(3), uint32(3), bytesOf(f, argsRDMA))
