@@ -28,11 +28,14 @@ const maxSilent = 2
 //nolint:misspell // exportfs is a program
 const inExports = " (Linux: /etc/exports, then exportfs -r)"
 
-// stepMount finds MOUNT, and mounts the server's exports as the user of the flags.
-func (p *Prober) stepMount(ctx context.Context) bool {
-	service, err := p.findMount(ctx)
+// mountStep mounts the exports.
+type mountStep struct{ *caller }
+
+// run finds MOUNT, and mounts the server's exports as the user of the flags.
+func (p *mountStep) run(ctx context.Context) bool {
+	service, err := p.find(ctx)
 	if err != nil {
-		return p.failMountSearch(err)
+		return p.failSearch(err)
 	}
 	defer service.Close()
 	limited, cancel := p.limit(ctx)
@@ -72,7 +75,7 @@ func (p *Prober) stepMount(ctx context.Context) bool {
 		if path == asked {
 			dir = p.at.Path
 		}
-		f := p.mountOne(ctx, service, path, dir, list)
+		f := p.one(ctx, service, path, dir, list)
 		if f.Cause == CauseDisk {
 			silent++
 		}
@@ -94,14 +97,14 @@ func (p *Prober) stepMount(ctx context.Context) bool {
 	if p.root == nil {
 		return p.report.fail(fails[0].Cause, "no export can be mounted", fails[0].Do)
 	}
-	return p.mountVersions(ctx, service)
+	return p.reportVersions(ctx, service)
 }
 
 // searchTime bounds the search for MOUNT, which takes up to 5 s in each place.
 const searchTime = 30 * time.Second
 
-// findMount looks for MOUNT over the connection, by rpcbind, and at the usual ports.
-func (p *Prober) findMount(ctx context.Context) (*nfsmount.Service, error) {
+// find looks for MOUNT over the connection, by rpcbind, and at the usual ports.
+func (p *mountStep) find(ctx context.Context) (*nfsmount.Service, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	return nfsmount.FindService(ctx, p.conn, nfsmount.Config{
@@ -110,9 +113,9 @@ func (p *Prober) findMount(ctx context.Context) (*nfsmount.Service, error) {
 	})
 }
 
-// failMountSearch reports why MOUNT was not found. If a port does not answer, a firewall is the
+// failSearch reports why MOUNT was not found. If a port does not answer, a firewall is the
 // likely cause.
-func (p *Prober) failMountSearch(err error) bool {
+func (p *mountStep) failSearch(err error) bool {
 	do := p.server.ExplainMount(err).Error() + ". NFS version 3 needs MOUNT: start it there " +
 		"(Linux: rpc.mountd)"
 	if words.TimedOut(err) {
@@ -125,9 +128,9 @@ func (p *Prober) failMountSearch(err error) bool {
 	return p.report.fail(CauseNoMount, "no MOUNT answers", do)
 }
 
-// mountOne mounts the export that holds a directory, and unmounts it. It keeps the first root
+// one mounts the export that holds a directory, and unmounts it. It keeps the first root
 // handle for the steps that follow.
-func (p *Prober) mountOne(ctx context.Context, s *nfsmount.Service, path, dir string,
+func (p *mountStep) one(ctx context.Context, s *nfsmount.Service, path, dir string,
 	list []mount3.Export) Finding {
 	limited, cancel := p.limit(ctx)
 	defer cancel()
@@ -235,8 +238,8 @@ func everybody(refused *nfsmount.Error) bool {
 	return false
 }
 
-// mountVersions reports where MOUNT is, and its versions. The service cannot be used afterwards.
-func (p *Prober) mountVersions(ctx context.Context, s *nfsmount.Service) bool {
+// reportVersions reports where MOUNT is, and its versions. The service cannot be used afterwards.
+func (p *mountStep) reportVersions(ctx context.Context, s *nfsmount.Service) bool {
 	ctx, cancel := p.limit(ctx)
 	defer cancel()
 	conn, where := s.TakeTransport(), "on the connection to NFS"

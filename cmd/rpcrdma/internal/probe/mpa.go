@@ -5,74 +5,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"sync"
 
-	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
-	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// mpaAnswer is the result of an iWARP setup.
-type mpaAnswer struct {
-	setup *mpa.Setup
-	err   error
-	path  tcpPath // measured after a call
+// mpaStep compares setups of iWARP.
+type mpaStep struct {
+	*scene
+	port *portStep // with the setup by the flags
 }
 
-// answered reports whether a frame of MPA came back, even a refusal.
-func (a mpaAnswer) answered() bool {
-	return a.setup != nil || errors.As(a.err, new(*mpa.RejectError)) ||
-		errors.Is(a.err, mpa.ErrInsufficientIRD) || errors.Is(a.err, mpa.ErrNoMatchingRTR) ||
-		errors.Is(a.err, mpa.ErrConnectionModel) || errors.Is(a.err, mpa.ErrRevision) ||
-		errors.Is(a.err, mpa.ErrFrame) && !errors.Is(a.err, mpa.ErrNotMPA)
-}
-
-// meet sets up a connection, makes a call, and closes the connection in order. It must do all of
-// this: Linux 6.1 stops listening if a peer leaves before it has sent anything (siw), and crashes
-// if it leaves right after the setup (iw_cm).
-func (p *Prober) meet(ctx context.Context, t reach.Target, crc iwarp.CRC, peerToPeer bool) mpaAnswer {
-	ctx, cancel := p.limit(ctx)
-	defer cancel()
-	f := p.Flags.Connections
-	over, err := t.Dialer(reach.TraceOf(ctx), reach.RDMAConfig{Log: reach.Quiet, CRC: crc})
-	if err != nil {
-		return mpaAnswer{err: err}
-	}
-	d := over.(iwarp.Dialer)
-	d.Config.PeerToPeer = peerToPeer
-	var tcp *net.TCPConn
-	if t.Scheme != reach.SchemeSCTP {
-		below := net.Dialer{FallbackDelay: -1} // as iwarp.Dialer has it
-		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := below.DialContext(ctx, network, addr)
-			tcp, _ = c.(*net.TCPConn)
-			return c, err
-		}
-		d.DialContext = reach.TraceOf(ctx).DialContext(dial)
-	}
-	conn, err := rpcrdma.Dial(ctx, d, t.Addr(), rpcrdma.Config{
-		Logger: reach.Quiet, Dialect: f.Dialect.Value, InlineSend: int(f.Inline), InlineRecv: int(f.Inline),
-	})
-	if err != nil {
-		return mpaAnswer{err: err}
-	}
-	defer reach.End(conn)
-	setup, _ := iwarp.SetupOf(conn.Endpoint())
-	setup.PrivateData = conn.Info().PrivateData
-	_ = p.null(ctx, conn) // another step reports the result
-	a := mpaAnswer{setup: &setup}
-	if tcp != nil {
-		a.path = tcpPathOf(tcp)
-	}
-	return a
-}
-
-// stepMPA sets up connections in several ways, and compares the results.
-func (p *Prober) stepMPA(ctx context.Context) bool {
+// run sets up connections in several ways, and compares the results.
+func (p *mpaStep) run(ctx context.Context) bool {
 	if !p.at.OverIWARP() {
 		return true
 	}
@@ -82,10 +30,10 @@ func (p *Prober) stepMPA(ctx context.Context) bool {
 	wg.Go(func() { peer = p.meet(ctx, p.at, oneCRC(p.asksCRC()), true) })
 	wg.Wait()
 	usable := p.judgeCRC(other)
-	if err := p.setup.err; err != nil {
+	if err := p.port.setup.err; err != nil {
 		return usable && p.judgeSetup(err)
 	}
-	s := p.setup.setup
+	s := p.port.setup.setup
 	values, text := describeSetup(s)
 	if peer.err == nil && peer.setup.RTR != 0 {
 		text += fmt.Sprintf("; peer-to-peer: RTR by %v", peer.setup.RTR)
@@ -108,8 +56,8 @@ func (p *Prober) stepMPA(ctx context.Context) bool {
 }
 
 // asksCRC reports whether the flags ask for CRC32C.
-func (p *Prober) asksCRC() bool {
-	f := p.Flags.Connections.CRC.Value
+func (p *mpaStep) asksCRC() bool {
+	f := p.flags.Connections.CRC.Value
 	return f == iwarp.CRCOn || f == iwarp.CRCAuto && !(p.loopback && p.at.Scheme == "rdma")
 }
 
@@ -123,13 +71,13 @@ func oneCRC(on bool) iwarp.CRC {
 
 // judgeCRC reports if the server accepts only connections with CRC32C, or only those without. other
 // is the setup with the choice that the flags do not make.
-func (p *Prober) judgeCRC(other mpaAnswer) bool {
-	plain, crc := p.setup, other
+func (p *mpaStep) judgeCRC(other mpaAnswer) bool {
+	plain, crc := p.port.setup, other
 	if p.asksCRC() {
-		plain, crc = other, p.setup
+		plain, crc = other, p.port.setup
 	}
 	status := Warn
-	if p.setup.err != nil {
+	if p.port.setup.err != nil {
 		status = Fail
 	}
 	switch {
@@ -147,7 +95,7 @@ func (p *Prober) judgeCRC(other mpaAnswer) bool {
 }
 
 // judgeSetup reports why the setup failed.
-func (p *Prober) judgeSetup(err error) bool {
+func (p *mpaStep) judgeSetup(err error) bool {
 	var reject *mpa.RejectError
 	cause := CauseRejected
 	do := p.explain(p.at, err)

@@ -19,8 +19,15 @@ const (
 	fillLong   = 16 << 10
 )
 
-// stepMTU makes a call that fills packets. The step before it has read a reply that does.
-func (p *Prober) stepMTU(ctx context.Context) bool {
+// mtuStep checks that packets of full size pass.
+type mtuStep struct {
+	*caller
+	port *portStep // with the path of its connection
+	read *readStep // which has read a large reply, or not
+}
+
+// run makes a call that fills packets. The step before it has read a reply that does.
+func (p *mtuStep) run(ctx context.Context) bool {
 	n := fillLong
 	if c, ok := p.conn.(*rpcrdma.Conn); ok {
 		if send, _ := c.Inline(); send > fillInline {
@@ -38,9 +45,9 @@ func (p *Prober) stepMTU(ctx context.Context) bool {
 	case !replied(err):
 		return p.report.fail(CauseFailed, what+": "+words.EndReason(err), "see the server's log")
 	}
-	values := map[string]any{"toServer": n, "fromServer": p.large}
+	values := map[string]any{"toServer": n, "fromServer": p.read.large}
 	text, status := what+" is answered, and ", OK
-	if p.large {
+	if p.read.large {
 		text += "a long reply came"
 	} else {
 		text += "probe cannot tell whether packets of full size come back: it read nothing long"
@@ -58,9 +65,9 @@ func (p *Prober) stepMTU(ctx context.Context) bool {
 type tcpPath struct{ mtu, mss int }
 
 // path returns the path to the server of the URL.
-func (p *Prober) path(ctx context.Context) tcpPath {
+func (p *mtuStep) path(ctx context.Context) tcpPath {
 	if p.at.OverRDMA() {
-		return p.setup.path
+		return p.port.setup.path
 	}
 	ctx, cancel := p.limit(ctx)
 	defer cancel()

@@ -7,163 +7,27 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
-	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
-	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// speaker is what a port speaks, or why it says nothing.
-type speaker string
+// portStep reports what the ports speak.
+type portStep struct {
+	*scene
+	look *portLook
 
-const (
-	speaksIWARP speaker = "iWARP"
-	speaksRoCE  speaker = "RoCE"
-	speaksRPC   speaker = "RPC over TCP"
-	speaksOther speaker = "neither iWARP nor RPC"
-	speaksNot   speaker = "takes connections and says nothing"
-	endsAll     speaker = "takes connections and ends them at once"
-	nobody      speaker = "nothing listens"
-	silent      speaker = "no answer"
-	unreachable speaker = "cannot be reached"
-)
-
-// glance is the result of a look at a port of the server.
-type glance struct {
-	at   reach.Target
-	mpa  mpaAnswer // of iWARP
-	roce error     // of a connection
-	rpc  rpcAnswer
+	setup mpaAnswer // of the URL's port, for later steps
 }
 
-// rpcAnswer is the result of calls of NULL over TCP.
-type rpcAnswer struct {
-	tried bool
-	nfs   error // of NFS version 3
-	other error // of rpcbind, on the same connection
-}
-
-// otherTime bounds the look at ports that the URL does not name.
-const otherTime = 2 * time.Second
-
-// look looks at the port of the URL and at the usual ones, concurrently.
-func (p *Prober) look(ctx context.Context) []glance {
-	all := []glance{{at: p.at}}
-	for _, t := range p.Usual {
-		if t.Port != p.at.Port || t.OverUDP() != p.at.OverUDP() || t.OverUDP() && t.Scheme != p.at.Scheme {
-			all = append(all, glance{at: t})
-		}
-	}
-	var wg sync.WaitGroup
-	for i := range all {
-		limit := p.Flags.Timeout.Duration
-		if i > 0 {
-			limit = min(limit, otherTime)
-		}
-		wg.Go(func() { p.glance(ctx, &all[i], limit) })
-	}
-	wg.Wait()
-	return all
-}
-
-// glance tries the protocol that a port should speak, and then the other one, each within limit.
-func (p *Prober) glance(ctx context.Context, g *glance, limit time.Duration) {
-	overRDMA := func() {
-		limited, cancel := context.WithTimeout(ctx, limit)
-		defer cancel()
-		g.mpa = p.meet(limited, g.at, p.Flags.Connections.CRC.Value, false)
-	}
-	overTCP := func() {
-		limited, cancel := context.WithTimeout(ctx, limit)
-		defer cancel()
-		g.rpc.tried = true
-		g.rpc.nfs, g.rpc.other = callBoth(limited, g.at.Addr())
-	}
-	switch {
-	case g.at.Scheme == reach.SchemeRoCE:
-		p.udp() // first wait for the check whether the port is free here
-		limited, cancel := context.WithTimeout(ctx, limit)
-		defer cancel()
-		g.roce = p.meetRoCE(limited, g.at)
-	case g.at.Scheme == reach.SchemeSCTP:
-		overRDMA()
-	case g.at.OverRDMA():
-		if overRDMA(); !g.mpa.answered() && !words.Dialling(g.mpa.err) {
-			overTCP()
-		}
-	default:
-		if overTCP(); !g.rpc.replied() && !words.Dialling(g.rpc.nfs) {
-			overRDMA()
-		}
-	}
-}
-
-// callBoth calls NULL of NFS and of rpcbind over TCP.
-func callBoth(ctx context.Context, addr string) (nfs, other error) {
-	cfg := recordmark.Config{Logger: reach.Quiet, Wrap: reach.TraceOf(ctx).Dialed}
-	conn, err := recordmark.Dial(ctx, addr, cfg)
-	if err != nil {
-		return err, err
-	}
-	defer reach.End(conn)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		c := oncrpc.NewClient(conn, rpcbind.Program, rpcbind.Version2, oncrpc.AuthNone())
-		other = c.Call(ctx, 0, nil, nil)
-	})
-	c := oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, oncrpc.AuthNone())
-	nfs = c.Call(ctx, 0, nil, nil)
-	wg.Wait()
-	return nfs, other
-}
-
-// speaker returns what the port speaks.
-func (g *glance) speaker() speaker {
-	err := g.error()
-	switch {
-	case g.at.Scheme == reach.SchemeRoCE && (err == nil || errors.As(err, new(*transport.RejectError))):
-		return speaksRoCE
-	case g.mpa.answered():
-		return speaksIWARP
-	case g.rpc.replied():
-		return speaksRPC
-	case errors.Is(err, words.ConnRefused), errors.Is(err, roce.ErrRefused):
-		return nobody
-	case words.Dialling(err) && errors.Is(err, words.ConnReset):
-		// before this end knew of the connection
-		return endsAll
-	case words.TimedOut(err) && (words.Dialling(err) || g.at.OverUDP()):
-		return silent
-	case words.Dialling(err):
-		return unreachable
-	case words.TimedOut(err):
-		return speaksNot
-	case words.EndedByPeer(g.mpa.err) && !errors.Is(g.mpa.err, mpa.ErrNotMPA) && words.EndedByPeer(g.rpc.nfs):
-		return endsAll
-	}
-	return speaksOther
-}
-
-// replied reports whether any call got a reply.
-func (a *rpcAnswer) replied() bool { return a.tried && (replied(a.nfs) || replied(a.other)) }
-
-// replied reports whether a call got a reply, even a denial.
-func replied(err error) bool {
-	return err == nil || reach.Answered(err) || errors.As(err, new(*oncrpc.VersionError))
-}
-
-// stepPort reports what listens at the port of the URL, and at the usual ports.
-func (p *Prober) stepPort(context.Context) bool {
-	all := p.seen()
+// run reports what listens at the port of the URL, and at the usual ports.
+func (p *portStep) run(context.Context) bool {
+	all := p.look.seen()
 	here, others := all[0], all[1:]
 	p.setup = here.mpa
 	usable := p.judge(&here, others)
@@ -181,7 +45,7 @@ func (p *Prober) stepPort(context.Context) bool {
 }
 
 // judge reports whether the port of the URL speaks the protocol of the URL.
-func (p *Prober) judge(g *glance, others []glance) bool {
+func (p *portStep) judge(g *glance, others []glance) bool {
 	at, is := g.at.Addr(), g.speaker()
 	found := fmt.Sprintf("port %s: %s", at, is)
 	if g.at.Scheme == reach.SchemeSCTP {
@@ -225,7 +89,7 @@ func (p *Prober) judge(g *glance, others []glance) bool {
 }
 
 // refused says what to do if nothing listens at a port.
-func (p *Prober) refused(g *glance) string {
+func (p *portStep) refused(g *glance) string {
 	switch g.at.Scheme {
 	case reach.SchemeRoCE:
 		if errors.Is(g.error(), roce.ErrNoRoCE) {
@@ -242,7 +106,7 @@ func (p *Prober) refused(g *glance) string {
 }
 
 // behindFirewall says what to do if a port does not answer.
-func (p *Prober) behindFirewall(g *glance, others []glance) string {
+func (p *portStep) behindFirewall(g *glance, others []glance) string {
 	port := hostIsUp(others)
 	if port == 0 {
 		return p.explain(g.at, g.error())
@@ -260,20 +124,9 @@ func (p *Prober) behindFirewall(g *glance, others []glance) string {
 	return do
 }
 
-// error returns why the protocol of the URL cannot be used at the port.
-func (g *glance) error() error {
-	switch {
-	case g.at.Scheme == reach.SchemeRoCE:
-		return g.roce
-	case g.at.OverRDMA():
-		return g.mpa.err
-	}
-	return g.rpc.nfs
-}
-
 // judgeNull reports the result of NULL of NFS. other is the result of rpcbind's NULL over the same
 // connection.
-func (p *Prober) judgeNull(found string, nfs, other error) bool {
+func (p *portStep) judgeNull(found string, nfs, other error) bool {
 	var (
 		accept *oncrpc.AcceptError
 		denied *oncrpc.AuthError
@@ -301,7 +154,7 @@ func (p *Prober) judgeNull(found string, nfs, other error) bool {
 
 // elsewhere returns where NFS is over the same transport, if the port of the URL is closed; "" if
 // that is unknown.
-func (p *Prober) elsewhere(t reach.Target, others []glance) string {
+func (p *portStep) elsewhere(t reach.Target, others []glance) string {
 	netid := "tcp"
 	if t.OverRDMA() {
 		netid = rpcbind.NetidRDMA

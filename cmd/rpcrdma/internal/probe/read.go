@@ -6,11 +6,9 @@ import (
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
-	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
-	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
 // The bytes of the READs. The small one fits in any message. The large one takes many packets, and
@@ -33,8 +31,16 @@ type probeFile struct {
 	size uint64
 }
 
-// stepRead reads the beginning of a file, in a small message and in a large one.
-func (p *Prober) stepRead(ctx context.Context) bool {
+// readStep reads from a file.
+type readStep struct {
+	*caller
+	info *nfs3.FSInfo // of the export
+
+	large bool // a large reply has come
+}
+
+// run reads the beginning of a file, in a small message and in a large one.
+func (p *readStep) run(ctx context.Context) bool {
 	limited, cancel := p.limit(ctx)
 	defer cancel()
 	f, err := p.findFile(limited)
@@ -64,7 +70,7 @@ func (p *Prober) stepRead(ctx context.Context) bool {
 }
 
 // read reads some bytes of a file.
-func (p *Prober) read(ctx context.Context, f *probeFile, n int) bool {
+func (p *readStep) read(ctx context.Context, f *probeFile, n int) bool {
 	limited, cancel := p.limit(ctx)
 	defer cancel()
 	what := "READ of " + sizeText(uint32(n)) + " of " + cli.Printable(f.name)
@@ -86,27 +92,6 @@ func (p *Prober) read(ctx context.Context, f *probeFile, n int) bool {
 	return true
 }
 
-// reason says why something failed, and for a permission error who was refused.
-func (p *Prober) reason(err error) string {
-	text := words.Reason(err)
-	if causeOf(err) == CauseDenies {
-		text += p.denied()
-	}
-	return text
-}
-
-// denied continues "permission denied" with who was refused.
-func (p *Prober) denied() string {
-	if p.flavor.Flavor() == oncrpc.FlavorGSS {
-		return remote.DeniedTo(p.Flags.Connections.Kerberos.Name())
-	}
-	text := p.Flags.Connections.Denied()
-	if why := p.server.Fallback(p.root); why != "" {
-		text += "; " + why
-	}
-	return text
-}
-
 // causeOf returns the cause for an error of NFS.
 func causeOf(err error) Cause {
 	if errors.Is(err, nfs3.ErrAcces) || errors.Is(err, nfs3.ErrPerm) {
@@ -118,7 +103,7 @@ func causeOf(err error) Cause {
 // findFile returns the file of the URL. If that is a directory, it returns the first file below it
 // that the caller may read and that has at least largeRead bytes, or else the largest one found, or
 // nil.
-func (p *Prober) findFile(ctx context.Context) (*probeFile, error) {
+func (p *readStep) findFile(ctx context.Context) (*probeFile, error) {
 	c, h := p.client(), p.root.Handle
 	name := strings.TrimSuffix(p.root.Export, "/")
 	for _, part := range strings.FieldsFunc(p.root.Rest, func(r rune) bool { return r == '/' }) {

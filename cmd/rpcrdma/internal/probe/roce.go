@@ -10,34 +10,45 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
-	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
 // roceTime is how long a host may take to answer that the port is closed.
 const roceTime = time.Second
 
-// lookRoCE checks whether the UDP port of RoCE seems open at the server, and whether it is free
-// here.
-func (p *Prober) lookRoCE(ctx context.Context, addr string) []Finding {
-	found := []Finding{p.roceThere(ctx, addr)}
-	l, err := net.ListenUDP("udp", &net.UDPAddr{Port: p.Roce})
+// roceStep checks whether RoCE may be at the server.
+type roceStep struct {
+	*scene
+	port int // of RoCE, in UDP
+
+	found func() []Finding // waits for the result
+}
+
+// begin begins to check, for an address of the server.
+func (p *roceStep) begin(ctx context.Context, addr string) {
+	p.found = begun(func() []Finding { return p.look(ctx, addr) })
+}
+
+// look checks whether the UDP port of RoCE seems open at the server, and whether it is free here.
+func (p *roceStep) look(ctx context.Context, addr string) []Finding {
+	found := []Finding{p.there(ctx, addr)}
+	l, err := net.ListenUDP("udp", &net.UDPAddr{Port: p.port})
 	if err == nil {
 		l.Close()
 		return found
 	}
 	return append(found, Finding{
 		Status: Note, Cause: CauseRoCETaken,
-		Found:  fmt.Sprintf("UDP port %d of this host is taken: %v", p.Roce, words.Bottom(err)),
+		Found:  fmt.Sprintf("UDP port %d of this host is taken: %v", p.port, words.Bottom(err)),
 		Do:     "this matters only for RoCE in user space on this host: " + reach.PortTaken,
-		Values: map[string]any{"port": p.Roce},
+		Values: map[string]any{"port": p.port},
 	})
 }
 
-// roceThere sends a byte to the server's port. RoCE does not answer it. A host without RoCE answers
+// there sends a byte to the server's port. RoCE does not answer it. A host without RoCE answers
 // that the port is closed, unless a firewall drops that.
-func (p *Prober) roceThere(ctx context.Context, addr string) Finding {
-	at := net.JoinHostPort(addr, strconv.Itoa(p.Roce))
-	values := map[string]any{"port": p.Roce, "open": "unknown"}
+func (p *roceStep) there(ctx context.Context, addr string) Finding {
+	at := net.JoinHostPort(addr, strconv.Itoa(p.port))
+	values := map[string]any{"port": p.port, "open": "unknown"}
 	cannot := func(err error) Finding {
 		return Finding{Status: Note, Values: values,
 			Found: fmt.Sprintf("probe cannot tell whether RoCE is at UDP port %s: %v", at,
@@ -49,7 +60,7 @@ func (p *Prober) roceThere(ctx context.Context, addr string) Finding {
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
-	conn.SetDeadline(time.Now().Add(min(roceTime, p.Flags.Timeout.Duration)))
+	conn.SetDeadline(time.Now().Add(min(roceTime, p.flags.Timeout.Duration)))
 	if _, err = conn.Write([]byte{0}); err == nil {
 		_, err = conn.Read(make([]byte, 1))
 	}
@@ -69,28 +80,9 @@ func (p *Prober) roceThere(ctx context.Context, addr string) Finding {
 	return cannot(err)
 }
 
-// meetRoCE connects, makes a call, and ends the connection in order.
-func (p *Prober) meetRoCE(ctx context.Context, t reach.Target) error {
-	ctx, cancel := p.limit(ctx)
-	defer cancel()
-	d, err := t.Dialer(reach.TraceOf(ctx), p.Flags.Connections.RDMA())
-	if err != nil {
-		return err
-	}
-	conn, err := rpcrdma.Dial(ctx, d, t.Addr(), rpcrdma.Config{
-		Logger: reach.Quiet, Dialect: p.Flags.Connections.Dialect.Value,
-	})
-	if err != nil {
-		return err
-	}
-	defer reach.End(conn)
-	_ = p.null(ctx, conn) // another step reports the result
-	return nil
-}
-
-// stepRoCE reports the findings of lookRoCE.
-func (p *Prober) stepRoCE(context.Context) bool {
-	for _, f := range p.udp() {
+// run reports the findings of look.
+func (p *roceStep) run(context.Context) bool {
+	for _, f := range p.found() {
 		p.report.add(f)
 	}
 	return true

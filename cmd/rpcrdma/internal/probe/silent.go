@@ -8,8 +8,8 @@ import (
 // silent returns why a call that reads from disk got no answer. NULL, which reads nothing, tells
 // whether the server hangs or its disk: it tries NULL on the same connection, then on a new one,
 // because some servers handle one call per connection at a time.
-func (p *Prober) silent(ctx context.Context, what string) Finding {
-	f, same := p.silence(ctx, what, "", "")
+func (c *caller) silent(ctx context.Context, what string) Finding {
+	f, same := c.silence(ctx, what, "", "")
 	if same || f.Cause == CauseNoAnswer {
 		return f
 	}
@@ -17,24 +17,24 @@ func (p *Prober) silent(ctx context.Context, what string) Finding {
 }
 
 // failSilent reports silent. It returns false.
-func (p *Prober) failSilent(ctx context.Context, what string) bool {
-	return p.report.add(p.silent(ctx, what))
+func (c *caller) failSilent(ctx context.Context, what string) bool {
+	return c.report.add(c.silent(ctx, what))
 }
 
 // silence tries NULL on the connection, and then on a new one. If only the new one answers, the old
 // one is stuck behind a lost packet of full size. way and sender say where such packets are lost,
 // and who sends them. same is true if the same connection answers.
-func (p *Prober) silence(ctx context.Context, what, way, sender string) (f Finding, same bool) {
-	if p.null(ctx, p.conn) == nil {
+func (c *caller) silence(ctx context.Context, what, way, sender string) (f Finding, same bool) {
+	if c.null(ctx, c.conn) == nil {
 		return diskHangs(what), true
 	}
-	p.disconnect()
-	limited, cancel := p.limit(ctx)
+	c.disconnect()
+	limited, cancel := c.limit(ctx)
 	defer cancel()
-	conn, err := p.connect(limited)
+	conn, err := c.connect(limited)
 	if err == nil {
-		p.conn = conn
-		err = p.null(ctx, conn)
+		c.conn = conn
+		err = c.null(ctx, conn)
 	}
 	if err != nil {
 		return Finding{Status: Fail, Cause: CauseNoAnswer,
