@@ -21,9 +21,9 @@ func explain(err error) string {
 	case err == nil:
 		return "done"
 	case errors.As(err, &answer):
-		return "not executed: " + answer.Error() // PROG_UNAVAIL, GARBAGE_ARGS, SYSTEM_ERR, ...
+		return "answered: " + answer.Error() // PROG_UNAVAIL, GARBAGE_ARGS, SYSTEM_ERR, ...
 	case errors.As(err, &denied):
-		return "not executed: " + denied.Error() // other credentials may help
+		return denied.Error() // other credentials may help
 	case errors.As(err, &tooLong):
 		return "executed, unless NotSent: " + tooLong.Error() // ask for more room
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
@@ -70,7 +70,7 @@ func ExampleCallError() {
 	// Output:
 	// done
 	// perhaps executed: no answer in time
-	// not executed: denied: AUTH_TOOWEAK
-	// not executed: PROC_UNAVAIL
+	// denied: AUTH_TOOWEAK
+	// answered: PROC_UNAVAIL
 	// perhaps executed: the connection has ended
 }
