@@ -119,7 +119,7 @@ func (s *replaySession) script(tb testing.TB) (steps []replayStep) {
 		steps = append(steps, step)
 	}
 	if len(responses) > 0 {
-		tb.Fatalf("%d responses that nobody asked for", len(responses))
+		tb.Fatalf("%d responses without a request", len(responses))
 	}
 	return steps
 }

@@ -57,7 +57,7 @@ func TestReplay(t *testing.T) {
 				}
 				r.upper.verify(s.peer.len)
 				if got, want := r.upper.posted, len(s.steps); got != want || r.upper.flushed > 0 {
-					t.Errorf("posted %d requests, of which %d were flushed, want %d and none", got, r.upper.flushed, want)
+					t.Errorf("posted %d requests and %d were flushed, want %d and none", got, r.upper.flushed, want)
 				}
 			})
 		}

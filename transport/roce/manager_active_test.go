@@ -58,7 +58,7 @@ func TestActive(t *testing.T) {
 		p.says(theirIP, &stray, 6)
 		rej, ok := first(p.answer()).(*cm.REJ)
 		if !ok || rej.Reason != cm.InvalidCommID || rej.About != cm.AboutREP {
-			t.Errorf("a REP for nobody was answered with %+v", rej)
+			t.Errorf("a REP of no connection was answered with %+v", rej)
 		}
 		want := &cm.RTU{Local: req.CommID, Remote: 9, Private: make([]byte, cm.RTUPrivateLen)}
 		p.says(theirIP, rep, 6)

@@ -101,11 +101,11 @@ func TestCutUnderWay(t *testing.T) {
 	Await(t, "Close", closed)
 	words := appendFPDU(nil, []byte("fourteen bytes"+"last words"), true)
 	if want := sent + begun + len(words); len(got) != want {
-		t.Fatalf("got %d bytes, want %d, of which %d are the rest of an FPDU", len(got), want, begun)
+		t.Fatalf("got %d bytes, want %d, including %d for the rest of an FPDU", len(got), want, begun)
 	}
 	size := fpduSize(14 + 60000)
 	if len(got)%size != len(words) || !bytes.HasSuffix(got, words) {
-		t.Errorf("the stream does not end with the last words behind whole FPDUs: % x", got[len(got)-40:])
+		t.Errorf("the stream does not end with whole FPDUs and the last words: % x", got[len(got)-40:])
 	}
 	for at := 0; at+size < len(got); at += size {
 		if !crcHolds(got[at : at+size]) {

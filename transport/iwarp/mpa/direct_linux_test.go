@@ -200,7 +200,7 @@ func TestDirectWaits(t *testing.T) {
 		t.Errorf("got a segment under way %t, a buffer %t", c.in.aside, c.in.buf != nil)
 	}
 	if !c.in.armed {
-		t.Error("nobody watches the peer")
+		t.Error("the stall watch does not run")
 	}
 	go hangUp(t, peer, stream[1000:])
 	if err := receiveAll(c, got); err != io.EOF {

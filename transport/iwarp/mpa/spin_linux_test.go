@@ -59,7 +59,7 @@ func TestOneSpins(t *testing.T) {
 	}
 	a.end(true)
 	if !b.begin() {
-		t.Error("nobody spins after the first")
+		t.Error("no connection spins after the first")
 	}
 	b.end(true)
 }

@@ -73,7 +73,7 @@ func TestMostUnacknowledged(t *testing.T) {
 			return n
 		}
 		if n := fill(); n > 1<<15-1 || n < 1<<14 {
-			t.Errorf("%d messages are sent that nobody has acknowledged, want 16,384 to 32,767", n)
+			t.Errorf("%d unacknowledged messages, want 16,384 to 32,767", n)
 		}
 		p.pay()
 		if empty, err := l.Flush(); !empty || err != nil {

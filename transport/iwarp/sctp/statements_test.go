@@ -198,7 +198,7 @@ func TestReuse(t *testing.T) {
 				p.says(1, ended, last)
 				synctest.Wait()
 				if _, err := p.a.open(); !errors.Is(err, ErrNoStream) {
-					t.Errorf("what is not acknowledged: got error %v, want %v", err, ErrNoStream)
+					t.Errorf("unacknowledged stream: got error %v, want %v", err, ErrNoStream)
 				}
 				p.pay()
 				synctest.Wait()

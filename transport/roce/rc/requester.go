@@ -13,9 +13,9 @@ import (
 // Reasons for the end of a connection, besides those of package transport.
 var (
 	// ErrTimeout: the peer has not acknowledged what was sent, or has not sent again what was lost.
-	ErrTimeout = errors.New("peer timed out")
+	ErrTimeout = errors.New("timeout")
 	// ErrProtocol: the peer has broken the protocol.
-	ErrProtocol = errors.New("protocol violation")
+	ErrProtocol = errors.New("bad packet")
 )
 
 // RNRForever is the RNR retry count that means no limit (IBTA section 9.7.5.2.8).

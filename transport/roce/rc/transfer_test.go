@@ -206,10 +206,10 @@ func TestRefused(t *testing.T) {
 				p.a.Post(behind)
 				p.run()
 				if !errors.Is(p.a.err, tt.want) || !errors.Is(p.a.err, transport.ErrTerminated) {
-					t.Errorf("who asked: got %v, want %v", p.a.err, tt.want)
+					t.Errorf("requester: got %v, want %v", p.a.err, tt.want)
 				}
 				if !errors.Is(p.b.err, tt.want) || errors.Is(p.b.err, transport.ErrTerminated) {
-					t.Errorf("who was asked: got %v, want %v", p.b.err, tt.want)
+					t.Errorf("responder: got %v, want %v", p.b.err, tt.want)
 				}
 				if len(p.b.counts.sent) == 0 || p.b.counts.sent[0] != tt.nak {
 					t.Errorf("NAKs %v, want %v", p.b.counts.sent, tt.nak)
@@ -343,12 +343,12 @@ func TestLateRead(t *testing.T) {
 		}
 		if lost {
 			if !errors.Is(p.a.err, transport.ErrRemoteAccess) {
-				t.Errorf("who waits for the response: got %v", p.a.err)
+				t.Errorf("end waiting for the response: got %v", p.a.err)
 			}
 			continue
 		}
 		if p.a.err != nil || !bytes.Equal(target, data) {
-			t.Errorf("who has the response: got %v", p.a.err)
+			t.Errorf("end with the response: got %v", p.a.err)
 		}
 		p.a.Post(send([]byte("x")))
 		p.b.PostRecv(&transport.RecvRequest{Local: memory(1)})
