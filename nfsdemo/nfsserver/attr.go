@@ -27,7 +27,7 @@ func setAttr(ctx context.Context, q *request, a *nfs3.SetAttrArgs, r *nfs3.SetAt
 	return err
 }
 
-// changing are the rights that nobody has on a read-only export.
+// changing has the rights that nobody has in a read-only export.
 const changing = nfs3.AccessModify | nfs3.AccessExtend | nfs3.AccessDelete
 
 func access(ctx context.Context, q *request, a *nfs3.AccessArgs, r *nfs3.AccessRes) error {

@@ -6,15 +6,16 @@ import (
 	"sync"
 )
 
-// check asks a file system for its root, once at a time: one that hangs has one goroutine hang.
+// check asks a file system for its root, one request at a time: a file system that hangs holds up a
+// single goroutine.
 type check struct {
 	mu   sync.Mutex    // guards what follows
-	over chan struct{} // closed when the one under way has ended; nil: there is none
-	err  error         // how the latest has ended
+	over chan struct{} // closed when the request under way ends; nil: there is none
+	err  error         // result of the latest request
 }
 
-// Check returns what is in the way of serving the exports: one that has gone away, or does not
-// answer before ctx ends, as on a disk that hangs. Nil means that all of them answer.
+// Check checks that all exports can be served. It returns an error if the root of one cannot be
+// read, or if its file system does not answer before ctx ends, for example because a disk hangs.
 func (s *Server) Check(ctx context.Context) error {
 	for _, e := range s.table.Load().list {
 		if err := s.check(ctx, e); err != nil {

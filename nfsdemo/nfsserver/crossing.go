@@ -9,14 +9,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// crossing is where a file system is mounted in another.
+// crossing is the place where the file system of one export is mounted in another.
 type crossing struct {
 	outer, inner *export
-	dirs         []string // from the root of outer to the directory with the mount point
-	name         string   // of that
+	dirs         []string // path from the root of outer to the directory with the mount point
+	name         string   // of the mount point
 }
 
-// cross finds the crossings of a table whose exports are all there.
+// cross finds the crossings of a table. All exports must have been added.
 func (t *table) cross() {
 	for _, in := range t.list {
 		var out *export
@@ -41,14 +41,14 @@ func (t *table) cross() {
 	}
 }
 
-// isBelow reports whether a clean path lies below another.
+// isBelow reports whether the clean path p lies below top.
 func isBelow(p, top string) bool {
 	rest, ok := strings.CutPrefix(p, strings.TrimSuffix(top, "/"))
 	return ok && len(rest) > 1 && rest[0] == '/'
 }
 
-// dir returns the directory with the mount point. Directories may have come and gone since the
-// table was made.
+// dir returns the directory with the mount point. It looks the path up each time, because
+// directories may have changed since the table was made.
 func (c *crossing) dir(ctx context.Context) (nfs3.FH, error) {
 	at := c.outer.FS.Root()
 	for _, name := range c.dirs {
@@ -61,7 +61,7 @@ func (c *crossing) dir(ctx context.Context) (nfs3.FH, error) {
 	return at, nil
 }
 
-// crossed looks a name up that may lead into another export. It reports false if it does not.
+// crossed does a LOOKUP that leads into another export. It returns false if the name does not.
 func (q *request) crossed(
 	ctx context.Context, a *nfs3.LookupArgs, r *nfs3.LookupRes,
 ) (bool, error) {
@@ -81,7 +81,8 @@ func (q *request) crossed(
 	return false, nil
 }
 
-// cross fills the results of a LOOKUP that leads from a directory of one export to that of another.
+// cross fills in the results of a LOOKUP that leads from a directory of one export to a directory
+// of another.
 func (q *request) cross(
 	ctx context.Context, from, to *export, dir, file nfs3.FH, r *nfs3.LookupRes,
 ) error {

@@ -13,23 +13,27 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Export is a file system under the path by which clients mount it.
+// Export is a file system, and the path by which clients mount it.
 type Export struct {
-	Path string // absolute and clean, such as "/" or "/srv/data"; at most mount3.MaxPath bytes
-	FS   vfs.FS // not that of another export: the file system of a handle says whose rules hold
-	// Rules say what whom is allowed. The first whose Clients a peer is among holds; who is among
-	// none may not use the export. No rules are one that is zero: for all, with SquashRoot.
+	// Path is absolute and clean, such as "/" or "/srv/data", and has at most mount3.MaxPath bytes.
+	Path string
+	// FS must not be the file system of another export: a handle leads to its file system, and that
+	// to the rules.
+	FS vfs.FS
+	// Rules say which clients may do what. The first rule whose Clients contain the client's
+	// address applies; a client that no rule contains may not use the export. No Rules means one
+	// zero Rule: everybody may read and write, with SquashRoot.
 	Rules []Rule
-	// CrossMnt has LOOKUP lead from here into the exports whose paths lie below this one's, as into
-	// what is mounted there, and from their roots back: clients see them by the mount of this one.
-	// Rules hold for each export by itself.
+	// CrossMnt lets clients go from this export into the exports whose paths lie below its own, as
+	// if those were mounted there. They need only mount this one. LOOKUP crosses in both
+	// directions. Each export keeps its own rules.
 	CrossMnt bool
-	// Removed, if set, is called when the export has been taken from the server by SetExports and
-	// the last call for it has ended: the file system can be closed then.
+	// Removed, if set, is called after SetExports has removed the export and its last call has
+	// ended. The file system can be closed then.
 	Removed func()
 }
 
-// check says what is wrong with an export by itself.
+// check checks an export by itself.
 func (x *Export) check() error {
 	switch {
 	case !path.IsAbs(x.Path) || path.Clean(x.Path) != x.Path:
@@ -47,28 +51,28 @@ func (x *Export) check() error {
 	return nil
 }
 
-// export is an Export that is served, by rules that do not change.
+// export is an Export that is being served. Its rules do not change.
 type export struct {
 	Path  string
 	FS    vfs.FS
 	rules []Rule
-	// proves: by a rule of them there are flavours that prove who calls.
+	// proves: some rule has a flavour that proves who calls.
 	proves bool
 	*exportState
 
 	crossMnt bool
-	above    *crossing              // to the export in which this one is mounted; nil: none
-	below    map[string][]*crossing // to those mounted here, by the name of the mount point
+	above    *crossing              // to the export in which this one is mounted; may be nil
+	below    map[string][]*crossing // to the exports mounted here, by the name of the mount point
 }
 
-// exportState is what an export keeps when it gets other rules.
+// exportState is what an export keeps when its rules are replaced.
 type exportState struct {
 	counters exportCounters
 	check    check
-	gone     atomic.Bool // its root cannot be had
+	gone     atomic.Bool // its root cannot be read
 	removed  func()      // may be nil
 	once     sync.Once
-	users    atomic.Int64 // calls for it, and away
+	users    atomic.Int64 // calls under way; plus away, if removed
 }
 
 func newExport(x Export, state *exportState) *export {
@@ -87,10 +91,11 @@ func newExport(x Export, state *exportState) *export {
 	return e
 }
 
-// away is added to users when an export is taken away.
+// away is added to users when an export is removed.
 const away = -1 << 40
 
-// begin takes note of a call for the export, until end. It reports false if there is none any more.
+// begin counts a call for the export, which lasts until end. It returns false if the export has
+// been removed.
 func (s *exportState) begin() bool {
 	if s.users.Add(1) > 0 {
 		return true
@@ -101,7 +106,7 @@ func (s *exportState) begin() bool {
 
 func (s *exportState) end() { s.left(s.users.Add(-1)) }
 
-// remove has removed be called when no call is under way any more.
+// remove calls removed as soon as no call is under way.
 func (s *exportState) remove() { s.left(s.users.Add(away)) }
 
 func (s *exportState) left(users int64) {
@@ -110,7 +115,7 @@ func (s *exportState) left(users int64) {
 	}
 }
 
-// ruleFor returns the rule that holds for a host, or nil.
+// ruleFor returns the rule that applies to a host, or nil.
 func (e *export) ruleFor(h peerhost.Host) *Rule {
 	for i := range e.rules {
 		if r := &e.rules[i]; r.isFor(h) {

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Preferred multiple of transfers, and preferred and largest size of a READDIR, in bytes. Entries
-// take several times more memory before they are encoded.
+// Sizes in bytes: the preferred multiple of transfers, and the preferred and the largest size of a
+// READDIR. The entries of a READDIR take several times more memory before they are encoded.
 const (
 	transferMultiple = 4096
 	dirTransfer      = 64 << 10

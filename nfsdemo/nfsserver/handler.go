@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// argsOf is a pointer to arguments, resultsOf one to results.
+// argsOf is a pointer to arguments, and resultsOf a pointer to results.
 type argsOf[A any] interface {
 	*A
 	oncrpc.Unmarshaler
@@ -28,9 +28,8 @@ type call[A, R any] struct {
 	res  R
 }
 
-// handler makes a handler of a procedure, which takes arguments and fills results
-// that are zero. An nfs3.Status that it returns becomes the status of the results,
-// and other errors are for package oncrpc.
+// handler makes the handler of a procedure. proc gets the arguments, and results to fill in. An
+// nfs3.Status that it returns becomes the status of the results. Other errors go to package oncrpc.
 func handler[A, R any, PA argsOf[A], PR resultsOf[R]](
 	s *Server, proc func(context.Context, *request, PA, PR) error,
 ) oncrpc.Handler {
@@ -81,7 +80,7 @@ func handler[A, R any, PA argsOf[A], PR resultsOf[R]](
 	}
 }
 
-// statusOf returns the status in an error, if there is one.
+// statusOf returns the nfs3.Status in an error, if it has one.
 func statusOf(err error) (nfs3.Status, bool) {
 	if s, ok := err.(nfs3.Status); ok {
 		return s, true

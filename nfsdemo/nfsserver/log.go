@@ -9,13 +9,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// mounted notes that a directory was mounted.
+// mounted records that a directory was mounted.
 func (s *Server) mounted(q *request, dir string) {
 	s.stats.mounts.Add(1)
 	s.mounts.add(hostOf(q.conn), dir)
 	args := []any{"path", dir}
-	// Who MNT is called by with a flavour that the export does not take says nothing of who uses
-	// it.
+	// MNT may be called with a flavour that the export does not allow. The caller is then another
+	// user than the one who will use the mount.
 	if _, may := q.rule.access(q.flavor); may {
 		args = append(args, "uid", q.cred.UID)
 	}
@@ -25,22 +25,22 @@ func (s *Server) mounted(q *request, dir string) {
 	s.log.Event(q.conn.RemoteAddr(), "nfs: mounted", q.entered, args...)
 }
 
-// unidentified notes that it could not be found out which user a principal is.
+// unidentified logs that the user of a principal could not be found out.
 func (s *Server) unidentified(principal string, err error) {
-	s.log.Failure("nfs: which user a principal is cannot be found out", unidentified{},
+	s.log.Failure("nfs: cannot look up the user of a principal", unidentified{},
 		"principal", printable(principal), "err", err)
 }
 
-// unidentified is what is logged once a minute.
+// unidentified is the key of a message that is logged once a minute.
 type unidentified struct{}
 
-// unmounted notes that a directory is mounted no more, if it was.
+// unmounted logs that a directory was unmounted.
 func (s *Server) unmounted(peer net.Addr, dir string) {
 	e, _ := s.find(path.Clean(dir))
 	s.log.Event(peer, "nfs: unmounted", e, "path", dir)
 }
 
-// refused notes that a directory was not mounted, and why, in words for who administers the server.
+// refused logs, for the administrator, why a directory was not mounted.
 func (s *Server) refused(q *request, dir string, status nfs3.Status) {
 	e, _ := s.find(path.Clean(dir))
 	why := ""
@@ -49,15 +49,15 @@ func (s *Server) refused(q *request, dir string, status nfs3.Status) {
 		s.stats.noExport.Add(1)
 		why = "there is no such export"
 	case denied && q.entered == nil:
-		return // it is not for this peer, as admit has said
+		return // admit has logged that the export is not for this peer
 	case denied && q.squashed:
-		why = "the caller is squashed, and that user may not go there"
+		why = "the caller is squashed, and the anonymous user has no access to the directory"
 	case denied:
-		why = "the caller may not go there"
+		why = "the caller has no access to the directory"
 	case status == nfs3.ErrNoEnt:
 		why = "there is no such directory in the export"
 	case status == nfs3.ErrNotDir:
-		why = "that is no directory"
+		why = "it is not a directory"
 	case status == nfs3.ErrStale:
 		why = errRemoved.Error()
 	default:
@@ -73,7 +73,7 @@ func (s *Server) refused(q *request, dir string, status nfs3.Status) {
 	s.log.Fault(q.conn.RemoteAddr(), "nfs: mount refused", e, args...)
 }
 
-// maxLogged bounds what the log has of a path or a name that a client has made up.
+// maxLogged is how many bytes of a client's path or name are logged.
 const maxLogged = 128
 
 func printable(s string) string {
@@ -83,9 +83,10 @@ func printable(s string) string {
 	return s
 }
 
-// failed notes that a call for an export ends with a status that says more than that of most.
-func (s *Server) failed(ctx context.Context, e *export, p nfs3.Proc,
-	status nfs3.Status, err error) {
+// failed counts and logs the statuses that an administrator wants to know of.
+func (s *Server) failed(
+	ctx context.Context, e *export, p nfs3.Proc, status nfs3.Status, err error,
+) {
 	switch status {
 	case nfs3.ErrAcces, nfs3.ErrPerm:
 		s.stats.denied.Add(1)
@@ -102,16 +103,16 @@ func (s *Server) failed(ctx context.Context, e *export, p nfs3.Proc,
 	}
 }
 
-// failure is what is logged once a minute.
+// failure is the key of a message that is logged once a minute.
 type failure struct {
 	export *export
 	status nfs3.Status
 }
 
-// errRemoved: the directory that an export is has been removed.
+// errRemoved means that the directory behind an export has been removed.
 var errRemoved = errors.New("its directory has been removed")
 
-// look finds out whether an export is there. That it has gone away, or is back, is logged once.
+// look checks whether the root of an export can be read. It logs each change once.
 func (s *Server) look(ctx context.Context, e *export) error {
 	attr, err := e.FS.GetAttr(ctx, e.FS.Root())
 	switch {

@@ -97,13 +97,13 @@ func TestMountLog(t *testing.T) {
 				`why="there is no such directory in the export" export=/srv uid=5`},
 		{"a file", &net.TCPAddr{IP: net.IPv4(192, 0, 2, 2), Port: 700}, 5, "/srv/file", mount3.ErrNotDir,
 			`level=WARN msg="nfs: mount refused" peer=192.0.2.2:700 path=/srv/file ` +
-				`why="that is no directory" export=/srv uid=5`},
+				`why="it is not a directory" export=/srv uid=5`},
 		{"not for the caller", &net.TCPAddr{IP: net.IPv4(192, 0, 2, 3), Port: 700}, 5, "/srv/private/below",
 			mount3.ErrAcces, `level=WARN msg="nfs: mount refused" peer=192.0.2.3:700 path=/srv/private/below ` +
-				`why="the caller may not go there" export=/srv uid=5`},
+				`why="the caller has no access to the directory" export=/srv uid=5`},
 		{"squashed", &net.TCPAddr{IP: net.IPv4(192, 0, 2, 4), Port: 700}, 0, "/srv/private/below",
 			mount3.ErrAcces, `level=WARN msg="nfs: mount refused" peer=192.0.2.4:700 path=/srv/private/below ` +
-				`why="the caller is squashed, and that user may not go there" export=/srv uid=65534`},
+				`why="the caller is squashed, and the anonymous user has no access to the directory" export=/srv uid=65534`},
 		{"not for the host", &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 700}, 5, "/srv", mount3.ErrAcces,
 			`level=WARN msg="nfs: the export is not for this peer" peer=10.0.0.1:700 export=/srv`},
 		{"a long path", &net.TCPAddr{IP: net.IPv4(192, 0, 2, 5), Port: 700}, 5, "/" + strings.Repeat("x", 1000),

@@ -25,7 +25,7 @@ func (s *Server) mount() oncrpc.Program {
 	}
 	return oncrpc.Program{
 		Name: "MOUNT", Number: mount3.Program, Version: mount3.Version, Procedures: procs,
-		Share: func(*oncrpc.Call) uint64 { return mount3.Program }, // beside those of NFS
+		Share: func(*oncrpc.Call) uint64 { return mount3.Program }, // apart from NFS calls
 	}
 }
 
@@ -94,7 +94,7 @@ func (s *Server) dump(_ context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// listExports lists all exports, also those that are not for the caller: it says for whom they are.
+// listExports lists all exports, also those that the caller may not use, with the clients that may.
 func (s *Server) listExports(_ context.Context, c *oncrpc.Call) error {
 	if err := c.Args.Finish(); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *Server) listExports(_ context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// groups returns for whom an export is, as MOUNT lists it; none means for all.
+// groups returns the clients of an export as MOUNT lists them. An empty list means everybody.
 func (e *export) groups() (groups []string) {
 	for _, r := range e.rules {
 		if len(r.Clients) == 0 {
@@ -122,7 +122,7 @@ func (e *export) groups() (groups []string) {
 	return groups
 }
 
-// mountStatus returns the mountstat3 that means the same. Most have the same number.
+// mountStatus returns the mountstat3 with the same meaning. Most have the same number.
 func mountStatus(s nfs3.Status) mount3.Status {
 	switch m := mount3.Status(s); m {
 	case mount3.ErrPerm, mount3.ErrNoEnt, mount3.ErrIO, mount3.ErrAcces, mount3.ErrNotDir,

@@ -10,23 +10,23 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// maxMounts bounds the list of mounts. Clients that vanish never take theirs from it, and DUMP
-// sends it whole: 1.3 MiB at most.
+// maxMounts bounds the list of mounts. Clients that vanish never remove their mounts, and DUMP
+// sends the whole list: 1.3 MiB at most.
 const maxMounts = 1024
 
-// mounts is who has mounted what, as far as it is remembered: nothing depends on it.
+// mounts remembers who has mounted what. Nothing depends on it.
 type mounts struct {
 	mu   sync.Mutex     // guards list
 	list []mount3.Mount // the oldest first
 }
 
-// hostOf names the host at the other end of a connection.
+// hostOf returns the name of the host at the other end of a connection.
 func hostOf(conn oncrpc.Transport) string {
 	host := peerhost.Of(conn.RemoteAddr()).WithoutZone().String()
 	return host[:min(len(host), mount3.MaxName)]
 }
 
-// add enters a mount, as the newest; the oldest may have to go.
+// add adds a mount as the newest. If the list is full, the oldest is removed.
 func (l *mounts) add(host, dir string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,7 +38,7 @@ func (l *mounts) add(host, dir string) {
 	l.list = append(l.list, m)
 }
 
-// remove takes a mount from the list, and reports whether it was there.
+// remove removes a mount, and reports whether the list had it.
 func (l *mounts) remove(host, dir string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +46,7 @@ func (l *mounts) remove(host, dir string) bool {
 	return l.delete(func(o mount3.Mount) bool { return o == m })
 }
 
-// removeAll takes all mounts of a host from the list, and reports whether there was one.
+// removeAll removes all mounts of a host, and reports whether there were any.
 func (l *mounts) removeAll(host string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

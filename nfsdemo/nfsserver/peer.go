@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// admit returns the rule by which a peer may use an export: nfs3.ErrAcces.
+// admit returns the rule that applies to a peer of an export. It returns nfs3.ErrAcces, and logs
+// why, if the peer may not use the export.
 func (s *Server) admit(e *export, conn oncrpc.Transport) (*Rule, error) {
 	addr := conn.RemoteAddr()
 	r := e.ruleFor(peerhost.Of(addr))
@@ -28,8 +29,7 @@ func (s *Server) admit(e *export, conn oncrpc.Transport) (*Rule, error) {
 	return nil, nfs3.ErrAcces
 }
 
-// refuseFlavor notes that a call is not for an export because of its flavour, and returns
-// nfs3.ErrAcces.
+// refuseFlavor logs that an export does not allow the flavour of a call, and returns nfs3.ErrAcces.
 func (s *Server) refuseFlavor(e *export, q *request, r *Rule) error {
 	s.stats.refused.Add(1)
 	args := []any{"export", e.Path, "flavor", q.flavor, "wanted", mount3.FormatFlavors(r.Flavors)}
@@ -41,7 +41,7 @@ func (s *Server) refuseFlavor(e *export, q *request, r *Rule) error {
 	return nfs3.ErrAcces
 }
 
-// privileged reports whether a port is one that takes rights on a host of Unix.
+// privileged reports whether a port is below 1024. On Unix only privileged processes get one.
 func privileged(addr net.Addr) bool {
 	a, ok := addr.(interface{ AddrPort() netip.AddrPort }) // as those of package net
 	return ok && a.AddrPort().Port() < 1024

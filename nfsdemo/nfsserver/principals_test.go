@@ -81,7 +81,7 @@ func TestPrincipals(t *testing.T) {
 	}
 }
 
-// TestPrincipalNotKnownNow: who asks while it cannot be found out who he is, tries again later.
+// TestPrincipalNotKnownNow: a caller whose user cannot be looked up just now tries again later.
 // With other flavours nobody notices.
 func TestPrincipalNotKnownNow(t *testing.T) {
 	w := newWorld(t)
@@ -104,7 +104,7 @@ func TestPrincipalNotKnownNow(t *testing.T) {
 		t.Errorf("MNT: %v", err)
 	}
 	peer := r.conn.LocalAddr().String()
-	log.want(t, `level=ERROR msg="nfs: which user a principal is cannot be found out"`+
+	log.want(t, `level=ERROR msg="nfs: cannot look up the user of a principal"`+
 		` principal=alice@TEST err=down`,
 		`level=WARN msg="nfs: mount refused" peer=`+peer+` path=/ why=NFS3ERR_JUKEBOX export=/`)
 	attrOf(t, r.nfsAs(r.flavor(sys, "")), w.file)

@@ -43,9 +43,9 @@ func (s *Server) nfs() oncrpc.Program {
 	}
 }
 
-// share has the calls for each export take a share of the server's handlers: those of a disk that
-// hangs leave room for the others. All arguments begin with a handle, and a handle with the ID of
-// its file system.
+// share gives the calls for each export their own share of the server's handlers, so a disk that
+// hangs leaves room for the other exports. All arguments begin with a handle, and each handle with
+// the ID of its file system.
 func (s *Server) share(c *oncrpc.Call) uint64 {
 	d := *c.Args
 	if n := d.Uint32(); n < 8 || n > nfs3.FHSize {
@@ -53,7 +53,7 @@ func (s *Server) share(c *oncrpc.Call) uint64 {
 	}
 	id := d.Uint64()
 	if d.Err() != nil || s.table.Load().byID[id] == nil {
-		return 0 // it is answered at once
+		return 0 // the call is refused at once
 	}
 	return id
 }

@@ -13,8 +13,8 @@ func readDir(ctx context.Context, q *request, a *nfs3.ReadDirArgs, r *nfs3.ReadD
 	}, &r.ReadDirPlusRes)
 }
 
-// DirCount is a hint of how much work the client wants done (RFC 1813 section 3.3.17): one entry is
-// given in spite of it.
+// readDirPlus treats dircount as a hint of how much work the client wants done (RFC 1813 section
+// 3.3.17): it returns at least one entry, even if that is larger.
 func readDirPlus(
 	ctx context.Context, q *request, a *nfs3.ReadDirPlusArgs, r *nfs3.ReadDirPlusRes,
 ) error {
@@ -29,13 +29,13 @@ func readDirPlus(
 	}, r)
 }
 
-// room returns how many bytes of entries results of count bytes have room for. Fewer than the
-// client has room for are no error.
+// room returns how many bytes of entries fit results of count bytes. The server may return fewer
+// entries than the client has room for.
 func (q *request) room(count uint32) int {
 	return int(min(count, q.server.maxRead, maxDir)) - nfs3.ReadDirPlusResMin
 }
 
-// listing is what READDIR and READDIRPLUS have in common.
+// listing has the parameters of READDIR or READDIRPLUS.
 type listing struct {
 	dir    nfs3.FH
 	cookie uint64
@@ -43,7 +43,7 @@ type listing struct {
 	plus   bool
 	room   int                    // bytes left for entries
 	size   func(*nfs3.Entry) int  // bytes of an entry in the results
-	enough func(*nfs3.Entry) bool // unless nil: nothing from this entry on is wanted
+	enough func(*nfs3.Entry) bool // may be nil; true: this entry and those after it are not wanted
 }
 
 func (q *request) list(ctx context.Context, l *listing, r *nfs3.ReadDirPlusRes) error {

@@ -11,26 +11,26 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// request is what a procedure knows of its call besides the arguments, and memory that is
-// used again.
+// request is the state of a call besides its arguments, and memory that is reused.
 type request struct {
 	server    *Server
 	conn      oncrpc.Transport
 	flavor    mount3.Flavor
-	principal string   // who calls, as RPCSEC_GSS has proved; "" with other flavours
-	cred      vfs.Cred // who calls until enter has found the export, then as that sees him
-	known     bool     // which user the caller is, or says he is
+	principal string   // of the caller, proved by RPCSEC_GSS; "" with other flavours
+	cred      vfs.Cred // the caller's; enter squashes it by the export's rules
+	known     bool     // the call says or proves which user the caller is
 
-	entered  *export // that the call is for, when the peer may use it
-	rule     *Rule   // by which he may
-	access   Access  // that he has by it
-	squashed bool    // the caller is another there than he says
+	entered  *export // the export of the call, once the peer was found to be allowed
+	rule     *Rule   // that allows it
+	access   Access  // that the rule gives
+	squashed bool    // the rule changed the caller's user
 
 	read    vfs.ReadResult
 	entries []nfs3.Entry
 }
 
-// begin takes what counts of a call: nfs3.ErrJukebox.
+// begin takes connection, flavour and caller from a call. It returns nfs3.ErrJukebox if the user of
+// a principal cannot be looked up.
 func (q *request) begin(ctx context.Context, s *Server, c *oncrpc.Call) error {
 	q.server, q.conn, q.flavor = s, c.Conn, mount3.FlavorOf(c)
 	if caller, ok := c.Identity().(*gss.Caller); ok {
@@ -43,7 +43,7 @@ func (q *request) begin(ctx context.Context, s *Server, c *oncrpc.Call) error {
 	return nil
 }
 
-// identify finds out which user a principal is.
+// identify looks up the user of the caller's principal.
 func (q *request) identify(ctx context.Context) error {
 	if q.server.user == nil {
 		return nil
@@ -64,7 +64,7 @@ func (q *request) know(c *vfs.Cred) {
 	q.known = true
 }
 
-// reset forgets all but the memory.
+// reset clears the request, and keeps its memory.
 func (q *request) reset() {
 	clear(q.read.Data)
 	clear(q.entries)
@@ -75,13 +75,13 @@ func (q *request) reset() {
 	}
 }
 
-// entrance says what flavours calls may have that those of an export's are not. Who comes by one of
-// them is Anon there.
+// entrance says which calls are let in although the export's rule does not have their flavour.
+// Their callers are squashed to Anon.
 type entrance int
 
 const (
 	byFlavor entrance = iota // none
-	byRoot                   // those that prove nothing, if others of the export's prove who calls
+	byRoot                   // AUTH_SYS and AUTH_NONE, if the rule has a flavour that proves who calls
 	byMount                  // all
 )
 
@@ -90,8 +90,8 @@ func (by entrance) admits(f mount3.Flavor, r *Rule) bool {
 	return by == byMount || by == byRoot && unproved && r.proves()
 }
 
-// enter checks that the call may be made for an export, and squashes the caller as that says. The
-// call counts as one for the export until leave.
+// enter checks that the caller may use an export, and squashes the caller's credentials by its
+// rule. The call counts as one for the export until leave.
 func (q *request) enter(e *export, by entrance) error {
 	if q.entered == e {
 		return nil
@@ -105,7 +105,7 @@ func (q *request) enter(e *export, by entrance) error {
 		return q.server.refuseFlavor(e, q, r)
 	}
 	if q.entered != nil {
-		q.leave() // for another export, with which the call will not be executed
+		q.leave() // of another export: LOOKUP crosses, or RENAME or LINK will fail
 	}
 	if !e.begin() {
 		return nfs3.ErrStale
@@ -123,7 +123,7 @@ func (q *request) enter(e *export, by entrance) error {
 	return nil
 }
 
-// leave ends what enter has begun.
+// leave undoes enter.
 func (q *request) leave() {
 	if e := q.entered; e != nil {
 		q.entered = nil
@@ -131,7 +131,7 @@ func (q *request) leave() {
 	}
 }
 
-// export enters the export of a handle.
+// export finds the export of a handle and enters it.
 func (q *request) export(h *nfs3.FH) (*export, error) {
 	e, err := q.exportOf(h)
 	if err != nil {
@@ -140,8 +140,8 @@ func (q *request) export(h *nfs3.FH) (*export, error) {
 	return e, q.enter(e, byFlavor)
 }
 
-// exportOf returns the export of a handle. A file system that no export has any more was exported
-// before a restart.
+// exportOf finds the export of a handle. An unknown file system may have been exported before a
+// restart, so its handle is stale.
 func (q *request) exportOf(h *nfs3.FH) (*export, error) {
 	b := h.Bytes()
 	if len(b) < 8 {
@@ -154,7 +154,7 @@ func (q *request) exportOf(h *nfs3.FH) (*export, error) {
 	return e, nil
 }
 
-// fs is export for a procedure that changes nothing.
+// fs enters the export of a handle, for a procedure that changes nothing.
 func (q *request) fs(h *nfs3.FH) (vfs.FS, error) {
 	e, err := q.export(h)
 	if err != nil {
@@ -163,9 +163,9 @@ func (q *request) fs(h *nfs3.FH) (vfs.FS, error) {
 	return e.FS, nil
 }
 
-// rootFS is fs for the procedures by which the root of an export is found, with a flavour that
-// proves nothing where others are asked for (RFC 2623 section 2.3.2). As with Linux it is GETATTR
-// and FSINFO, not FSSTAT and PATHCONF.
+// rootFS is fs for GETATTR and FSINFO. A client uses them to find the root of an export, with
+// AUTH_SYS or AUTH_NONE, even where the rules demand another flavour (RFC 2623 section 2.3.2). Like
+// Linux, this server does not extend that to FSSTAT and PATHCONF.
 func (q *request) rootFS(h *nfs3.FH) (vfs.FS, error) {
 	e, err := q.exportOf(h)
 	if err != nil {
@@ -178,8 +178,8 @@ func (q *request) rootFS(h *nfs3.FH) (vfs.FS, error) {
 	return e.FS, q.enter(e, by)
 }
 
-// change is export for a procedure that changes the file or directory h, and returns what became of
-// it in wcc: where that is not allowed it returns what is.
+// change enters the export of a handle, for a procedure that changes h. In a read-only export it
+// fills in wcc and fails.
 func (q *request) change(ctx context.Context, h *nfs3.FH, wcc *nfs3.WccData) (vfs.FS, error) {
 	e, err := q.export(h)
 	if err != nil {
@@ -191,8 +191,8 @@ func (q *request) change(ctx context.Context, h *nfs3.FH, wcc *nfs3.WccData) (vf
 	return e.FS, nil
 }
 
-// unchanged fills wcc for a call that fails with err before it changes anything. A handle of no
-// file is what the caller is told of first.
+// unchanged fills in wcc for a call that fails with err before it changes anything. If the handle
+// is invalid, it returns that error instead.
 func unchanged(ctx context.Context, fs vfs.FS, h *nfs3.FH, wcc *nfs3.WccData, err error) error {
 	attr, bad := fs.GetAttr(ctx, *h)
 	if bad != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// find returns the export with the longest path that leads to dir, which is absolute and clean, and
-// the rest of dir; nil if there is none.
+// find returns the export with the longest path that contains dir, and the rest of dir. dir is
+// absolute and clean. It returns nil if no export contains it.
 func (s *Server) find(dir string) (best *export, rest string) {
 	for _, e := range s.table.Load().list {
 		below, ok := strings.CutPrefix(dir, strings.TrimSuffix(e.Path, "/"))
@@ -20,8 +20,8 @@ func (s *Server) find(dir string) (best *export, rest string) {
 	return best, rest
 }
 
-// resolve returns the handle of a directory: an export, or one below an export that the
-// caller can reach.
+// resolve returns the handle of a directory: the root of an export, or a directory below it that
+// the caller can reach.
 func (q *request) resolve(ctx context.Context, dir string) (nfs3.FH, error) {
 	if !path.IsAbs(dir) {
 		return nfs3.FH{}, nfs3.ErrNoEnt

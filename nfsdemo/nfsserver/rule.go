@@ -11,72 +11,74 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Rule is what some clients may do with an export.
+// Rule says what some clients may do with an export.
 type Rule struct {
-	// Clients are the addresses from which the export may be mounted and used; none
-	// means all. Peers without an IP address are in no prefix. IPv4 addresses that come
-	// mapped to IPv6 are compared as IPv4.
+	// Clients are the addresses that the rule applies to; none means all. Peers without an IP
+	// address are in no prefix. An IPv4 address that is mapped to IPv6 is compared as IPv4.
 	Clients []netip.Prefix
-	// ReadOnly refuses what would change anything, with nfs3.ErrROFS.
+	// ReadOnly refuses every change with nfs3.ErrROFS.
 	ReadOnly bool
-	// Privileged refuses peers whose port is 1024 or above, with nfs3.ErrAcces; those without a
-	// port, too.
+	// Privileged refuses peers with nfs3.ErrAcces unless their port is below 1024. It also refuses
+	// peers without a port.
 	Privileged bool
-	// Squash says which callers are taken for Anon.
+	// Squash says which callers become Anon.
 	Squash Squash
-	// Anon is who squashed callers are, and those of whom is not known which user they are: with
-	// AUTH_NONE, or principals that Config.User does not know. Nil means user and group Nobody.
+	// Anon is the user of squashed callers, and of callers whose user is not known: with AUTH_NONE,
+	// or with a principal that Config.User does not know. Nil means user and group Nobody.
 	Anon *vfs.Cred
-	// Flavors are those that calls may have, the preferred first, which MNT tells. None means
-	// AUTH_SYS and AUTH_NONE. Calls with others are refused with nfs3.ErrAcces; a service that
-	// protects more is another, too. As RFC 2623 section 2.3.2 has it, GETATTR and FSINFO of an
-	// export's root may also be called with AUTH_SYS and AUTH_NONE, and MNT with any.
+	// Flavors are the security flavours that calls may use, the preferred one first. MNT returns
+	// them to clients. Each service of RPCSEC_GSS is a flavour: calls with krb5p need krb5p here,
+	// also where krb5 is allowed. None means AUTH_SYS and AUTH_NONE. Calls with other flavours fail
+	// with nfs3.ErrAcces.
+	//
+	// Two exceptions let clients mount (RFC 2623 section 2.3.2): MNT may be called with any
+	// flavour, and GETATTR and FSINFO of an export's root with AUTH_SYS and AUTH_NONE.
 	Flavors []mount3.Flavor
-	// PerFlavor has what holds for calls with one of Flavors in place of ReadOnly and Squash.
+	// PerFlavor overrides ReadOnly and Squash for calls with one of Flavors.
 	PerFlavor map[mount3.Flavor]Access
 }
 
-// Access is what of a Rule may be another for a flavour.
+// Access is the part of a Rule that may differ between flavours.
 type Access struct {
 	ReadOnly bool
 	Squash   Squash
 }
 
-// anyFlavors is what a rule without Flavors has: clients take the first that they know.
+// anyFlavors are the flavours of a rule without Flavors. Clients take the first that they know.
 var anyFlavors = []mount3.Flavor{mount3.FlavorSys, mount3.FlavorNone}
 
-// Squash is a set of callers whose credentials do not count.
+// Squash says which callers lose their own user and groups.
 type Squash int
 
-// The sets.
+// Values of Squash.
 const (
-	SquashRoot Squash = iota // user 0, and group 0 of others
+	SquashRoot Squash = iota // user 0 and group 0
 	SquashNone
 	SquashAll
 )
 
-// Nobody is the user and the group of Anon unless a rule names others.
+// Nobody is the default user and group of Rule.Anon.
 const Nobody = 65534
 
-// noID is the user and group that are none: to the calls of Unix it means "leave it as it is".
+// noID is no user and no group: Unix calls take it for "leave unchanged".
 const noID = 1<<32 - 1
 
-// check says what is wrong with a rule.
+// check checks a rule by itself.
 func (r *Rule) check() error {
 	if err := r.Squash.check(); err != nil {
 		return err
 	}
 	if len(r.Flavors) > mount3.MaxFlavors {
-		return fmt.Errorf("%d flavours: at most %d can be told", len(r.Flavors), mount3.MaxFlavors)
+		return fmt.Errorf("%d flavours: MNT can return at most %d", len(r.Flavors), mount3.MaxFlavors)
 	}
 	for i, f := range r.Flavors {
 		if slices.Contains(r.Flavors[:i], f) {
-			return fmt.Errorf("%v is there twice", f)
+			return fmt.Errorf("flavour %v is there twice", f)
 		}
 	}
 	for f, a := range r.PerFlavor {
 		if !slices.Contains(r.Flavors, f) {
-			return fmt.Errorf("%v is not among the flavours, and has rules", f)
+			return fmt.Errorf("PerFlavor has %v, which is not among Flavors", f)
 		}
 		if err := a.Squash.check(); err != nil {
 			return fmt.Errorf("%v: %w", f, err)
@@ -84,7 +86,7 @@ func (r *Rule) check() error {
 	}
 	for _, p := range r.Clients {
 		if !p.IsValid() || p.Addr().Is4In6() {
-			return fmt.Errorf("clients %v: no prefix of IPv4 or IPv6 addresses", p)
+			return fmt.Errorf("clients %v: not a prefix of IPv4 or IPv6 addresses", p)
 		}
 	}
 	return nil
@@ -92,12 +94,12 @@ func (r *Rule) check() error {
 
 func (s Squash) check() error {
 	if s < SquashRoot || s > SquashAll {
-		return fmt.Errorf("squash %d is none", s)
+		return fmt.Errorf("unknown squash %d", s)
 	}
 	return nil
 }
 
-// clone returns a copy that nobody else changes.
+// clone returns a copy that the caller of New cannot change, with defaults filled in.
 func (r Rule) clone() Rule {
 	r.Clients = slices.Clone(r.Clients)
 	r.PerFlavor = maps.Clone(r.PerFlavor)
@@ -113,10 +115,10 @@ func (r Rule) clone() Rule {
 	return r
 }
 
-// isFor reports whether a host is among the clients.
+// isFor reports whether the rule applies to a host.
 func (r *Rule) isFor(h peerhost.Host) bool { return len(r.Clients) == 0 || h.In(r.Clients) }
 
-// access returns what calls with a flavour may do, and whether they may be made.
+// access returns what calls with a flavour may do, and whether the flavour is allowed.
 func (r *Rule) access(f mount3.Flavor) (a Access, ok bool) {
 	if a, ok = r.PerFlavor[f]; ok {
 		return a, true
@@ -124,10 +126,10 @@ func (r *Rule) access(f mount3.Flavor) (a Access, ok bool) {
 	return Access{r.ReadOnly, r.Squash}, slices.Contains(r.Flavors, f)
 }
 
-// proves reports whether callers can prove who they are.
+// proves reports whether a flavour of the rule proves who calls.
 func (r *Rule) proves() bool { return slices.ContainsFunc(r.Flavors, mount3.Flavor.Proves) }
 
-// squash makes c into whom the rule takes him for. Twice is the same as once.
+// squash changes c as the rule says. Doing it twice has the same effect as once.
 func (r *Rule) squash(c *vfs.Cred, s Squash) {
 	if s == SquashAll {
 		*c = vfs.Cred{UID: r.Anon.UID, GID: r.Anon.GID, GIDs: append(c.GIDs[:0], r.Anon.GIDs...)}

@@ -16,11 +16,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// DefaultTransfer is the largest READ and WRITE in bytes where Config names none.
+// DefaultTransfer is the default of Config.MaxRead and Config.MaxWrite, in bytes.
 const DefaultTransfer = 1 << 20
 
-// minTransfer and maxTransfer are the limits of what Config may name. The smallest has room for a
-// directory's entry with the longest name, callers give a call memory for the largest.
+// Limits of Config.MaxRead and Config.MaxWrite. The smallest has room for a directory entry with
+// the longest name. Clients reserve memory for the largest.
 const (
 	minTransfer = 1 << 10
 	maxTransfer = 64 << 20
@@ -29,39 +29,39 @@ const (
 // Config configures a Server.
 type Config struct {
 	Exports []Export
-	// MaxRead and MaxWrite are the largest READ and WRITE in bytes, which FSINFO tells the clients;
-	// 0 means DefaultTransfer. READDIR and READDIRPLUS keep to MaxRead and to 128 KiB. Less than
-	// 1024 would not hold an entry of a directory. Over TCP a transfer must fit the MaxRecord of
-	// package recordmark, at either end: more than 4 MiB do not with its default.
+	// MaxRead and MaxWrite are the largest READ and WRITE in bytes, from 1 KiB to 64 MiB; 0 means
+	// DefaultTransfer. FSINFO tells them to clients. READDIR and READDIRPLUS return at most
+	// MaxRead, and at most 128 KiB. Over TCP a transfer must fit recordmark.Config.MaxRecord at
+	// both ends; its default has room for up to 4 MiB.
 	MaxRead, MaxWrite int
-	// Blocking has calls be executed on workers though none of Exports may block, or there are none
-	// yet: SetExports may add file systems that do.
+	// Blocking runs all calls on workers. It is implied if a file system in Exports may block. Set
+	// it if SetExports may add such file systems later; Exports may be empty then.
 	Blocking bool
-	// Groups returns the supplementary groups of a user who is not squashed, in place of those that
-	// he says he has; nil takes him at his word, which is 16 groups at most (RFC 5531 appendix A).
-	// It may block, and takes Blocking then. What it returns is not changed. It is asked of callers
-	// with AUTH_SYS; the groups of a principal are those that User returns.
+	// Groups returns the supplementary groups of a user, in place of those in the call. It is used
+	// for callers with AUTH_SYS who are not squashed. Nil means that the groups in the call count;
+	// AUTH_SYS has at most 16 (RFC 5531 appendix A). Groups may block; set Blocking then. The
+	// server does not change the result. For RPCSEC_GSS, User returns the groups.
 	Groups func(uid uint32) []uint32
-	// GSS says that the RPC server takes RPCSEC_GSS, by a flavour of package gss among
-	// oncrpc.ServerConfig.Flavors. Without it exports whose rules name flavours of RPCSEC_GSS are
-	// an error, ErrNoGSS, of New and of SetExports: nobody could use them.
+	// GSS says that the RPC server takes RPCSEC_GSS: oncrpc.ServerConfig.Flavors has a flavour of
+	// package gss. Without it, New and SetExports fail with ErrNoGSS for exports whose rules name
+	// flavours of RPCSEC_GSS, since nobody could use those.
 	GSS bool
-	// User returns the user that a principal of RPCSEC_GSS is, such as "alice@EXAMPLE.ORG". Nil is
-	// none: the caller is squashed to Rule.Anon, as all are where User is nil. Of user 0 the rules
-	// count as with AUTH_SYS. An error has the client try again later (nfs3.ErrJukebox): it is not
-	// known just now. User may block within ctx, which ends with the connection; calls with
-	// RPCSEC_GSS run on workers in any case, so it bounds its waits. What it returns is not
-	// changed. Principals are what a mechanism has found them to be, and may hold any bytes.
-	// Package users has functions for it.
+	// User returns the user of an RPCSEC_GSS principal, such as "alice@EXAMPLE.ORG". If it returns
+	// nil, or User is nil, the caller is squashed to Rule.Anon. Rules treat user 0 as with
+	// AUTH_SYS. On an error the client is told to try again later (nfs3.ErrJukebox).
+	//
+	// User may block, whatever Blocking is, until ctx ends. That is when the connection ends, so
+	// User must bound its waits itself. The server does not change the result. A principal comes
+	// from the security mechanism and may contain any bytes. Package users has a User function.
 	User func(ctx context.Context, principal string) (*vfs.Cred, error)
-	// Logger takes what an operator wants to know; nil means slog.Default(). At level INFO it is
-	// who mounts and unmounts what; at WARN who was refused, and why; at ERROR file systems that
-	// fail, and exports that have gone away. What comes again and again is there once a minute for
-	// each host and export, and otherwise at DEBUG.
+	// Logger logs what an administrator wants to know; nil means slog.Default(). INFO: who mounts
+	// and unmounts what. WARN: who was refused, and why. ERROR: file systems that fail, exports
+	// that have gone away. Repeated messages are logged once a minute for each host and export, and
+	// otherwise at DEBUG.
 	Logger *slog.Logger
 }
 
-// Server serves NFS and MOUNT.
+// Server serves NFS and MOUNT. Make it with New.
 type Server struct {
 	table    atomic.Pointer[table]
 	changing sync.Mutex // held by SetExports
@@ -71,14 +71,15 @@ type Server struct {
 	user     func(ctx context.Context, principal string) (*vfs.Cred, error) // may be nil
 	maxRead  uint32
 	maxWrite uint32
-	verf     nfs3.Verifier // of this start: data written to another may be lost
+	verf     nfs3.Verifier // random, made at the start: data written before a restart may be lost
 	out      *slog.Logger
-	log      *faultlog.Log // what may come again and again
+	log      *faultlog.Log // for messages that may come again and again
 	mounts   mounts
 	stats    counters
 }
 
-// New returns a server of the exports.
+// New returns a server for the exports in cfg. It fails if an export is invalid, or cannot be
+// combined with the others.
 func New(cfg Config) (*Server, error) {
 	s := &Server{
 		maxRead:  uint32(cmp.Or(cfg.MaxRead, DefaultTransfer)),
@@ -88,12 +89,12 @@ func New(cfg Config) (*Server, error) {
 	s.log = faultlog.New(s.out)
 	for _, n := range []int{cfg.MaxRead, cfg.MaxWrite} {
 		if n != 0 && (n < minTransfer || n > maxTransfer) {
-			return nil, fmt.Errorf("nfsserver: transfers of %d bytes: possible are %d to %d",
+			return nil, fmt.Errorf("nfsserver: transfers of %d bytes: must be from %d to %d",
 				n, minTransfer, maxTransfer)
 		}
 	}
 	if len(cfg.Exports) == 0 && !cfg.Blocking {
-		return nil, errors.New("nfsserver: nothing to export")
+		return nil, errors.New("nfsserver: no exports")
 	}
 	t, none := &table{byID: make(map[uint64]*export)}, new(table)
 	s.blocking, s.groups, s.gss, s.user = cfg.Blocking, cfg.Groups, cfg.GSS, cfg.User
@@ -112,5 +113,5 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Programs returns the programs for oncrpc.Server.Handle.
+// Programs returns the NFS and MOUNT programs, for oncrpc.Server.Handle.
 func (s *Server) Programs() []oncrpc.Program { return []oncrpc.Program{s.nfs(), s.mount()} }

@@ -8,33 +8,32 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Stats counts what a Server has done since it began.
+// Stats counts events since the server was made.
 type Stats struct {
 	Mounts uint64 // handles given out by MNT
-	// calls of NFS and MOUNT from addresses, or with flavours, that the export does not admit
+	// calls of NFS and MOUNT that no rule of the export allows: by address, port or flavour
 	Refused      uint64
-	BadHandles   uint64 // calls answered with nfs3.ErrBadHandle
+	BadHandles   uint64 // calls that failed with nfs3.ErrBadHandle
 	StaleHandles uint64 // with nfs3.ErrStale
 	ReadOnly     uint64 // with nfs3.ErrROFS
-	Denied       uint64 // with nfs3.ErrAcces or nfs3.ErrPerm, though the export is for that call
-	NoExport     uint64 // calls of MNT for what is not exported
+	Denied       uint64 // with nfs3.ErrAcces or nfs3.ErrPerm from the file system
+	NoExport     uint64 // calls of MNT for paths that are not exported
 }
 
-// ExportStats counts what has been done with an export. Calls of NFS count that were for it and
-// whose peer may use it.
+// ExportStats counts the calls for an export, without those that no rule allowed.
 type ExportStats struct {
 	Path                    string
 	BytesRead, BytesWritten uint64             // by READ and WRITE
 	Calls                   [nfs3.Procs]uint64 // by procedure
-	// calls of these, by what they were answered with
+	// failed calls, by status
 	Failed map[nfs3.Status]uint64
-	// its root could not be had, when that was last tried
+	// whether its root could not be read the last time
 	Gone bool
 	// hosts that have mounted it, as far as MOUNT knows
 	Clients int
 }
 
-// exportCounters are those of an export.
+// exportCounters are the counters of one export.
 type exportCounters struct {
 	bytesRead, bytesWritten atomic.Uint64
 	calls                   [nfs3.Procs]atomic.Uint64
@@ -43,7 +42,7 @@ type exportCounters struct {
 	failed map[nfs3.Status]uint64
 }
 
-// called counts a call that was answered with a status.
+// called counts a call and its status.
 func (c *exportCounters) called(p nfs3.Proc, s nfs3.Status) {
 	c.calls[p].Add(1)
 	if s == nfs3.OK {
@@ -89,7 +88,7 @@ type counters struct {
 	mounts, refused, badHandles, staleHandles, readOnly, denied, noExport atomic.Uint64
 }
 
-// count counts an answer.
+// count counts a failed call.
 func (c *counters) count(s nfs3.Status) {
 	switch s {
 	case nfs3.ErrBadHandle:

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// maxLink is the longest path that a symbolic link may hold, in bytes: PATH_MAX of Linux. The
-// protocol knows no limit, and the path is fetched before the file system sees it.
+// maxLink is the longest path in a symbolic link, in bytes: PATH_MAX of Linux. The protocol has no
+// limit, and the path is fetched before the file system sees it.
 const maxLink = 4096
 
 func symlink(ctx context.Context, q *request, a *nfs3.SymlinkArgs, r *nfs3.CreateRes) error {

@@ -5,21 +5,21 @@ import (
 	"fmt"
 )
 
-// table is the exports of a server at one time. It does not change.
+// table has the exports of a server. It does not change; SetExports makes a new one.
 type table struct {
 	list []*export
 	byID map[uint64]*export // by the ID of the file system
 }
 
-// ErrBlocks is the error of SetExports for a file system that may block, where the server was made
-// for such as do not.
+// ErrBlocks is the error of SetExports for a file system that may block, if Config.Blocking was not
+// set.
 var ErrBlocks = errors.New("its file system may block, and Config.Blocking is not set")
 
-// ErrNoGSS is the error of New and of SetExports for an export whose rules name a flavour of
-// RPCSEC_GSS, where Config.GSS is not set. It is wrapped by one that names export and flavour.
+// ErrNoGSS is the error of New and SetExports for an export whose rules name a flavour of
+// RPCSEC_GSS, if Config.GSS was not set. Errors that wrap it name the export and the flavour.
 var ErrNoGSS = errors.New("the server does not take RPCSEC_GSS")
 
-// checkFlavors returns an error that wraps ErrNoGSS, or nil.
+// checkFlavors returns nil, or an error that wraps ErrNoGSS.
 func (s *Server) checkFlavors(x *Export) error {
 	for i := range x.Rules {
 		for _, f := range x.Rules[i].Flavors {
@@ -31,10 +31,9 @@ func (s *Server) checkFlavors(x *Export) error {
 	return nil
 }
 
-// SetExports replaces the exports. A file system that was exported before, under the same path,
-// keeps what is counted of it; its clients notice nothing unless the rules are others now. The
-// handles of one that is exported no more are stale (nfs3.ErrStale) from now on. Calls that have
-// begun end by the rules by which they have begun. With an error nothing changes.
+// SetExports replaces the exports. Clients of an export that keeps its path and file system notice
+// only new rules, and its counters go on. Handles of a removed export become stale (nfs3.ErrStale).
+// Calls under way finish under the old rules. If SetExports returns an error, nothing has changed.
 func (s *Server) SetExports(exports []Export) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -67,19 +66,19 @@ func (s *Server) SetExports(exports []Export) error {
 	return nil
 }
 
-// add adds an export to a table that is to follow another.
+// add adds an export to a table that will replace old.
 func (t *table) add(x Export, old *table) error {
 	if err := x.check(); err != nil {
 		return err
 	}
 	for _, e := range t.list {
 		if e.Path == x.Path {
-			return errors.New("there are two of them")
+			return errors.New("another export has the same path")
 		}
 	}
 	id := x.FS.ID()
 	if other := t.byID[id]; other != nil {
-		return fmt.Errorf("its file system, of ID %#x, is exported as %q already", id, other.Path)
+		return fmt.Errorf("its file system (ID %#x) is already exported as %q", id, other.Path)
 	}
 	var state *exportState
 	if was := old.byID[id]; was != nil && was.FS == x.FS && was.Path == x.Path {

@@ -13,8 +13,8 @@ const (
 	MayExec  = 1 // search, of a directory
 )
 
-// Perm is what decides who may do what with a file: the rules of POSIX, with what NFS
-// servers add to them.
+// Perm has the attributes of a file that decide who may use it. Its methods apply the rules of
+// POSIX, with the exceptions that NFS servers make.
 type Perm struct {
 	Type nfs3.FileType
 	Mode uint32
@@ -22,13 +22,13 @@ type Perm struct {
 	GID  uint32
 }
 
-// PermOf returns what counts of attributes.
+// PermOf returns the Perm of a file with attributes a.
 func PermOf(a *nfs3.Fattr) Perm { return Perm{a.Type, a.Mode, a.UID, a.GID} }
 
-// Can reports whether the mode gives c all that is wanted.
+// Can reports whether the mode gives c all the rights in want.
 func (p Perm) Can(c *Cred, want uint32) bool {
 	if c.UID == 0 {
-		// What nobody may execute is no program, not for the superuser either.
+		// Not even the superuser executes a file that has no execute bit.
 		return want&MayExec == 0 || p.Type == nfs3.TypeDir || p.Mode&0o111 != 0
 	}
 	mode := p.Mode
@@ -41,20 +41,21 @@ func (p Perm) Can(c *Cred, want uint32) bool {
 	return mode&want == want
 }
 
-// Owns reports whether c may do what only the owner may.
+// Owns reports whether c may do what only the owner of the file may do.
 func (p Perm) Owns(c *Cred) bool { return c.UID == 0 || c.UID == p.UID }
 
-// CanReadData and CanWriteData are kinder than Can. The server does not see files being
-// opened: an owner who made a file that not even he may write goes on writing it,
-// and who may execute a file must be able to read it (RFC 1813 section 4.4).
+// CanReadData reports whether c may READ the file. It allows more than Can, because the server does
+// not see files being opened: an owner keeps access whatever the mode is, and a caller who may
+// execute a file may read it (RFC 1813 section 4.4).
 func (p Perm) CanReadData(c *Cred) bool {
 	return p.Owns(c) || p.Can(c, MayRead) || p.Can(c, MayExec)
 }
 
-// CanWriteData is explained at CanReadData.
+// CanWriteData reports whether c may WRITE the file. The owner may, whatever the mode is: he may
+// have opened the file before its mode was changed (RFC 1813 section 4.4).
 func (p Perm) CanWriteData(c *Cred) bool { return p.Owns(c) || p.Can(c, MayWrite) }
 
-// Access returns those of the rights in want that c has.
+// Access returns those rights in want that c has.
 func (p Perm) Access(c *Cred, want nfs3.Access) nfs3.Access {
 	var got nfs3.Access
 	if p.Can(c, MayRead) {
@@ -79,8 +80,9 @@ func (p Perm) Access(c *Cred, want nfs3.Access) nfs3.Access {
 	return got & want
 }
 
-// CheckSetAttr says what of set c may not do to a file: nfs3.ErrPerm, nfs3.ErrAcces, or
-// nfs3.ErrInval for what makes no sense. Sizes are not compared with any limit.
+// CheckSetAttr checks whether c may make the changes in set. It returns nil, nfs3.ErrPerm,
+// nfs3.ErrAcces, or nfs3.ErrInval or nfs3.ErrIsDir for a change that the file cannot have. It does
+// not check sizes against a limit.
 func (p Perm) CheckSetAttr(c *Cred, set *nfs3.Sattr) error {
 	owns := p.Owns(c)
 	switch {
@@ -106,7 +108,7 @@ func (p Perm) CheckSetAttr(c *Cred, set *nfs3.Sattr) error {
 	return nil
 }
 
-// CheckAddName says why c may not enter a name into a directory: nfs3.ErrAcces.
+// CheckAddName checks whether c may add a name to directory p. It returns nil or nfs3.ErrAcces.
 func (p Perm) CheckAddName(c *Cred) error {
 	if !p.Can(c, MayWrite|MayExec) {
 		return nfs3.ErrAcces
@@ -114,8 +116,8 @@ func (p Perm) CheckAddName(c *Cred) error {
 	return nil
 }
 
-// CheckRemove says why c may not take the name of a file from a directory: nfs3.ErrAcces, or
-// nfs3.ErrPerm when the sticky bit of the directory reserves that for the owners of either.
+// CheckRemove checks whether c may remove the name of file from directory p. It returns nil,
+// nfs3.ErrAcces, or nfs3.ErrPerm if the directory is sticky and c owns neither of the two.
 func (p Perm) CheckRemove(c *Cred, file Perm) error {
 	if err := p.CheckAddName(c); err != nil {
 		return err
@@ -126,8 +128,8 @@ func (p Perm) CheckRemove(c *Cred, file Perm) error {
 	return nil
 }
 
-// CheckName says what is wrong with the name of a file (RFC 1813 section 3.2) in a file
-// system that takes names of up to max bytes. The names "." and ".." pass.
+// CheckName checks a name (RFC 1813 section 3.2), for a file system whose names have up to max
+// bytes. It returns nil, nfs3.ErrAcces or nfs3.ErrNameTooLong. The names "." and ".." are valid.
 func CheckName(name string, max int) error {
 	switch {
 	case name == "" || strings.ContainsAny(name, "/\x00"):

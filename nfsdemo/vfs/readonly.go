@@ -7,14 +7,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// ReadOnly is a file system that cannot be written, of what reads it. What would change something
-// is nfs3.ErrROFS, with the attributes of the file or directory as they are; a handle of no file is
-// what the caller is told of first.
+// ReadOnly makes a file system that cannot be written from a Reader. Calls that would change
+// something return nfs3.ErrROFS, with the present attributes of the file or directory. If the
+// handle is invalid, they return that error instead.
 type ReadOnly struct{ Reader }
 
 var _ FS = ReadOnly{}
 
-// same returns what became of a file to which nothing was done, and why that is.
+// same returns WccData for a file that was not changed, and nfs3.ErrROFS.
 func (r ReadOnly) same(ctx context.Context, h nfs3.FH) (nfs3.WccData, error) {
 	a, err := r.GetAttr(ctx, h)
 	if err != nil {
@@ -23,14 +23,14 @@ func (r ReadOnly) same(ctx context.Context, h nfs3.FH) (nfs3.WccData, error) {
 	return nfs3.WccData{Before: a.Pre(), After: nfs3.PostOpAttrOf(a)}, nfs3.ErrROFS
 }
 
-// SetAttr is nfs3.ErrROFS.
+// SetAttr returns nfs3.ErrROFS.
 func (r ReadOnly) SetAttr(
 	ctx context.Context, _ *Cred, h nfs3.FH, _ *nfs3.Sattr, _ *nfs3.Time,
 ) (nfs3.WccData, error) {
 	return r.same(ctx, h)
 }
 
-// Write is nfs3.ErrROFS. The data is not fetched.
+// Write returns nfs3.ErrROFS. It does not fetch the data.
 func (r ReadOnly) Write(
 	ctx context.Context, _ *Cred, h nfs3.FH, _ uint64, _ xdr.Bulk, how nfs3.StableHow,
 ) (WriteResult, error) {
@@ -38,7 +38,7 @@ func (r ReadOnly) Write(
 	return WriteResult{Wcc: wcc, Committed: how}, err
 }
 
-// Commit has nothing to do.
+// Commit succeeds, since there is nothing to commit.
 func (r ReadOnly) Commit(
 	ctx context.Context, _ *Cred, h nfs3.FH, _ uint64, _ uint32,
 ) (nfs3.WccData, error) {
@@ -54,7 +54,7 @@ func (r ReadOnly) Commit(
 	return wcc, nil
 }
 
-// Create is nfs3.ErrROFS.
+// Create returns nfs3.ErrROFS.
 func (r ReadOnly) Create(
 	ctx context.Context, _ *Cred, dir nfs3.FH, _ string, _ *nfs3.CreateHow,
 ) (Object, nfs3.WccData, error) {
@@ -62,7 +62,7 @@ func (r ReadOnly) Create(
 	return Object{}, wcc, err
 }
 
-// Mkdir is nfs3.ErrROFS.
+// Mkdir returns nfs3.ErrROFS.
 func (r ReadOnly) Mkdir(
 	ctx context.Context, _ *Cred, dir nfs3.FH, _ string, _ *nfs3.Sattr,
 ) (Object, nfs3.WccData, error) {
@@ -70,7 +70,7 @@ func (r ReadOnly) Mkdir(
 	return Object{}, wcc, err
 }
 
-// Symlink is nfs3.ErrROFS.
+// Symlink returns nfs3.ErrROFS.
 func (r ReadOnly) Symlink(
 	ctx context.Context, _ *Cred, dir nfs3.FH, _, _ string, _ *nfs3.Sattr,
 ) (Object, nfs3.WccData, error) {
@@ -78,7 +78,7 @@ func (r ReadOnly) Symlink(
 	return Object{}, wcc, err
 }
 
-// Mknod is nfs3.ErrROFS.
+// Mknod returns nfs3.ErrROFS.
 func (r ReadOnly) Mknod(
 	ctx context.Context, _ *Cred, dir nfs3.FH, _ string, _ nfs3.FileType, _ nfs3.Specdata,
 	_ *nfs3.Sattr,
@@ -87,19 +87,19 @@ func (r ReadOnly) Mknod(
 	return Object{}, wcc, err
 }
 
-// Remove is nfs3.ErrROFS.
+// Remove returns nfs3.ErrROFS.
 func (r ReadOnly) Remove(
 	ctx context.Context, _ *Cred, dir nfs3.FH, _ string,
 ) (nfs3.WccData, error) {
 	return r.same(ctx, dir)
 }
 
-// Rmdir is nfs3.ErrROFS.
+// Rmdir returns nfs3.ErrROFS.
 func (r ReadOnly) Rmdir(ctx context.Context, _ *Cred, dir nfs3.FH, _ string) (nfs3.WccData, error) {
 	return r.same(ctx, dir)
 }
 
-// Rename is nfs3.ErrROFS.
+// Rename returns nfs3.ErrROFS.
 func (r ReadOnly) Rename(
 	ctx context.Context, _ *Cred, from nfs3.FH, _ string, to nfs3.FH, _ string,
 ) (fromWcc, toWcc nfs3.WccData, err error) {
@@ -110,7 +110,7 @@ func (r ReadOnly) Rename(
 	return fromWcc, toWcc, err
 }
 
-// Link is nfs3.ErrROFS.
+// Link returns nfs3.ErrROFS.
 func (r ReadOnly) Link(
 	ctx context.Context, _ *Cred, h, dir nfs3.FH, _ string,
 ) (nfs3.PostOpAttr, nfs3.WccData, error) {

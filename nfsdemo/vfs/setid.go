@@ -2,10 +2,10 @@ package vfs
 
 import "github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 
-// The bits that lend the rights of a file's owner and group are taken from it when it changes hands
-// or contents, as Linux's server does.
-
-// ModeSet returns the mode of a file after a SETATTR of c's, which CheckSetAttr has permitted.
+// ModeSet returns the mode of a file after a SETATTR by c, which CheckSetAttr has allowed.
+//
+// Here and below: a file loses set-user-ID and set-group-ID when its owner, group or data change,
+// as on Linux's server.
 func (p Perm) ModeSet(c *Cred, set *nfs3.Sattr) uint32 {
 	given := (set.UID.Set || set.GID.Set) && p.Type != nfs3.TypeDir
 	if !set.Mode.Set {
@@ -30,7 +30,7 @@ func (p Perm) ModeSet(c *Cred, set *nfs3.Sattr) uint32 {
 	return p.Mode
 }
 
-// ModeWritten returns the mode of a file whose data c has changed.
+// ModeWritten returns the mode of a file after c has written its data.
 func (p Perm) ModeWritten(c *Cred) uint32 {
 	if c.UID == 0 || p.Type != nfs3.TypeReg {
 		return p.Mode
@@ -38,8 +38,8 @@ func (p Perm) ModeWritten(c *Cred) uint32 {
 	return p.withoutSetID(c)
 }
 
-// ModeMade returns the mode of a new file of p, for whose mode, owner and group c has asked by set,
-// in a directory of mode dir.
+// ModeMade returns the mode of a new file. p has the mode, owner and group that the file is to get,
+// set has those that c asked for, and dir is the mode of the directory.
 func (p Perm) ModeMade(c *Cred, set *nfs3.Sattr, dir uint32) uint32 {
 	if p.Type == nfs3.TypeDir {
 		return p.Mode&^(nfs3.ModeSetUID|nfs3.ModeSetGID) | dir&nfs3.ModeSetGID
@@ -53,14 +53,14 @@ func (p Perm) ModeMade(c *Cred, set *nfs3.Sattr, dir uint32) uint32 {
 	return p.Mode
 }
 
-// groupExec is the right of the group to execute a file. Without it, set-group-ID has another
-// meaning.
+// groupExec is the group's execute bit. Without it, set-group-ID means mandatory locking, and lends
+// no rights.
 const groupExec = 0o010
 
-// lends reports whether c may lend the rights of a group.
+// lends reports whether c may make files that run with the rights of a group.
 func (c *Cred) lends(gid uint32) bool { return c.UID == 0 || c.InGroup(gid) }
 
-// withoutLent returns the mode without the bits that lend rights.
+// withoutLent returns the mode without the bits that lend the rights of owner and group.
 func (p Perm) withoutLent() uint32 {
 	p.Mode &^= nfs3.ModeSetUID
 	if p.Mode&groupExec != 0 {
@@ -69,8 +69,8 @@ func (p Perm) withoutLent() uint32 {
 	return p.Mode
 }
 
-// withoutSetID is withoutLent, and takes set-group-ID, whatever its meaning, where c may not lend
-// the group's rights.
+// withoutSetID is withoutLent. It also clears set-group-ID without groupExec if c may not lend the
+// group's rights.
 func (p Perm) withoutSetID(c *Cred) uint32 {
 	p.Mode = p.withoutLent()
 	if !c.lends(p.GID) {

@@ -1,6 +1,18 @@
-// Package vfs is what lies between the NFS server and the file systems that it
-// serves. A file system speaks in NFSv3's own types (package nfs3): handles,
-// attributes, and an nfs3.Status as the error of what it refuses.
+// Package vfs is the interface between the NFS server (package nfsserver) and the file systems that
+// it serves.
+//
+// A file system implements [FS], or [Reader] if it cannot be written:
+//
+//	type fileSystem struct{ ... } // has the methods of vfs.Reader
+//
+//	nfs, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{
+//		{Path: "/export", FS: vfs.ReadOnly{Reader: &fileSystem{}}},
+//	}})
+//
+// Its methods use the types of package nfs3: handles, attributes, and an nfs3.Status as the error
+// of a call that it refuses. [Perm] has the permission checks that file systems share. Package
+// vfstest tests whether a file system keeps the contract. Example_fileSystem of package nfsdemo is
+// a complete file system.
 package vfs
 
 import (
@@ -10,125 +22,160 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// FS is a file system, with a method for each procedure of NFS. Any of its methods may be called
-// concurrently with any other, on the same file too; each looks like a single step to the others.
+// FS is a file system. It has a method for each procedure of NFS. Methods may be called
+// concurrently, also for the same file. Each must look like a single step to the others.
 //
-// An error that is or wraps an nfs3.Status is the caller's answer. Any other is a failure of the
-// server, such as data of a WRITE that could not be fetched: it is logged, and the caller gets
-// SYSTEM_ERR of RPC, which most take for EIO. Results that are described as post-operation
-// attributes or as WccData are good with an error, too, where they are present.
+// Errors: an error that is or wraps an nfs3.Status is sent to the client. Any other error is a
+// failure of the server, such as WRITE data that could not be fetched. It is logged, and the client
+// gets the RPC error SYSTEM_ERR, which most clients report as EIO. Post-operation attributes and
+// WccData are also sent with an error, if they are present.
 //
-// A handle is checked by every method that is given one: nfs3.ErrBadHandle when the
-// file system never made it, nfs3.ErrStale when what it stood for is gone.
-// A name is not empty, not longer than the file system can take
-// (nfs3.ErrNameTooLong), and has no '/' and no NUL in it; nfs3.ErrAcces is the answer to
-// other names (RFC 1813 section 3.2). That, too, is for the file system to check.
+// Handles: every method checks the handles that it is given. It returns nfs3.ErrBadHandle if the
+// file system never made the handle, and nfs3.ErrStale if the file is gone.
+//
+// Names: every method checks the names that it is given (RFC 1813 section 3.2; see CheckName). It
+// returns nfs3.ErrAcces if a name is empty or contains '/' or NUL, and nfs3.ErrNameTooLong if the
+// name is longer than the file system allows.
 type FS interface {
 	Reader
 
-	// SetAttr changes attributes, all that are asked for or none. With a guard it fails with
-	// nfs3.ErrNotSync unless that is the file's ctime.
-	SetAttr(ctx context.Context, c *Cred, h nfs3.FH, set *nfs3.Sattr, guard *nfs3.Time) (nfs3.WccData, error)
+	// SetAttr changes all the attributes that set asks for, or none. If guard is not nil and
+	// differs from the file's ctime, it fails with nfs3.ErrNotSync.
+	SetAttr(
+		ctx context.Context, c *Cred, h nfs3.FH, set *nfs3.Sattr, guard *nfs3.Time,
+	) (nfs3.WccData, error)
 
-	// Write stores data at off, all of it, or as much as there is room for if that is something;
-	// off plus the data's length fits an int64. The data is fetched into memory of the file
-	// system's, and only after the call was found to be permitted. Fetching may block: the file
-	// system holds no lock meanwhile. It fetches before it changes anything, and not into the file
-	// itself: an error of that fetch may mean that the call is the late copy of another, over whose
-	// file a newer call may have written. It is returned as it is. The owner of the file may write
-	// it whatever its mode says.
-	Write(ctx context.Context, c *Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow) (WriteResult, error)
+	// Write stores data at offset off. It stores all of the data, or as much as there is room for;
+	// it fails (nfs3.ErrNoSpc) if there is room for none. The offset plus the length of the data
+	// fits an int64. The owner of a file may write it whatever its mode is.
+	//
+	// Write checks permissions first. Then it fetches the data, into memory of its own and not into
+	// the file. Only then it changes the file. Fetching may block, so the file system must not hold
+	// a lock meanwhile. An error of the fetch is returned as it is: it may mean that this call is a
+	// late copy of an earlier one, and that newer data has been written since.
+	Write(
+		ctx context.Context, c *Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow,
+	) (WriteResult, error)
 
-	// Commit makes n written bytes at off durable; n 0 means all from off.
+	// Commit makes n written bytes at offset off durable. With n 0 it is all from off to the end.
 	Commit(ctx context.Context, c *Cred, h nfs3.FH, off uint64, n uint32) (nfs3.WccData, error)
 
-	// Create makes a regular file. Whether an existing one is an error is said by how. With
-	// nfs3.Unchecked an existing regular file is returned, its size set if that is asked for. It
-	// returns what became of the directory.
-	Create(ctx context.Context, c *Cred, dir nfs3.FH, name string, how *nfs3.CreateHow) (Object, nfs3.WccData, error)
+	// Create makes a regular file. The mode in how decides whether a file that exists already is an
+	// error. With nfs3.Unchecked an existing regular file is returned, and its size is set if how
+	// asks for that. The WccData is the directory's.
+	Create(
+		ctx context.Context, c *Cred, dir nfs3.FH, name string, how *nfs3.CreateHow,
+	) (Object, nfs3.WccData, error)
 
-	// Mkdir makes a directory.
-	Mkdir(ctx context.Context, c *Cred, dir nfs3.FH, name string, set *nfs3.Sattr) (Object, nfs3.WccData, error)
+	// Mkdir makes a directory. The WccData is the parent directory's.
+	Mkdir(
+		ctx context.Context, c *Cred, dir nfs3.FH, name string, set *nfs3.Sattr,
+	) (Object, nfs3.WccData, error)
 
-	// Symlink makes a symbolic link to path, which means nothing to the server. The mode of a link
-	// means nothing to anybody. A path that is empty or has a NUL in it is nfs3.ErrInval, one that
-	// is too long nfs3.ErrNameTooLong.
-	Symlink(ctx context.Context, c *Cred, dir nfs3.FH, name, path string, set *nfs3.Sattr) (Object, nfs3.WccData, error)
+	// Symlink makes a symbolic link that contains path. The server does not interpret the path, and
+	// nobody interprets the mode of a link. An empty path, or one that contains NUL, is
+	// nfs3.ErrInval. A path that is too long is nfs3.ErrNameTooLong.
+	Symlink(
+		ctx context.Context, c *Cred, dir nfs3.FH, name, path string, set *nfs3.Sattr,
+	) (Object, nfs3.WccData, error)
 
-	// Mknod makes a file of type nfs3.TypeFIFO, TypeSock, TypeChr or TypeBlk, the last two of the
-	// numbers in rdev and by user 0 alone (nfs3.ErrPerm). Other types are nfs3.ErrBadType.
-	Mknod(ctx context.Context, c *Cred, dir nfs3.FH, name string, kind nfs3.FileType, rdev nfs3.Specdata, set *nfs3.Sattr) (Object, nfs3.WccData, error)
+	// Mknod makes a FIFO, a socket, or a device (nfs3.TypeFIFO, TypeSock, TypeChr, TypeBlk). rdev
+	// has the numbers of a device. Only user 0 may make devices; for others it is nfs3.ErrPerm.
+	// Other types are nfs3.ErrBadType.
+	Mknod(
+		ctx context.Context, c *Cred, dir nfs3.FH, name string, kind nfs3.FileType,
+		rdev nfs3.Specdata, set *nfs3.Sattr,
+	) (Object, nfs3.WccData, error)
 
-	// Remove takes the name of anything but a directory (nfs3.ErrIsDir) from a directory. With its
-	// last name a file is gone: its handle is stale. The name "." is nfs3.ErrInval, ".."
-	// nfs3.ErrIsDir.
+	// Remove removes the name of a file that is not a directory (nfs3.ErrIsDir). When its last name
+	// is removed the file is gone, and its handle is stale. The name "." is nfs3.ErrInval, and ".."
+	// is nfs3.ErrIsDir.
 	Remove(ctx context.Context, c *Cred, dir nfs3.FH, name string) (nfs3.WccData, error)
 
 	// Rmdir removes an empty directory (nfs3.ErrNotDir, nfs3.ErrNotEmpty). The name "." is
-	// nfs3.ErrInval, ".." nfs3.ErrExist (RFC 1813 section 3.3.13).
+	// nfs3.ErrInval, and ".." is nfs3.ErrExist (RFC 1813 section 3.3.13).
 	Rmdir(ctx context.Context, c *Cred, dir nfs3.FH, name string) (nfs3.WccData, error)
 
-	// Rename gives a file another name, maybe in another directory, in one step. A file that has
-	// that name already is replaced: a directory by a directory (nfs3.ErrNotDir), if it is empty
-	// (nfs3.ErrNotEmpty), anything else by anything but a directory (nfs3.ErrIsDir). With two names
-	// of the same file nothing happens. A directory cannot move below itself, and the names "." and
-	// ".." cannot be used (nfs3.ErrInval). Who moves a directory to another must be permitted to
-	// write it, too: its ".." changes (nfs3.ErrAcces). It returns what became of both directories.
-	Rename(ctx context.Context, c *Cred, from nfs3.FH, fromName string, to nfs3.FH, toName string) (fromWcc, toWcc nfs3.WccData, err error)
+	// Rename gives a file another name, in the same or another directory, in one step. The WccData
+	// are those of both directories.
+	//
+	// A file that has the new name already is replaced. A directory can only replace an empty
+	// directory (nfs3.ErrNotDir, nfs3.ErrNotEmpty), and other files cannot replace a directory
+	// (nfs3.ErrIsDir). If both names are names of the same file, nothing happens.
+	//
+	// A directory cannot move below itself, and the names "." and ".." cannot be used
+	// (nfs3.ErrInval). To move a directory to another parent, the caller must also have permission
+	// to write the directory itself, because its ".." changes (nfs3.ErrAcces).
+	Rename(
+		ctx context.Context, c *Cred, from nfs3.FH, fromName string, to nfs3.FH, toName string,
+	) (fromWcc, toWcc nfs3.WccData, err error)
 
-	// Link gives a file, but not a directory (nfs3.ErrIsDir), a further name, which does not exist
-	// yet. It returns the file's post-operation attributes and what became of the directory.
-	Link(ctx context.Context, c *Cred, h, dir nfs3.FH, name string) (nfs3.PostOpAttr, nfs3.WccData, error)
+	// Link gives a file another name, which must not exist yet. Directories cannot have one
+	// (nfs3.ErrIsDir). It returns the file's post-operation attributes, and the WccData of the
+	// directory.
+	Link(
+		ctx context.Context, c *Cred, h, dir nfs3.FH, name string,
+	) (nfs3.PostOpAttr, nfs3.WccData, error)
 }
 
-// Reader is what reads of a file system: all of one that cannot be written ([ReadOnly]).
+// Reader has the methods of a file system that change nothing. A file system that cannot be written
+// needs only these; see [ReadOnly].
 type Reader interface {
-	// ID identifies the file system: the FSID of its attributes, and the first
-	// eight bytes, big-endian, of each of its handles.
+	// ID identifies the file system. It is the FSID in attributes, and the first eight bytes
+	// (big-endian) of each handle.
 	ID() uint64
 
-	// Root returns the handle of the root directory. It does not change.
+	// Root returns the handle of the root directory, which never changes.
 	Root() nfs3.FH
 
-	// GetAttr returns the attributes of a file; nobody is refused them.
+	// GetAttr returns the attributes of a file. It needs no permission.
 	GetAttr(ctx context.Context, h nfs3.FH) (nfs3.Fattr, error)
 
-	// Lookup finds a name in a directory, also "." and "..", which of the root is the
-	// root. It returns the directory's post-operation attributes.
+	// Lookup finds a name in a directory. The names include "." and ".."; the root's ".." is the
+	// root. It returns the post-operation attributes of the directory.
 	Lookup(ctx context.Context, c *Cred, dir nfs3.FH, name string) (Object, nfs3.PostOpAttr, error)
 
-	// Access returns which of the rights in want c has, and post-operation
-	// attributes. Rights that make no sense for the type of file are not granted.
-	Access(ctx context.Context, c *Cred, h nfs3.FH, want nfs3.Access) (nfs3.Access, nfs3.PostOpAttr, error)
+	// Access returns those rights in want that c has, and post-operation attributes. It does not
+	// grant rights that make no sense for the type of file.
+	Access(
+		ctx context.Context, c *Cred, h nfs3.FH, want nfs3.Access,
+	) (nfs3.Access, nfs3.PostOpAttr, error)
 
-	// Read hands out up to n bytes at off, as far as the file goes, by reference; off plus n fits
-	// an int64, or n is 0. It appends the data to r.Data. The owner of the file may read it
-	// whatever its mode says, and so may who can execute it (RFC 1813 section 4.4). Only regular
-	// files have data: of directories Read, Write and Commit are nfs3.ErrIsDir, of others
-	// nfs3.ErrInval.
+	// Read returns up to n bytes at offset off, by reference: it appends slices to r.Data. It
+	// returns fewer bytes at the end of the file. The offset plus n fits an int64, or n is 0.
+	//
+	// The owner of a file may read it whatever its mode is, and so may a caller who can execute it
+	// (RFC 1813 section 4.4). Only regular files have data. For directories Read, Write and Commit
+	// return nfs3.ErrIsDir, for other files nfs3.ErrInval.
 	Read(ctx context.Context, c *Cred, h nfs3.FH, off uint64, n int, r *ReadResult) error
 
-	// ReadLink returns where a symbolic link leads; nobody is refused that. Of
-	// other files it is nfs3.ErrInval. The attributes are post-operation attributes.
+	// ReadLink returns the path in a symbolic link, and post-operation attributes. It needs no
+	// permission. For other files it returns nfs3.ErrInval.
 	ReadLink(ctx context.Context, c *Cred, h nfs3.FH) (string, nfs3.PostOpAttr, error)
 
-	// ReadDir calls yield with each entry behind cookie, which is 0 or that of an earlier entry,
-	// "." and ".." among them, until yield returns false. The entry is yield's until it returns.
-	// yield must not call the file system. With plus entries have attributes and handles where they
-	// can be had. Entries that exist all the time are seen exactly once by a series of calls,
-	// whatever happens to others. verf came with the cookie; nfs3.ErrBadCookie tells that the
-	// cookie no longer means anything.
-	ReadDir(ctx context.Context, c *Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, plus bool, yield func(*nfs3.Entry) bool) (DirResult, error)
+	// ReadDir calls yield with each entry after cookie, until yield returns false. Cookie is 0, or
+	// comes from an earlier entry. Entries include "." and "..". The entry is only valid until
+	// yield returns, and yield must not call the file system.
+	//
+	// With plus, entries have attributes and handles where possible. An entry that exists all the
+	// time is seen exactly once by a series of calls, even if others come and go. verf is the
+	// verifier that came with the cookie; if the cookie is no longer valid, ReadDir returns
+	// nfs3.ErrBadCookie.
+	ReadDir(
+		ctx context.Context, c *Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, plus bool,
+		yield func(*nfs3.Entry) bool,
+	) (DirResult, error)
 
-	// StatFS tells how full the file system is.
+	// StatFS returns the total and the free space of the file system, and post-operation
+	// attributes.
 	StatFS(ctx context.Context, h nfs3.FH) (nfs3.FSStat, nfs3.PostOpAttr, error)
 
-	// Info tells what the file system can do; sizes of transfers are the server's
-	// business.
+	// Info returns the limits and properties of the file system. The server sets the sizes of
+	// transfers.
 	Info() FSInfo
 }
 
-// Cred is who asks. User 0 may do everything.
+// Cred identifies the caller. User 0 may do everything.
 type Cred struct {
 	UID, GID uint32
 	GIDs     []uint32 // supplementary groups
@@ -147,48 +194,48 @@ func (c *Cred) InGroup(gid uint32) bool {
 	return false
 }
 
-// Object is a file that was found or made.
+// Object is a file that was found or made: its handle and attributes.
 type Object struct {
 	File nfs3.FH
 	Attr nfs3.PostOpAttr
 }
 
-// ReadResult is what Read hands out.
+// ReadResult is the result of Reader.Read.
 type ReadResult struct {
-	// Data is a scatter list. The bytes do not change and stay until Release is
-	// called, once, however long that takes; Release may be nil. It is called with an
-	// error of Read too, and the data then is not sent.
+	// Data is a scatter list. The bytes must stay unchanged until Release is called, however long
+	// that takes. Release is called once, also when Read returns an error; the data is not sent
+	// then. It may be nil.
 	Data    [][]byte
 	Release xdr.Releaser
-	EOF     bool // the data ends where the file does, or behind
+	EOF     bool // the data reaches the end of the file
 	Attr    nfs3.PostOpAttr
 }
 
-// WriteResult is the outcome of Write.
+// WriteResult is the result of FS.Write.
 type WriteResult struct {
 	Wcc       nfs3.WccData
 	Count     uint32         // bytes stored
-	Committed nfs3.StableHow // at least what was asked for
+	Committed nfs3.StableHow // at least as stable as was asked for
 }
 
-// DirResult is the outcome of ReadDir.
+// DirResult is the result of Reader.ReadDir.
 type DirResult struct {
 	Attr nfs3.PostOpAttr // of the directory
 	Verf nfs3.Verifier   // of the cookies
-	EOF  bool            // no entry follows those that yield took
+	EOF  bool            // there are no more entries
 }
 
-// FSInfo is what a file system can do.
+// FSInfo has the limits and properties of a file system.
 type FSInfo struct {
 	MaxFileSize uint64 // in bytes
 	TimeDelta   nfs3.Time
 	Properties  uint32 // nfs3.FSFLink and so on
 	PathConf    nfs3.PathConf
-	// Epoch changes when data that was written and not committed may have been lost. The server's
-	// write verifier changes with it, so that clients write such data again (RFC 1813 section 4.8).
+	// Epoch changes when data that was written but not committed may have been lost. The server's
+	// write verifier changes with it, so clients write such data again (RFC 1813 section 4.8).
 	Epoch uint64
-	// NonBlocking file systems never wait, for a disk for example, save that Write waits for its
-	// data. Their calls are executed where they are received. One that embeds another file system,
-	// and waits for something in addition, must clear this.
+	// NonBlocking promises that the methods never wait, for example for a disk; only Write may
+	// wait, for its data. Calls then run on the goroutine that received them. A file system that
+	// embeds another one, and waits for something itself, must clear this.
 	NonBlocking bool
 }

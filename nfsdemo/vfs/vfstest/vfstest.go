@@ -1,10 +1,13 @@
-// Package vfstest is the conformance suite of file systems: what NFS clients rely on,
-// and what package vfs promises to the server. Every file system passes the same one.
+// Package vfstest is the conformance suite of file systems. It tests what NFS clients rely on, and
+// the contract of package vfs:
 //
-// It leaves room for what differs between file systems that are kept by an operating system: times
-// of changes may be as coarse as its clock's ticks, times of reading may not be kept, sizes of
-// directories mean nothing, and directories may not count their links. A file system that keeps to
-// more than that says so in tests of its own.
+//	func TestFS(t *testing.T) {
+//		vfstest.Run(t, func(tb testing.TB) vfs.FS { return newFS(tb) })
+//	}
+//
+// The suite allows what file systems of an operating system differ in. Times of changes may be as
+// coarse as the clock's ticks. Access times need not be kept. Sizes of directories mean nothing,
+// and directories need not count their links. A file system that promises more tests that itself.
 package vfstest
 
 import (
@@ -13,8 +16,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Run runs the suite. newFS returns an empty file system whose root directory belongs to user 0
-// and has mode 0755; it must have room for some 64 MiB, and be able to give files to any user.
+// Run runs the suite. newFS returns an empty file system, whose root directory belongs to user 0
+// and has mode 0755. The file system must have room for about 64 MiB, and must be able to give
+// files to any user.
 func Run(t *testing.T, newFS func(testing.TB) vfs.FS) {
 	for _, tt := range []struct {
 		name string
