@@ -81,7 +81,7 @@ type entrance int
 
 const (
 	byFlavor entrance = iota // none
-	byRoot                   // AUTH_SYS and AUTH_NONE, if the rule has a flavour that proves who calls
+	byRoot                   // AUTH_SYS and AUTH_NONE, if the rule has a proving flavour
 	byMount                  // all
 )
 
