@@ -92,7 +92,7 @@ func (c *Cell) Run(ctx context.Context, dialect rpcrdma.Dialect, l transport.Lis
 	return o, nil
 }
 
-// null calls procedure 0.
+// null calls the null procedure.
 func (c *Cell) null(ctx context.Context, conn oncrpc.Transport) error {
 	return oncrpc.NewClient(conn, Program, Version, oncrpc.AuthNone()).Call(ctx, 0, nil, nil)
 }

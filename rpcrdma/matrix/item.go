@@ -18,7 +18,7 @@ func (it Item) String() string {
 func bulk(n int) Item { return Item{Len: n} }
 func text(n int) Item { return Item{Len: n, Text: true} }
 
-// What the stream has in front of an item.
+// What precedes an item in the stream.
 const (
 	BulkMark = 0xb01cda7a
 	TextMark = 0x7e87da7a
@@ -33,7 +33,7 @@ const (
 	ResultSeed = 101
 )
 
-// Data returns n bytes that are not zero, of the i-th item.
+// Data returns the n bytes of the i-th item. None of them is zero.
 func Data(seed, i, n int) []byte {
 	p := make([]byte, n)
 	for k := range p {
@@ -42,12 +42,11 @@ func Data(seed, i, n int) []byte {
 	return p
 }
 
-// roundUp returns the length in bytes that n bytes of opaque data have in the stream (RFC 4506
-// section 4.10).
+// roundUp returns the length of n bytes of opaque data in the stream (RFC 4506 section 4.10).
 func roundUp(n int) int { return (n + 3) &^ 3 }
 
-// streamLen returns the length in bytes of arguments or of results without the data of the bulk
-// items that are left out.
+// streamLen returns the length in bytes of arguments or results, without the data of bulk items
+// that are left out.
 func streamLen(items []Item, without int) int {
 	n := 4 + 4
 	for _, it := range items {

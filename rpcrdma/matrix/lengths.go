@@ -2,21 +2,21 @@ package matrix
 
 import "fmt"
 
-// Lengths in bytes of messages without items, chunks and padding: the header, the call or reply in
-// front of the arguments or results, and these.
+// Lengths in bytes of messages without items, chunks and padding: the header, the RPC call or reply
+// header, and the arguments or results.
 const (
 	emptyHeader = 7 * 4
 	emptyCall   = emptyHeader + 10*4 + 2*4
 	emptyReply  = emptyHeader + 6*4 + 2*4
 )
 
-// Positions in the stream of the data of a first item.
+// Positions in the stream of the first item's data.
 const (
 	firstArg    = 10*4 + 4 + 8
 	firstResult = 6*4 + 4 + 8
 )
 
-// Lengths in bytes of entries of the lists (draft section 4.3).
+// Lengths in bytes of entries in the chunk lists (draft section 4.3).
 const (
 	readEntry    = 6 * 4
 	writeEntry   = 2 * 4 // without segments
@@ -28,7 +28,7 @@ const (
 // big does not fit inline.
 const big = 2000
 
-// lengths are data of 0 to 9 bytes in each way to travel.
+// lengths has data of 0 to 9 bytes for each way to travel.
 func lengths() (cells []*Cell) {
 	add := func(c *Cell) { cells = append(cells, c) }
 	plain := func(c *Cell, call, reply string) {
@@ -49,13 +49,16 @@ func lengths() (cells []*Cell) {
 		reads := readPart(firstArg, n)
 		plain(&Cell{Name: sum("argument in a read chunk, %d", n), Args: []Item{bulk(n), bulk(big)}},
 			sum("MSG %d%s read %d:%d", emptyCall+2*itemEntry+(1+one)*readEntry, reads, firstArg+r+itemEntry, big), bare)
-		plain(&Cell{Name: sum("argument in a read chunk behind another, %d", n), Args: []Item{bulk(big + 1), bulk(n), text(n)}},
-			sum("MSG %d read %d:%d%s", emptyCall+3*itemEntry+(1+one)*readEntry+r, firstArg, big+1, readPart(firstArg+roundUp(big+1)+itemEntry, n)), bare)
+		plain(&Cell{Name: sum("argument in a read chunk behind another, %d", n),
+			Args: []Item{bulk(big + 1), bulk(n), text(n)}},
+			sum("MSG %d read %d:%d%s", emptyCall+3*itemEntry+(1+one)*readEntry+r, firstArg, big+1,
+				readPart(firstArg+roundUp(big+1)+itemEntry, n)), bare)
 		plain(&Cell{Name: sum("long call, %d", n), Args: []Item{text(big), text(n)}},
 			sum("NOMSG %d read 0:%d", emptyHeader+readEntry, emptyCall-emptyHeader+2*itemEntry+big+r), bare)
 		at := firstArg + big + itemEntry
 		plain(&Cell{Name: sum("long call with read chunks, %d", n), Args: []Item{text(big), bulk(n), bulk(1000)}},
-			sum("NOMSG %d read 0:%d%s read %d:1000", emptyHeader+(2+one)*readEntry, emptyCall-emptyHeader+3*itemEntry+big,
+			sum("NOMSG %d read 0:%d%s read %d:1000", emptyHeader+(2+one)*readEntry,
+				emptyCall-emptyHeader+3*itemEntry+big,
 				readPart(at, n), at+r+itemEntry), bare)
 
 		plain(&Cell{Name: sum("result inline, %d", n), Results: []Item{bulk(n)}},
@@ -72,7 +75,8 @@ func lengths() (cells []*Cell) {
 			c.Draft.Reply = sum("MSG %d write %d write %d", emptyReply+2*itemEntry+writes(2), r, big)
 		}
 
-		c = &Cell{Name: sum("result in a write chunk that is larger, %d", n), Results: []Item{bulk(n), bulk(big)}, Room: []int{12, big + 1}}
+		c = &Cell{Name: sum("result in a write chunk that is larger, %d", n),
+			Results: []Item{bulk(n), bulk(big)}, Room: []int{12, big + 1}}
 		plain(c, sum("MSG %d write 12 write %d", emptyCall+writes(2), big+1), "")
 		c.RFC8166.Reply = sum("MSG %d write %d write %d", emptyReply+2*itemEntry+writes(2), n, big)
 		c.Draft.Reply = sum("MSG %d write %d write %d", emptyReply+2*itemEntry+writes(2), r, big)
@@ -85,7 +89,8 @@ func lengths() (cells []*Cell) {
 		c = &Cell{Name: sum("result in a write chunk beside a reply chunk, %d", n), Results: []Item{bulk(n), text(big)}}
 		chunk := sum(" reply %d", reply+itemEntry)
 		if n == 0 {
-			plain(c, sum("MSG %d%s", emptyCall+replyEntry+segmentEntry, chunk), sum("NOMSG %d%s", emptyHeader+replyEntry+segmentEntry, chunk))
+			plain(c, sum("MSG %d%s", emptyCall+replyEntry+segmentEntry, chunk),
+				sum("NOMSG %d%s", emptyHeader+replyEntry+segmentEntry, chunk))
 		} else {
 			lists := writes(1) + replyEntry + segmentEntry
 			plain(c, sum("MSG %d write %d%s", emptyCall+lists, n, chunk), "")
@@ -102,23 +107,26 @@ func lengths() (cells []*Cell) {
 		at = firstResult + r + itemEntry
 		c = &Cell{Name: sum("result in a read chunk, %d", n), Results: []Item{bulk(n), bulk(big)}}
 		list := sum("%s write %d", offered, big)
-		unoffered(c, sum("MSG %d%s", emptyCall+lists+writes(1), list), sum("MSG %d%s", emptyReply+2*itemEntry+lists+writes(1), list),
+		unoffered(c, sum("MSG %d%s", emptyCall+lists+writes(1), list),
+			sum("MSG %d%s", emptyReply+2*itemEntry+lists+writes(1), list),
 			sum("MSG %d%s read %d:%d", emptyReply+2*itemEntry+(1+one)*readEntry, readPart(firstResult, n), at, big))
 		c = &Cell{Name: sum("long result to be read, %d", n), Results: []Item{text(big), text(n)}}
 		list = sum(" reply %d", reply+itemEntry+r)
-		unoffered(c, sum("MSG %d%s", emptyCall+replyEntry+segmentEntry, list), sum("NOMSG %d%s", emptyHeader+replyEntry+segmentEntry, list),
+		unoffered(c, sum("MSG %d%s", emptyCall+replyEntry+segmentEntry, list),
+			sum("NOMSG %d%s", emptyHeader+replyEntry+segmentEntry, list),
 			sum("NOMSG %d read 0:%d", emptyHeader+readEntry, reply+itemEntry+r))
 		at = firstResult + big + itemEntry
 		c = &Cell{Name: sum("long result with read chunks, %d", n), Results: []Item{text(big), bulk(n), bulk(1000)}}
 		list = sum("%s write 1000 reply %d", offered, reply+2*itemEntry)
 		lists += writes(1) + replyEntry + segmentEntry
 		unoffered(c, sum("MSG %d%s", emptyCall+lists, list), sum("NOMSG %d%s", emptyHeader+lists, list),
-			sum("NOMSG %d read 0:%d%s read %d:1000", emptyHeader+(2+one)*readEntry, reply+2*itemEntry, readPart(at, n), at+r+itemEntry))
+			sum("NOMSG %d read 0:%d%s read %d:1000", emptyHeader+(2+one)*readEntry, reply+2*itemEntry,
+				readPart(at, n), at+r+itemEntry))
 	}
 	return cells
 }
 
-// readPart is a read chunk in the words of Want; of no bytes there is none.
+// readPart returns a read chunk in the notation of Want. Without bytes there is none.
 func readPart(position, n int) string {
 	if n == 0 {
 		return ""

@@ -12,17 +12,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// The RPC program of the cells. Its procedure i, from 1, takes the arguments of the i-th cell and
-// returns the results of that.
+// The RPC program of the cells. Procedure i, counted from 1, takes the arguments of the i-th cell
+// and returns its results.
 const (
 	Program = 400_008
 	Version = 1
 )
 
-// maxItem bounds an item in bytes.
+// maxItem is the largest length of an item in bytes.
 const maxItem = 1 << 26
 
-// Server answers the calls of cells.
+// Server answers the calls of cells and checks their arguments.
 type Server struct {
 	*oncrpc.Server
 
@@ -30,36 +30,38 @@ type Server struct {
 	errs []error
 }
 
-// NewServer returns a server of the program for these cells.
+// NewServer returns a server for these cells.
 func NewServer(cells ...*Cell) *Server {
 	s := &Server{Server: oncrpc.NewServer(oncrpc.ServerConfig{Logger: slog.New(slog.DiscardHandler)})}
 	procs := []oncrpc.Procedure{{Name: "NULL"}}
 	for _, c := range cells {
-		procs = append(procs, oncrpc.Procedure{Name: c.Name, Handler: func(ctx context.Context, call *oncrpc.Call) error {
-			if err := take(ctx, call.Args, c.Args); err != nil {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				s.errs = append(s.errs, fmt.Errorf("%s: %w", c.Name, err))
-				return err
-			}
-			(&list{items: c.Results, seed: ResultSeed}).MarshalXDR(call.Results)
-			return nil
-		}})
+		procs = append(procs, oncrpc.Procedure{Name: c.Name,
+			Handler: func(ctx context.Context, call *oncrpc.Call) error {
+				if err := take(ctx, call.Args, c.Args); err != nil {
+					s.mu.Lock()
+					defer s.mu.Unlock()
+					s.errs = append(s.errs, fmt.Errorf("%s: %w", c.Name, err))
+					return err
+				}
+				(&list{items: c.Results, seed: ResultSeed}).MarshalXDR(call.Results)
+				return nil
+			}})
 	}
-	if err := s.Handle(oncrpc.Program{Name: "matrix", Number: Program, Version: Version, Procedures: procs}); err != nil {
+	if err := s.Handle(oncrpc.Program{Name: "matrix", Number: Program, Version: Version,
+		Procedures: procs}); err != nil {
 		panic(err) // the server is new
 	}
 	return s
 }
 
-// Err returns what was wrong with the arguments of the calls.
+// Err returns the errors in the arguments of the calls.
 func (s *Server) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return errors.Join(s.errs...)
 }
 
-// take decodes and fetches arguments, and compares them with what they should be.
+// take decodes and fetches arguments, and compares them with the wanted ones.
 func take(ctx context.Context, d *xdr.Decoder, want []Item) error {
 	got := list{bulk: []xdr.Bulk{}}
 	got.UnmarshalXDR(d)
@@ -87,7 +89,7 @@ func take(ctx context.Context, d *xdr.Decoder, want []Item) error {
 	return got.compare(want, ArgSeed)
 }
 
-// list is arguments or results.
+// list encodes and decodes arguments or results.
 type list struct {
 	items []Item
 	seed  int
@@ -113,7 +115,7 @@ func (l *list) MarshalXDR(e *xdr.Encoder) {
 	e.Uint32(Tail)
 }
 
-// UnmarshalXDR decodes them.
+// UnmarshalXDR decodes the items.
 func (l *list) UnmarshalXDR(d *xdr.Decoder) {
 	n := d.Count(1024, 8)
 	rooms := l.rooms
@@ -149,7 +151,7 @@ func (l *list) UnmarshalXDR(d *xdr.Decoder) {
 	}
 }
 
-// compare returns what is not as it should be.
+// compare returns an error if the items are not the wanted ones.
 func (l *list) compare(want []Item, seed int) error {
 	if len(l.items) != len(want) {
 		return fmt.Errorf("%d items %v, want %d", len(l.items), l.items, len(want))

@@ -8,10 +8,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// tooMany is a call that no header has room for.
+// tooMany is the Want of a call whose segments fit in no header.
 var tooMany = Want{Err: chunks.ErrHeader}
 
-// segs is a chunk of n bytes in the words of Want.
+// segs returns a chunk of n bytes in the notation of Want.
 func segs(n, size int) string {
 	var s []string
 	for ; n > 0; n -= size {
@@ -20,8 +20,8 @@ func segs(n, size int) string {
 	return strings.Join(s, "+")
 }
 
-// filled is a chunk of which some bytes are used. In the draft the round-up is behind them if there
-// is room, else the last length goes beyond it.
+// filled returns a partly used chunk in the notation of Want. In the draft the lengths include the
+// XDR round-up: it takes room after the data, or else extends the last length.
 func filled(room, used, size int, draft bool) string {
 	lengths, last := []int{}, 0
 	if draft && roundUp(used) <= room {
@@ -41,24 +41,28 @@ func filled(room, used, size int, draft bool) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(lengths), "[]"), " ", "+")
 }
 
-// segmentSizes are chunks around the length of a segment, of 1024 bytes.
+// segmentSizes has chunks around the length of a segment, which is 1024 bytes.
 func segmentSizes() (cells []*Cell) {
 	const size = 1024
 	cfg := config(small, func(c *rpcrdma.Config) { c.SegmentSize = size })
 	count := func(n int) int { return (n + size - 1) / size }
 	for _, n := range []int{size - 1, size, size + 1, 2*size - 1, 2 * size, 2*size + 1, 2*size + 3} {
 		cells = append(cells, both(&Cell{Name: fmt.Sprintf("argument in segments, %d", n), Args: []Item{bulk(n)}}, cfg,
-			fmt.Sprintf("MSG %d read %d:%s", emptyCall+itemEntry+count(n)*readEntry, firstArg, segs(n, size)), "MSG 60"))
+			fmt.Sprintf("MSG %d read %d:%s", emptyCall+itemEntry+count(n)*readEntry, firstArg, segs(n, size)),
+			"MSG 60"))
 
 		lists := writeEntry + count(n)*segmentEntry
 		c := both(&Cell{Name: fmt.Sprintf("result in segments, %d", n), Results: []Item{bulk(n)}}, cfg,
-			fmt.Sprintf("MSG %d write %s", emptyCall+lists, segs(n, size)), fmt.Sprintf("MSG %d write %s", emptyReply+itemEntry+lists, segs(n, size)))
+			fmt.Sprintf("MSG %d write %s", emptyCall+lists, segs(n, size)),
+			fmt.Sprintf("MSG %d write %s", emptyReply+itemEntry+lists, segs(n, size)))
 		c.Draft.Reply = fmt.Sprintf("MSG %d write %s", emptyReply+itemEntry+lists, filled(n, n, size, true))
 		cells = append(cells, c)
 
-		c = both(&Cell{Name: fmt.Sprintf("result in segments to be read, %d", n), Results: []Item{bulk(n)}}, cfg, c.RFC8166.Call, c.RFC8166.Reply)
+		c = both(&Cell{Name: fmt.Sprintf("result in segments to be read, %d", n), Results: []Item{bulk(n)}},
+			cfg, c.RFC8166.Call, c.RFC8166.Reply)
 		c.Client.NoReplyChunks = true
-		c.Draft = Want{Call: "MSG 76", Reply: fmt.Sprintf("MSG %d read %d:%s", emptyReply+itemEntry+count(n)*readEntry, firstResult, segs(n, size))}
+		c.Draft = Want{Call: "MSG 76", Reply: fmt.Sprintf("MSG %d read %d:%s",
+			emptyReply+itemEntry+count(n)*readEntry, firstResult, segs(n, size))}
 		cells = append(cells, c)
 
 		if n%4 == 0 || n == size+1 {
@@ -66,19 +70,23 @@ func segmentSizes() (cells []*Cell) {
 			list := replyEntry + count(n)*segmentEntry
 			data := n - (emptyReply - emptyHeader) - itemEntry
 			c := both(&Cell{Name: fmt.Sprintf("long reply in segments, %d", n), Results: []Item{text(data)}}, cfg,
-				fmt.Sprintf("MSG %d reply %s", emptyCall+list, segs(n, size)), fmt.Sprintf("NOMSG %d reply %s", emptyHeader+list, segs(n, size)))
+				fmt.Sprintf("MSG %d reply %s", emptyCall+list, segs(n, size)),
+				fmt.Sprintf("NOMSG %d reply %s", emptyHeader+list, segs(n, size)))
 			data = n - (emptyCall - emptyHeader) - itemEntry
 			if n == size { // fits
 				c.RFC8166 = Want{Call: "MSG 96 reply 1024", Reply: "NOMSG 48 reply 1024"}
 			}
-			cells = append(cells, c, both(&Cell{Name: fmt.Sprintf("long call in segments, %d", n), Args: []Item{text(data)}}, cfg,
+			cells = append(cells, c, both(&Cell{Name: fmt.Sprintf("long call in segments, %d", n),
+				Args: []Item{text(data)}}, cfg,
 				fmt.Sprintf("NOMSG %d read 0:%s", emptyHeader+count(n)*readEntry, segs(n, size)), "MSG 60"))
 		}
 	}
 	const room = 2*size + 951 // not a multiple of four
-	for _, n := range []int{0, 1, size - 1, size, size + 1, 2*size - 3, 2 * size, 2*size + 1, room - 3, room - 1, room} {
+	for _, n := range []int{0, 1, size - 1, size, size + 1, 2*size - 3, 2 * size, 2*size + 1, room - 3,
+		room - 1, room} {
 		lists := writeEntry + 3*segmentEntry
-		c := both(&Cell{Name: fmt.Sprintf("%d bytes in a write chunk of three segments", n), Results: []Item{bulk(n)}, Room: []int{room}}, cfg,
+		c := both(&Cell{Name: fmt.Sprintf("%d bytes in a write chunk of three segments", n),
+			Results: []Item{bulk(n)}, Room: []int{room}}, cfg,
 			fmt.Sprintf("MSG %d write %s", emptyCall+lists, segs(room, size)),
 			fmt.Sprintf("MSG %d write %s", emptyReply+itemEntry+lists, filled(room, n, size, false)))
 		c.Draft.Reply = fmt.Sprintf("MSG %d write %s", emptyReply+itemEntry+lists, filled(room, n, size, true))
@@ -88,21 +96,23 @@ func segmentSizes() (cells []*Cell) {
 	for _, n := range []int{984, size, size + 4, 2 * size, 2*size + 4, 3000} {
 		lists := replyEntry + 3*segmentEntry
 		reply := fmt.Sprintf("NOMSG %d reply %s", emptyHeader+lists, filled(3000, n, size, false))
-		cells = append(cells, both(&Cell{Name: fmt.Sprintf("%d bytes in a reply chunk of three segments", n), MaxReply: 3000 - 24,
-			Results: []Item{text(n - (emptyReply - emptyHeader) - itemEntry)}}, cfg,
+		cells = append(cells, both(&Cell{Name: fmt.Sprintf("%d bytes in a reply chunk of three segments", n),
+			MaxReply: 3000 - 24,
+			Results:  []Item{text(n - (emptyReply - emptyHeader) - itemEntry)}}, cfg,
 			fmt.Sprintf("MSG %d reply %s", emptyCall+lists, segs(3000, size)), reply))
 	}
 	return cells
 }
 
-// segmentCounts are as many segments as a header of 1024 bytes has room for, and as a header may
-// have at all.
+// segmentCounts has as many segments as fit in a header of 1024 bytes, and as a header may have at
+// all.
 func segmentCounts() (cells []*Cell) {
 	const size = 1024
 	cfg := config(small, func(c *rpcrdma.Config) { c.SegmentSize = size })
 	quiet := config(cfg, func(c *rpcrdma.Config) { c.NoReplyChunks = true })
 	add := func(name string, n int, items [2][]Item, w Want) *Cell {
-		c := both(&Cell{Name: fmt.Sprintf("%s of %d segments", name, n), Args: items[0], Results: items[1]}, cfg, w.Call, w.Reply)
+		c := both(&Cell{Name: fmt.Sprintf("%s of %d segments", name, n), Args: items[0], Results: items[1]},
+			cfg, w.Call, w.Reply)
 		c.RFC8166.Err, c.Draft.Err = w.Err, w.Err
 		cells = append(cells, c)
 		return c
@@ -118,7 +128,8 @@ func segmentCounts() (cells []*Cell) {
 		add("read chunk", n, [2][]Item{{bulk(n * size)}}, w)
 
 		// Of a reply, 68 + 24n.
-		c := both(&Cell{Name: fmt.Sprintf("read chunk in a reply of %d segments", n), Results: []Item{bulk(n * size)}}, quiet,
+		c := both(&Cell{Name: fmt.Sprintf("read chunk in a reply of %d segments", n),
+			Results: []Item{bulk(n * size)}}, quiet,
 			fmt.Sprintf("MSG 100 write %d", n*size), fmt.Sprintf("MSG 92 write %d", n*size))
 		c.Client.SegmentSize = 0
 		c.Draft = Want{Call: "MSG 76", Reply: "MSG 1004 read 36:" + segs(n*size, size)}
@@ -156,7 +167,8 @@ func segmentCounts() (cells []*Cell) {
 	for range 50 {
 		many = append(many, bulk(101))
 	}
-	add("long call with 50 items", 6, [2][]Item{many, nil}, Want{Call: "NOMSG 172 read 0:" + segs(48+50*112, size), Reply: "MSG 60"})
+	add("long call with 50 items", 6, [2][]Item{many, nil},
+		Want{Call: "NOMSG 172 read 0:" + segs(48+50*112, size), Reply: "MSG 60"})
 	c := both(&Cell{Name: "long result with 50 items to be read", Results: many, Room: []int{}, MaxReply: 6000}, quiet,
 		"MSG 176 reply "+segs(6024, size), "NOMSG 128 reply "+filled(6024, 32+50*112, size, false))
 	c.Draft = Want{Call: "MSG 76", Reply: "NOMSG 172 read 0:" + segs(32+50*112, size)}
@@ -166,18 +178,22 @@ func segmentCounts() (cells []*Cell) {
 	for n := chunks.MaxSegments; n <= chunks.MaxSegments+1; n++ {
 		w := Want{Call: fmt.Sprintf("MSG %d read 52:%s", 84+24*n, segs(n*size, size)), Reply: "MSG 60"}
 		list := segs(n*size, size)
-		v := Want{Call: fmt.Sprintf("MSG %d write %s", 84+16*n, list), Reply: fmt.Sprintf("MSG %d write %s", 76+16*n, list)}
-		u := Want{Call: fmt.Sprintf("MSG %d reply %s", 80+16*n, list), Reply: fmt.Sprintf("NOMSG %d reply %s", 32+16*n, list)}
+		v := Want{Call: fmt.Sprintf("MSG %d write %s", 84+16*n, list),
+			Reply: fmt.Sprintf("MSG %d write %s", 76+16*n, list)}
+		u := Want{Call: fmt.Sprintf("MSG %d reply %s", 80+16*n, list),
+			Reply: fmt.Sprintf("NOMSG %d reply %s", 32+16*n, list)}
 		if n > chunks.MaxSegments {
 			w, v, u = tooMany, tooMany, tooMany
 		}
-		for _, c := range []*Cell{add("read chunk", n, [2][]Item{{bulk(n * size)}}, w), add("write chunk", n, [2][]Item{nil, {bulk(n * size)}}, v),
+		for _, c := range []*Cell{add("read chunk", n, [2][]Item{{bulk(n * size)}}, w),
+			add("write chunk", n, [2][]Item{nil, {bulk(n * size)}}, v),
 			add("reply chunk", n, [2][]Item{nil, {text(n*size - 40)}}, u)} {
 			c.Client, c.Server = large, large
 		}
 
 		// The client has no such segments.
-		c := both(&Cell{Name: fmt.Sprintf("read chunk in a reply of %d segments", n), Results: []Item{bulk(n * size)}}, quiet,
+		c := both(&Cell{Name: fmt.Sprintf("read chunk in a reply of %d segments", n),
+			Results: []Item{bulk(n * size)}}, quiet,
 			"MSG 100 write 1048576", "MSG 92 write 1048576")
 		c.Draft = Want{Call: "MSG 76", Reply: fmt.Sprintf("MSG %d read 36:%s", 68+24*n, list)}
 		if n > chunks.MaxSegments {

@@ -85,7 +85,8 @@ func readNone(p *pair) {
 	s := p.a.alloc(10)
 	_, err := p.a.ledger.post(p.a, read(region, 0, s))
 	wantError(p.t, "Post", err, transport.ErrNoReads)
-	// There are just enough receives: one more Send would end the connection.
+	// Post takes all requests or none. If it took the Send, that would find no receive and end the
+	// connection.
 	_, err = p.a.ledger.post(p.a, send(s), read(region, 0, s))
 	wantError(p.t, "Post", err, transport.ErrNoReads)
 	p.alive()
