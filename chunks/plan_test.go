@@ -230,7 +230,11 @@ func build(m *xdr.Message, results [][]byte, maxReply int, p CallPlan, lim Limit
 	}
 	if p.WriteResults {
 		for _, r := range results {
-			b.lists.AddWrite(split(len(r)))
+			segments := split(len(r))
+			if len(r) == 0 { // has a segment, too
+				segments = []Segment{{Handle: handle, Offset: memoryBase}}
+			}
+			b.lists.AddWrite(segments)
 		}
 	}
 	if p.ReplyChunk {
