@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// bulkNote is a note as a program encodes it that has bulk data moved on its own.
+// bulkNote is a note encoded without generated code, so that RDMA can move its text separately.
 type bulkNote struct {
 	name string
 	text []byte
@@ -39,10 +39,10 @@ func text(n int) []byte {
 	return p
 }
 
-// sizes of notes: inline, with and without a round-up; by chunk; and the longest.
+// sizes are the lengths of notes: inline with and without a round-up, by chunk, and the longest.
 var sizes = []int{0, 1, 4, 100, 5000, 200_003, notes.MAX_TEXT}
 
-// Notes of any length, between ends with generated code.
+// Notes of any length between two ends with generated code.
 func TestSizes(t *testing.T) {
 	book := newNotebook()
 	serve(t, rpcrdma.Config{}, func(t *testing.T, conn oncrpc.Transport) {
@@ -69,8 +69,8 @@ func TestSizes(t *testing.T) {
 	}, program(&impl{put: book.NotesV1Put, get: book.NotesV1Get}))
 }
 
-// A client that has its text moved by RDMA Read is understood by generated code, and its buffer
-// takes the text that generated code sends in the message.
+// Generated code understands a client whose text is moved by RDMA Read, and the client's buffer
+// receives text that generated code sends in the message.
 func TestBulkClient(t *testing.T) {
 	book := newNotebook()
 	serve(t, rpcrdma.Config{}, func(t *testing.T, conn oncrpc.Transport) {
@@ -94,8 +94,8 @@ func TestBulkClient(t *testing.T) {
 	}, program(&impl{put: book.NotesV1Put, get: book.NotesV1Get}))
 }
 
-// A server that has its text moved on its own is understood by a client with generated code. In the
-// draft's dialect it comes as a read chunk of the reply.
+// Generated code understands a server whose text is moved separately. In the draft's dialect, the
+// text comes as a read chunk of the reply.
 func TestBulkServer(t *testing.T) {
 	for _, cfg := range []rpcrdma.Config{{}, {Dialect: rpcrdma.Draft, NoReplyChunks: true}} {
 		book := newNotebook()

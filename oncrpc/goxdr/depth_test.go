@@ -17,15 +17,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// The deepest list that generated code certainly takes, less what is on the stack already, and what
-// it certainly does not.
+// The length of a list that generated code certainly accepts, allowing for the present stack, and
+// of one that it certainly does not.
 const (
 	deep    = 1<<18 - 1000
 	tooDeep = 1<<18 + 1<<16
 )
 
-// chain is a value of n levels as the compiler makes code of "struct chain { chain *next; }", of 4
-// bytes each, that remembers how deep it got.
+// chain is a value of n levels of 4 bytes each, decoded like the code generated for "struct chain {
+// chain *next; }". It records how deep it got.
 type chain struct{ n, deepest int }
 
 func (c *chain) ReadFrom(r io.Reader) (int64, error) {
@@ -64,7 +64,7 @@ func listOf(n int) raw {
 	return list
 }
 
-// However long a chain is, it is followed to a limited depth.
+// A chain is followed only to a limited depth.
 func TestDepth(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -97,7 +97,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// A message that is long without being deep is decoded: a million numbers, one Read each.
+// A long message that is not deep is decoded: a million numbers, one Read each.
 func TestLongIsNotDeep(t *testing.T) {
 	const n = 1 << 20
 	d := xdr.NewDecoder(make([]byte, 4*n))
@@ -115,8 +115,8 @@ func TestLongIsNotDeep(t *testing.T) {
 	}
 }
 
-// echoList is a Service that takes a list and returns it, as the compiler makes them. Version 2 of
-// it returns a list that is too deep.
+// echoList is a Service, like those that the compiler generates, that returns its argument, a list.
+// Version 2 returns a list that is too deep.
 func echoList(_ context.Context, version, _ uint32, args io.ReadCloser,
 	newResults func(int) io.Writer) (rpcv2.AcceptedReplyData, error) {
 	list, _, err := notes.ReadListing(args)
@@ -136,7 +136,7 @@ func echoList(_ context.Context, version, _ uint32, args io.ReadCloser,
 }
 
 // Neither a hostile call nor a hostile reply ends the process, over either transport. Both have as
-// many levels as a message of the usual limits has room for.
+// many levels as fit in a message with the usual limits.
 func TestHostileDepth(t *testing.T) {
 	const most = 4 << 20
 	hostile := listOf((most - 1024) / 8)
@@ -170,7 +170,7 @@ func TestHostileDepth(t *testing.T) {
 		if !errors.As(err, &accept) || accept.Stat != oncrpc.SystemErr {
 			t.Errorf("results that are too deep: got %v, want SYSTEM_ERR", err)
 		}
-		// The connection and the server are none the worse.
+		// The connection and the server stay usable.
 		if err := call(number, 1, listOf(1000)); err != nil {
 			t.Fatal(err)
 		}

@@ -18,12 +18,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// maxArgs is what the tests' servers take.
+// maxArgs is the limit on arguments of the tests' servers.
 const maxArgs = 1<<20 + 1024
 
 const procNull, procList = 0, 3
 
-// impl is an implementation that a test makes of functions.
+// impl is an implementation made from functions.
 type impl struct {
 	null func(context.Context) error
 	put  func(context.Context, *notes.Note) error
@@ -40,7 +40,7 @@ func (i *impl) NotesV1Get(ctx context.Context, s string) (notes.GetResult, error
 
 func newNotebook() *Notebook { return &Notebook{notes: make(map[string]*notes.Note)} }
 
-// text returns that of a note.
+// text returns the text of a note.
 func (b *Notebook) text(t *testing.T, title string) []byte {
 	t.Helper()
 	b.mu.Lock()
@@ -53,7 +53,7 @@ func (b *Notebook) text(t *testing.T, title string) []byte {
 	return n.Text
 }
 
-// program returns i as an RPC program. Procedure 4 has a name here, and is not in notes.x.
+// program returns i as an RPC program. Procedure 4 has a name here, but is not in notes.x.
 func program(i *impl) oncrpc.Program {
 	return oncrpc.Program{Name: "notes", Number: notes.NOTES_PROGRAM_NUMBER, Version: 1,
 		Procedures: goxdr.Procedures(notes.NewNotesService(i), maxArgs,

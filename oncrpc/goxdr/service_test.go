@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// raw is arguments, or results, as they are on the wire.
+// raw is encoded arguments or results.
 type raw []byte
 
 func (p raw) MarshalXDR(e *xdr.Encoder)    { e.Raw(p) }
@@ -39,7 +39,7 @@ const (
 	getABC = "00000003 61626300"
 )
 
-// What is on the wire is what notes.x says.
+// Messages are encoded as notes.x says.
 func TestWire(t *testing.T) {
 	book := newNotebook()
 	i := &impl{
@@ -76,7 +76,7 @@ func TestWire(t *testing.T) {
 	}, program(i))
 }
 
-// How calls end that do not succeed, and whether they were executed.
+// How failing calls end, and whether they were executed.
 func TestErrors(t *testing.T) {
 	var executed atomic.Bool
 	var failure atomic.Value // of a struct{ error }
@@ -125,7 +125,7 @@ func TestErrors(t *testing.T) {
 			{"a title without end", 1, procPut, "ffffffff 61626300 00000000", nil, garbage, false},
 			{"a title of non-ASCII", 1, procPut, "00000002 c3a40000 00000000", nil, garbage, false},
 			{"more than maxArgs", 1, procPut, putABC + beyond, nil, garbage, false},
-			// As the documentation says of last arguments.
+			// See the package documentation on last arguments.
 			{"a last round-up that is not zero", 1, procGet, "00000003 61626301", nil, system, false},
 			{"an error", 1, procPut, putABC, own, system, true},
 			{"an error without arguments", 1, procNull, "", own, system, true},
@@ -151,7 +151,7 @@ func TestErrors(t *testing.T) {
 			}
 		}
 
-		// Arguments that end too early, wherever that is.
+		// Every truncation of arguments.
 		whole := unhex(t, putABC)
 		executed.Store(false)
 		for n := 0; n < len(whole); n += 4 {
@@ -164,7 +164,7 @@ func TestErrors(t *testing.T) {
 	}, program(i), wrongVersion)
 }
 
-// Procedures without a name are not there, and procedure 0 is all the same.
+// Procedures without a name are unavailable, but procedure 0 exists.
 func TestProceduresWithoutName(t *testing.T) {
 	i := &impl{list: func(context.Context) (*notes.Entry, error) { return nil, nil }}
 	prog := program(i)
@@ -187,7 +187,7 @@ func TestProceduresWithoutName(t *testing.T) {
 	}, prog)
 }
 
-// The implementation sees who calls.
+// The implementation sees the caller.
 func TestCallFromContext(t *testing.T) {
 	if c, ok := goxdr.CallFromContext(t.Context()); ok || c != nil {
 		t.Errorf("outside of a call: %v, %v", c, ok)

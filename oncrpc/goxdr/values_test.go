@@ -19,7 +19,7 @@ func TestArgs(t *testing.T) {
 	if !bytes.Equal(got, want) || e.Err() != nil {
 		t.Errorf("got %x, %v, want %x", got, e.Err(), want)
 	}
-	// What the type does not allow is no call.
+	// An invalid value is not sent.
 	e.Reset()
 	goxdr.Args(&notes.Note{Name: strings.Repeat("x", notes.MAX_TITLE+1)}).MarshalXDR(&e)
 	if e.Err() == nil {
@@ -49,7 +49,7 @@ func TestReply(t *testing.T) {
 	if goxdr.Reply(&n).UnmarshalXDR(d); d.Err() == nil || errors.Is(d.Err(), xdr.ErrShort) {
 		t.Errorf("a round-up that is not zero: got %v", d.Err())
 	}
-	// What was wrong before stays what is wrong.
+	// An earlier error stays.
 	d = xdr.NewDecoder(wire)
 	d.Fail(xdr.ErrValue)
 	if goxdr.Reply(&n).UnmarshalXDR(d); !errors.Is(d.Err(), xdr.ErrValue) {

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// BenchmarkCall is a call and its reply, from one end to the other, without network and without
-// cryptography: what the flavour itself costs.
+// BenchmarkCall measures a call and its reply without network and cryptography: the cost of the
+// flavour itself.
 func BenchmarkCall(b *testing.B) {
 	for _, service := range []gss.Service{gss.None, gss.Integrity, gss.Privacy} {
 		for _, size := range []int{4, 64 << 10, 512 << 10} {
@@ -42,7 +42,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// block is data as arguments and as results.
+// block is data, as arguments and results.
 type block struct{ data []byte }
 
 func (b *block) MarshalXDR(e *xdr.Encoder)   { e.Opaque(b.data, 1<<20) }
@@ -53,7 +53,7 @@ func opaqueBack(_ context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// direct is a connection without a network, for a call at a time, that uses its memory again.
+// direct is a connection without a network, for one call at a time. It reuses its memory.
 type direct struct {
 	*peer
 	in    directCall

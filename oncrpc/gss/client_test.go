@@ -18,7 +18,7 @@ import (
 
 var errNoTicket = errors.New("no ticket")
 
-// All callers wait for one context.
+// All calls wait for one context.
 func TestOneContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &plain{initiate: func(context.Context) error { time.Sleep(time.Second); return nil }}
@@ -35,7 +35,7 @@ func TestOneContext(t *testing.T) {
 	})
 }
 
-// A failure is that of all calls for a while, and then the next attempt is made.
+// After a failure, all calls fail for a while, then the next attempt is made.
 func TestFailureStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := errNoTicket
@@ -75,7 +75,7 @@ func TestFailureStays(t *testing.T) {
 	})
 }
 
-// Whose own time is over while he makes the context, or waits for it, leaves it to the next one.
+// If the context of the call that creates the security context ends, another call takes over.
 func TestCallerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slow atomic.Int64
@@ -111,8 +111,7 @@ func TestCallerGivesUp(t *testing.T) {
 	})
 }
 
-// A context whose connection is lost while it is made is begun anew: another connection may have
-// come.
+// If the connection is lost during creation, it starts over on a new one.
 func TestConnectionLost(t *testing.T) {
 	m := secret(gsstest.Mechanism{Rounds: 2})
 	s, sf := newServer(t, gss.ServerConfig{Acceptor: m.Acceptor()})
@@ -129,7 +128,7 @@ func TestConnectionLost(t *testing.T) {
 	if got := sf.Stats(); n != 6 || got.Made != 1 || got.HalfMade != 1 {
 		t.Errorf("%d transmissions, %+v", n, got)
 	}
-	// It is not begun for ever, and the failure does not stay.
+	// It does not start over for ever, and the failure does not stay.
 	f = gss.NewClientFlavor(gss.ClientConfig{Initiator: m.Initiator("alice@TEST"), Target: "test@server"})
 	lost := true
 	n = 0
@@ -146,8 +145,8 @@ func TestConnectionLost(t *testing.T) {
 	calls(t, p.client(f))
 }
 
-// A context is made anew before it ends; the other one is destroyed when no call uses it any more.
-// Where that fails, the old one goes on to its end.
+// A context is replaced before it expires, and destroyed when no call uses it. If replacing it
+// fails, it is used until it expires.
 func TestRefresh(t *testing.T) {
 	var c clock
 	var fail atomic.Bool
@@ -197,8 +196,8 @@ func (f *failing) Initiate(ctx context.Context, service string) (gss.Negotiation
 	return f.Initiator.Initiate(ctx, service)
 }
 
-// A ticket that is not renewed gives each new context the same end: that is no reason to make one
-// for each call.
+// If a ticket is not renewed, each new context expires at the same time. That must not cause a new
+// context for each call.
 func TestRefreshSameEnd(t *testing.T) {
 	var c clock
 	end := time.Now().Add(time.Hour)
@@ -215,7 +214,7 @@ func TestRefreshSameEnd(t *testing.T) {
 	}
 }
 
-// A context is made anew before its sequence numbers are used up, and the other one is destroyed.
+// A context is replaced before its sequence numbers run out, and destroyed.
 func TestNumbersRunOut(t *testing.T) {
 	m := secret(gsstest.Mechanism{})
 	s, sf := newServer(t, gss.ServerConfig{Acceptor: m.Acceptor()})
@@ -236,14 +235,14 @@ func TestNumbersRunOut(t *testing.T) {
 	if got := sf.Stats(); got.Made != 3 || got.Stale != 0 || got.Contexts != int(got.Made-got.Destroyed) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	// Whoever has none left sends nothing.
+	// Without sequence numbers, nothing is sent.
 	f.SetSeq(0x7fffffff)
 	if _, err := f.Seal(newEncoder(), newMessage()); err == nil {
 		t.Error("the number 0x80000000 is used")
 	}
 }
 
-// A context that is replaced is not destroyed while a call uses it.
+// A replaced context is not destroyed while a call uses it.
 func TestReplacedInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -275,7 +274,7 @@ func TestReplacedInUse(t *testing.T) {
 	})
 }
 
-// The longest window is none that nobody gets into, also where an int has 32 bits.
+// The largest window lets calls proceed, even with an int of 32 bits.
 func TestLongestWindow(t *testing.T) {
 	p := newPeer(1, nil)
 	p.answer = func(call []byte) []byte {
@@ -292,8 +291,8 @@ func TestLongestWindow(t *testing.T) {
 	}
 }
 
-// No more calls are under way than the server's window has places for. Who waits may give up, and
-// those that end let others in.
+// No more calls are pending than the server's window allows. Waiting calls may be cancelled, and
+// calls that end let others proceed.
 func TestWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &plain{}
@@ -337,7 +336,7 @@ func TestWindow(t *testing.T) {
 	})
 }
 
-// Close destroys the context, once; a later call makes another one.
+// Close destroys the context once. A later call creates another.
 func TestClose(t *testing.T) {
 	m := secret(gsstest.Mechanism{})
 	s, sf := newServer(t, gss.ServerConfig{Acceptor: m.Acceptor()})
@@ -366,7 +365,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// A second denial is that of the call, and other denials have no context forgotten.
+// A second denial is final. Denials for other reasons do not discard the context.
 func TestDenied(t *testing.T) {
 	m := secret(gsstest.Mechanism{})
 	s, sf := newServer(t, gss.ServerConfig{Acceptor: m.Acceptor()})

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/gsstest"
 )
 
-// TestConformance has the flavour pass the suite with the mechanism for tests.
+// The flavour passes the suite with the mechanism for tests.
 func TestConformance(t *testing.T) {
 	for name, m := range map[string]*gsstest.Mechanism{
 		"one token each": secret(gsstest.Mechanism{Lifetime: time.Hour}),

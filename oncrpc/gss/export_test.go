@@ -9,7 +9,7 @@ const (
 	WindowLen     = windowLen
 )
 
-// SetSeq has the context of f go on behind a sequence number.
+// SetSeq sets the last sequence number of f's context.
 func (f *ClientFlavor) SetSeq(n uint32) { f.current.Load().seq.Store(n) }
 
 // Waiting returns the number of calls that wait for a place in the window.

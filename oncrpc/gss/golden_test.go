@@ -8,15 +8,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// golden has messages of a context of plain with a service, whole, by hand from RFC 2203 and RFC
-// 5531: the call that makes it, a call of procedure 1 with the argument 7, and its reply. The
-// handle is the server's own, and left out.
+// golden contains the messages of a context of plain with one service, by hand from RFC 2203 and
+// RFC 5531: the call that creates it, a call of procedure 1 with the argument 7, and the reply. The
+// server's random handle is left out.
 type golden struct {
 	service               gss.Service
 	creation, call, reply string
 }
 
-// goldenCreation is a call that makes a context, up to the service in its credential.
+// goldenCreation is a call that creates a context, up to the service in its credential.
 const goldenCreation = `00000001 00000000 00000002 00061a80 00000003 00000000
 	00000006 00000014 00000001 00000001 00000000`
 
@@ -56,7 +56,7 @@ var goldens = []golden{
 	},
 }
 
-// Of every service: the reply to the creation, and how a context is destroyed.
+// For every service: the reply to the creation, and the call that destroys the context.
 const (
 	goldenCreated = `00000001 00000001 00000000
 		00000006 00000005 73756d0400000000 00000000
@@ -68,7 +68,7 @@ const (
 		00000006 00000005 73756d0400000000 00000000`
 )
 
-// TestGolden has the messages of whole contexts.
+// All messages of a context, byte by byte.
 func TestGolden(t *testing.T) {
 	for _, g := range goldens {
 		t.Run(g.service.String(), func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// filled returns the bytes of a message with a handle.
+// filled inserts a handle into a message.
 func filled(t testing.TB, s string, handle []byte) []byte {
 	t.Helper()
 	before, after, _ := bytes.Cut([]byte(s), []byte("HANDLE"))
@@ -113,7 +113,7 @@ func filled(t testing.TB, s string, handle []byte) []byte {
 	return b
 }
 
-// newContext makes a context of plain, and returns its handle.
+// newContext creates a context of plain and returns its handle.
 func newContext(t testing.TB, p *peer, service gss.Service) []byte {
 	t.Helper()
 	reply := p.call(unhex(t, goldens[service-1].creation))

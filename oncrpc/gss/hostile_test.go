@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/gsstest"
 )
 
-// A key distribution centre that does not answer holds up no call that has a good context: neither
-// that which would make the next one, nor those beside it.
+// A key distribution centre that hangs delays no call that has a usable context: neither the one
+// that renews it nor others.
 func TestRefreshHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := time.Now().Add(time.Hour)
@@ -59,8 +59,8 @@ func TestRefreshHangs(t *testing.T) {
 	})
 }
 
-// When the old context is over, the next call tries again at once: what a call with little time has
-// not achieved says nothing of one with more.
+// When the old context has expired, the next call tries again at once: the failure of a call with
+// little time says nothing about one with more.
 func TestRefreshHungBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := time.Now().Add(time.Hour)
@@ -89,7 +89,7 @@ func TestRefreshHungBefore(t *testing.T) {
 	})
 }
 
-// A server that never says that it has forgotten a context holds up no call until its end.
+// A server that never confirms the end of a context does not block a call until its deadline.
 func TestDestroyHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := time.Now().Add(time.Hour)
@@ -119,7 +119,7 @@ func TestDestroyHangs(t *testing.T) {
 	})
 }
 
-// Windows of all sizes let calls go ahead, also where an int has 32 bits.
+// Windows of all sizes let calls proceed, even with an int of 32 bits.
 func TestWindowsOfServers(t *testing.T) {
 	for _, window := range []uint32{1, 2, 1<<31 - 1, 1 << 31, 1<<31 + 1, 1<<32 - 1} {
 		p := newPeer(1, nil)
@@ -140,8 +140,7 @@ func TestWindowsOfServers(t *testing.T) {
 	}
 }
 
-// A server that denies all calls, for ever, has each call made twice at most, each with its own
-// context, and each call ends.
+// If a server denies all calls, each call is made at most twice, with different contexts, and ends.
 func TestDeniedForEver(t *testing.T) {
 	for _, stat := range []oncrpc.AuthStat{
 		oncrpc.GSSCredProblem, oncrpc.GSSCtxProblem, oncrpc.AuthTooWeak,
@@ -172,8 +171,8 @@ func TestDeniedForEver(t *testing.T) {
 	}
 }
 
-// Whatever bit of a reply is flipped, or wherever it ends, the call ends with an error or with the
-// results that were sent, and the next one is made.
+// Whatever bit of a reply is flipped, and wherever it is truncated, the call ends with an error or
+// with the right results, and the next call works.
 func TestTamperedReplies(t *testing.T) {
 	for _, service := range []gss.Service{gss.Integrity, gss.Privacy} {
 		m := secret(gsstest.Mechanism{})

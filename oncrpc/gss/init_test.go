@@ -16,7 +16,7 @@ import (
 func newEncoder() *xdr.Encoder { return new(xdr.Encoder) }
 func newMessage() *xdr.Message { return new(xdr.Message) }
 
-// unhexReply is an accepted reply, from its verifier on.
+// unhexReply returns an accepted reply with the given bytes from its verifier on.
 func unhexReply(s string) []byte {
 	b, err := hex.DecodeString(strings.Join(strings.Fields("00000001 00000001 00000000"+s), ""))
 	if err != nil {
@@ -25,12 +25,12 @@ func unhexReply(s string) []byte {
 	return b
 }
 
-// unhexDenied is a denied reply without its last byte.
+// unhexDenied returns a denied reply without its last byte.
 func unhexDenied() []byte {
 	return []byte{0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}
 }
 
-// initRes is a reply to a creation.
+// initRes is a reply to a creation request.
 type initRes struct {
 	verf                 uint32
 	mic, handle          []byte
@@ -38,7 +38,7 @@ type initRes struct {
 	token                []byte
 }
 
-// initOf is a good one of plain's.
+// initOf returns a valid reply for plain.
 func initOf(window uint32) initRes {
 	return initRes{6, []byte{'s', 'u', 'm', 4, 0}, []byte("handle"), 0, 0, window, []byte("welcome")}
 }
@@ -61,7 +61,7 @@ func initReply(r initRes) []byte {
 	return opaque(words(b, r.major, r.minor, r.window), r.token)
 }
 
-// What a server says of a context that makes no sense is an error, and no call is made.
+// Invalid replies to a creation request are errors, and no call is made.
 func TestInitReplies(t *testing.T) {
 	with := func(change func(r *initRes)) []byte {
 		r := initOf(8192)
@@ -72,7 +72,7 @@ func TestInitReplies(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		reply []byte
-		is    error // that errors.As finds; nil: any
+		is    error // found by errors.As; nil means any
 	}{
 		{"refused", with(func(r *initRes) { r.major, r.minor = 0x000d0000, 42 }), &gss.StatusError{Major: gss.Failure, Minor: 42}},
 		{"refused with more than one status", with(func(r *initRes) { r.major = 0x00070001 }), &gss.StatusError{Major: 0x00070001}},
@@ -130,7 +130,7 @@ func TestInitReplies(t *testing.T) {
 	}
 }
 
-// FuzzInitReply has a client make a context with a server that says anything.
+// FuzzInitReply creates a context with a server that sends arbitrary replies.
 func FuzzInitReply(f *testing.F) {
 	f.Add(initReply(initOf(1)))
 	r := initOf(8192)

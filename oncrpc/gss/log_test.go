@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/gsstest"
 )
 
-// TestContextsLog: the log has each principal of each host that makes a context, once.
+// The log contains each principal of each host that creates a context, once.
 func TestContextsLog(t *testing.T) {
 	m := secret(gsstest.Mechanism{})
 	var log strings.Builder

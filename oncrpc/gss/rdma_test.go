@@ -25,8 +25,7 @@ type data struct{ data, into []byte }
 func (b *data) MarshalXDR(e *xdr.Encoder)   { e.BulkBytes(b.data, nil) }
 func (b *data) UnmarshalXDR(d *xdr.Decoder) { b.data = d.BulkInto(b.into) }
 
-// bulkProgram takes and returns data: procedure 1 takes it, 2 returns as much as it is told, 3
-// both.
+// bulkProgram has three procedures: 1 takes data, 2 returns as much as requested, 3 does both.
 func bulkProgram() oncrpc.Program {
 	pattern := bytes.Repeat([]byte("read me "), 1<<17+1)
 	return oncrpc.Program{Number: 2, Version: 1, Procedures: []oncrpc.Procedure{
@@ -47,9 +46,10 @@ func bulkProgram() oncrpc.Program {
 	}}
 }
 
-// wire is what goes over a connection: the headers of RPC-over-RDMA, and bytes by RDMA.
+// wire records what goes over a connection: the headers of RPC-over-RDMA, and the bytes moved by
+// RDMA.
 type wire struct {
-	mu            sync.Mutex // guards what follows
+	mu            sync.Mutex // guards the fields below
 	sends         [][]byte
 	read, written int
 }
@@ -79,7 +79,7 @@ func (w *wire) Executed(_ bool, wr *transport.WorkRequest) {
 
 func (w *wire) Ended() {}
 
-// shape says what a call or a reply has: its type, and its lists (RFC 8166 section 3.4).
+// shape describes the type and the lists of a call or a reply (RFC 8166 section 3.4).
 func shape(b []byte) string {
 	d := xdr.NewDecoder(b[12:])
 	s := fmt.Sprintf("%d", d.Uint32())
@@ -129,13 +129,13 @@ func loop(t *testing.T, s *oncrpc.Server, server, client rpcrdma.Config) (*rpcrd
 	return c, w
 }
 
-// With the service none bulk data goes by RDMA on its own. With the others it does not: whole
-// messages go as position-zero read chunk and reply chunk (RFC 8166 section 8.2.2.3).
+// With the service None, bulk data is moved by RDMA. With the others, it is not: whole messages go
+// as position-zero read chunk and reply chunk (RFC 8166 section 8.2.2.3).
 func TestPlacement(t *testing.T) {
 	const size = 1 << 20
 	for _, tt := range []struct {
 		service                  gss.Service
-		write, read, both, token string // what the calls look like
+		write, read, both, token string // shapes of the calls
 	}{
 		{gss.None, "0 read", "0 write", "0 read write", "0"},
 		{gss.Integrity, "1 position-zero", "0 reply", "1 position-zero reply", "0"},
@@ -170,7 +170,8 @@ func TestPlacement(t *testing.T) {
 
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			// The token is long: a long message with room for a long reply, and nothing reduced.
+			// The token is long, so it goes as a long message with room for a long reply, and
+			// nothing is reduced.
 			if len(w.sends) != 8 {
 				t.Fatalf("%d Sends", len(w.sends))
 			}
@@ -179,7 +180,7 @@ func TestPlacement(t *testing.T) {
 					t.Errorf("call %d: %s, want %s", i, got, want)
 				}
 			}
-			// All of the data goes by RDMA, once.
+			// RDMA moves all data once.
 			if most := 2*size + 20_000; w.read < 2*size || w.read > most || w.written < 2*size || w.written > most {
 				t.Errorf("%d bytes read, %d written", w.read, w.written)
 			}
@@ -187,8 +188,8 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// Messages of the longest length go through in either direction, over both transports; one unit
-// more is an error of the call's, and the connection goes on.
+// Messages of the maximum length work in either direction, over both transports. One unit more is
+// an error of the call, and the connection stays usable.
 func TestLongest(t *testing.T) {
 	const longest = 1 << 20
 	for _, service := range []gss.Service{gss.None, gss.Integrity, gss.Privacy} {
@@ -208,8 +209,8 @@ func TestLongest(t *testing.T) {
 				if err := c.Call(t.Context(), 1, &data{}, &n); err != nil { // makes the context
 					t.Fatal(err)
 				}
-				// Of a call: header with credential and handle, verifier; of both: what the service
-				// adds.
+				// For a call: header with credential and handle, verifier. For both: what the
+				// service adds.
 				const mic = 4 + 24 // 21 bytes
 				around := map[gss.Service]int{gss.None: 0, gss.Integrity: 4 + 4 + mic, gss.Privacy: 4 + 16 + 4 + 21}[service]
 				call := longest - (24 + 8 + 20 + 16 + 4 + mic + around + 4)
@@ -225,7 +226,7 @@ func TestLongest(t *testing.T) {
 						t.Errorf("call of a byte more: %v", err)
 					}
 					sizes := []int{reply, reply + 1}
-					// where data has a place of its own, that is another limit
+					// with data moved separately, the limit differs
 					if service == gss.None {
 						sizes = sizes[:1]
 					}

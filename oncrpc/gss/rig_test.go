@@ -38,7 +38,7 @@ func same(_ context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// clock is one that a test sets.
+// clock is a clock that the test sets.
 type clock struct{ ahead atomic.Int64 }
 
 func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
@@ -48,7 +48,7 @@ func secret(m gsstest.Mechanism) *gsstest.Mechanism {
 	return &m
 }
 
-// newServer returns a server with the test program, and the flavour.
+// newServer returns a server with the test program and the flavour.
 func newServer(t testing.TB, cfg gss.ServerConfig, more ...oncrpc.Program) (*oncrpc.Server, *gss.ServerFlavor) {
 	cfg.Logger = cmp.Or(cfg.Logger, quiet)
 	f := gss.NewServerFlavor(cfg)
@@ -62,13 +62,13 @@ func newServer(t testing.TB, cfg gss.ServerConfig, more ...oncrpc.Program) (*onc
 	return s, f
 }
 
-// peer is a connection without a network: a call is dispatched by the goroutine that makes it.
+// peer is a connection without a network: the calling goroutine dispatches the call.
 type peer struct {
 	addr   net.Addr
 	s      atomic.Pointer[oncrpc.Server]
 	closed atomic.Bool
 	xid    atomic.Uint32
-	// answer, if set, answers instead of the server; nil has the server do so.
+	// answer, if set, answers in place of the server, unless it returns nil.
 	answer func(call []byte) []byte
 	// before, if set, is called before each call.
 	before func(ctx context.Context) error
@@ -115,7 +115,7 @@ func (p *peer) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return nil
 }
 
-// call has the server answer a call.
+// call passes a call to the server and returns the reply.
 func (p *peer) call(call []byte) []byte {
 	in := &incoming{conn: p, reply: make(chan []byte, 1)}
 	in.decoder.Reset(bytes.Clone(call), nil)
@@ -149,7 +149,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// calls makes a call, and checks what it returns.
+// calls makes a call and checks its results.
 func calls(t *testing.T, c *oncrpc.Client) {
 	t.Helper()
 	var n number
@@ -158,14 +158,14 @@ func calls(t *testing.T, c *oncrpc.Client) {
 	}
 }
 
-// plain is a mechanism that protects nothing: what it makes is the same each time, and can be read.
-// A checksum is "sum" and the length of what it is of, in a byte; what it encrypts is turned round.
+// plain is a mechanism without protection, whose output is constant and readable. A checksum is
+// "sum" and the length of its message in a byte. Encryption reverses the bytes.
 type plain struct {
 	initiates atomic.Int32
-	initiate  func(ctx context.Context) error // nil: it succeeds
+	initiate  func(ctx context.Context) error // nil to succeed
 	expires   func() time.Time
 	fails     atomic.Bool // AppendWrap and AppendMIC of the acceptor
-	broken    error       // how
+	broken    error       // the error
 }
 
 func (p *plain) Initiate(ctx context.Context, _ string) (gss.Negotiation, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/gsstest"
 )
 
-// begin sends the first token of a context that takes more, and returns the handle, or nil if it is
+// begin sends the first of several tokens of a context, and returns the handle, or nil if it is
 // refused.
 func begin(t *testing.T, p *peer, m *gsstest.Mechanism) []byte {
 	t.Helper()
@@ -30,7 +30,7 @@ func begin(t *testing.T, p *peer, m *gsstest.Mechanism) []byte {
 	return answered(t, p.call(opaque(unhex(t, goldenCreation+"00000001 00000000 00000000 00000000"), token)))
 }
 
-// answered returns the handle in the answer to a creation; nil if it was refused.
+// answered returns the handle in the answer to a creation request, or nil if it is a refusal.
 func answered(t *testing.T, reply []byte) []byte {
 	t.Helper()
 	if len(reply) < 28 || !bytes.Equal(reply[4:24], words(nil, 1, 0, 0, 0, 0)) {
@@ -42,7 +42,7 @@ func answered(t *testing.T, reply []byte) []byte {
 	return reply[28:44]
 }
 
-// goOn sends another token, of no use, and returns the major status.
+// goOn sends another, useless token and returns the major status.
 func goOn(t *testing.T, p *peer, handle []byte) uint32 {
 	t.Helper()
 	call := filled(t, `00000001 00000000 00000002 00061a80 00000003 00000000
@@ -55,8 +55,8 @@ func goOn(t *testing.T, p *peer, handle []byte) uint32 {
 	return uint32(reply[28])<<24 | uint32(reply[29])<<16 | uint32(reply[30])<<8 | uint32(reply[31])
 }
 
-// Contexts that are being made are bounded, for all and for each host. They end in time, and do no
-// harm to those that are made.
+// Contexts under creation are limited, in total and for each host. They time out, and do not affect
+// complete ones.
 func TestHalfMade(t *testing.T) {
 	var c clock
 	m := secret(gsstest.Mechanism{Rounds: 2})
@@ -64,7 +64,7 @@ func TestHalfMade(t *testing.T) {
 	f := gss.NewClientFlavor(gss.ClientConfig{Initiator: m.Initiator("alice@TEST"), Target: "test@server"})
 	calls(t, newPeer(1, s).client(f))
 
-	// One host has a half at most, and its oldest makes room.
+	// One host has at most half, and its oldest one makes room.
 	var handles [][]byte
 	for range gss.MaxHalfMade {
 		handles = append(handles, begin(t, newPeer(1, s), m))
@@ -81,7 +81,7 @@ func TestHalfMade(t *testing.T) {
 			t.Errorf("the newest: major 0x%x", major)
 		}
 	}
-	// Many hosts have no more than there may be.
+	// Many hosts together do not exceed the limit.
 	for host := range 100 {
 		for range 20 {
 			begin(t, newPeer(byte(10+host), s), m)
@@ -90,7 +90,7 @@ func TestHalfMade(t *testing.T) {
 	if got := sf.Stats(); got.HalfMade > gss.MaxHalfMade || got.HalfMade < gss.MaxHalfMade/2 || got.Contexts != 1 {
 		t.Errorf("many hosts: %+v", got)
 	}
-	// Their time ends, also that of one that goes on too late.
+	// They time out, including one that continues too late.
 	late := begin(t, newPeer(200, s), m)
 	c.advance(30 * time.Second)
 	if major := goOn(t, newPeer(200, s), late); late == nil || major != noContext {
@@ -105,7 +105,7 @@ func TestHalfMade(t *testing.T) {
 	}
 }
 
-// A context takes a bounded number of tokens.
+// The number of tokens for a context is limited.
 func TestRounds(t *testing.T) {
 	for _, tt := range []struct {
 		rounds int
@@ -121,7 +121,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// A context that nobody uses goes; its client makes another one.
+// An unused context is dropped, and its client creates another.
 func TestIdle(t *testing.T) {
 	var c clock
 	m := secret(gsstest.Mechanism{})
@@ -158,7 +158,7 @@ func (s *slowAcceptor) Step(context.Context, []byte) ([]byte, gss.Context, error
 	return nil, nil, &gss.StatusError{Major: gss.NoCred, Err: errors.New("no keytab")}
 }
 
-// Few tokens are looked at at the same time. Others wait, but not for ever.
+// Only a few tokens are processed at a time. Others wait, but not for ever.
 func TestHandshakesAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &slowAcceptor{}
@@ -178,7 +178,7 @@ func TestHandshakesAtATime(t *testing.T) {
 	})
 }
 
-// A reply that cannot be protected is none, and its connection is closed (RFC 2203 sections
+// If a reply cannot be protected, it is not sent, and its connection is closed (RFC 2203 sections
 // 5.3.3.4.1 and 5.3.3.4.4).
 func TestWrapFails(t *testing.T) {
 	for _, service := range []gss.Service{gss.Integrity, gss.Privacy} {
@@ -200,8 +200,8 @@ func TestWrapFails(t *testing.T) {
 	}
 }
 
-// A verifier that cannot be made has the call denied (RFC 2203 section 5.3.3.4.1), and so has a
-// context of which the mechanism says that it has expired.
+// A call is denied if its verifier cannot be made (RFC 2203 section 5.3.3.4.1), or if the mechanism
+// says that its context has expired.
 func TestVerifierFails(t *testing.T) {
 	m := &plain{broken: errors.New("broken")}
 	s, sf := newServer(t, gss.ServerConfig{Acceptor: m})
@@ -212,13 +212,13 @@ func TestVerifierFails(t *testing.T) {
 	if !bytes.Equal(reply[4:], words(nil, 1, 1, 1, uint32(oncrpc.GSSCtxProblem))) || sf.Stats().Stale != 1 {
 		t.Errorf("reply %x, %+v", reply, sf.Stats())
 	}
-	// No context either, when its own verifier cannot be made.
+	// A context is refused, too, if its verifier cannot be made.
 	if answered(t, p.call(unhex(t, goldens[0].creation))) != nil {
 		t.Error("a context without a verifier is made")
 	}
 }
 
-// The server says nothing of contexts that have expired when they are made.
+// A context that has expired when it is complete is refused.
 func TestMadeExpired(t *testing.T) {
 	m := &plain{expires: func() time.Time { return time.Now().Add(-time.Second) }}
 	s, sf := newServer(t, gss.ServerConfig{Acceptor: m})
@@ -250,7 +250,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// FuzzServerAccept has a server take any credential, verifier and arguments.
+// FuzzServerAccept passes arbitrary credentials, verifiers and arguments to a server.
 func FuzzServerAccept(f *testing.F) {
 	for _, g := range goldens {
 		for _, call := range []string{g.creation, g.call, goldenDestruction} {
@@ -263,7 +263,7 @@ func FuzzServerAccept(f *testing.F) {
 		handle := newContext(t, p, gss.None)
 		for procedure := range uint32(2) {
 			call := append(words(nil, 1, 0, 2, testProgram, testVersion, procedure), b...)
-			for i := range 2 { // the second time with a context that there is
+			for i := range 2 { // the second time with an existing context
 				if i == 1 {
 					call = bytes.Replace(call, make([]byte, 16), handle, 1)
 				}
@@ -279,7 +279,7 @@ func FuzzServerAccept(f *testing.F) {
 	})
 }
 
-// A host that has no context gets a place, whatever others have: that of the host which has most.
+// A host without a context always gets a place, if necessary that of the host with the most.
 func TestPlaceForEverybody(t *testing.T) {
 	m := &plain{}
 	s, sf := newServer(t, gss.ServerConfig{Acceptor: m, MaxContexts: 6})
@@ -300,7 +300,7 @@ func TestPlaceForEverybody(t *testing.T) {
 	}{{"1a", 1}, {"1b", 1}, {"1c", 1}, {"2a", 2}, {"3a", 3}, {"4a", 4}} {
 		held[c.name] = newContext(t, newPeer(c.host, s), gss.None)
 	}
-	works("1a", 1, 1, true) // and so 1b is the one that was not used for longest
+	works("1a", 1, 1, true) // so 1b is the least recently used
 	held["5a"] = newContext(t, newPeer(5, s), gss.None)
 	works("1b", 1, 1, false)
 	held["6a"] = newContext(t, newPeer(6, s), gss.None)

@@ -21,10 +21,10 @@ func (r *ready) RoundTrip(_ context.Context, x *oncrpc.Exchange) error {
 	return nil
 }
 
-// Credits returns some.
+// Credits returns fixed numbers.
 func (r *ready) Credits() (grant, inUse, waiting int) { return 64, 7, 0 }
 
-// TestAllocations: a call allocates nothing that its connection does not.
+// A call does not allocate, apart from its connection.
 func TestAllocations(t *testing.T) {
 	for _, conns := range []int{1, 4} {
 		c, err := redial.New(t.Context(), func(context.Context) (oncrpc.Transport, error) {

@@ -29,7 +29,7 @@ func TestNewFails(t *testing.T) {
 	}
 }
 
-// The context of New is not that of the connections.
+// The context of New does not end the connections.
 func TestNewContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -48,7 +48,7 @@ func TestNewContext(t *testing.T) {
 	})
 }
 
-// Close ends the calls under way and those that wait, whether or not they may be repeated.
+// Close ends pending and waiting calls, whether they may be repeated or not.
 func TestClose(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// A connection that is made in spite of Close is closed.
+// A connection made after Close is closed.
 func TestCloseWhileDialling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made, proceed := newFakeConn("late"), make(chan struct{})

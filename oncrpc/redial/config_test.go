@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// TestConfigErrors: with a field out of range nothing is dialled.
+// If a field is out of range, nothing is dialled.
 func TestConfigErrors(t *testing.T) {
 	dial := func(context.Context) (oncrpc.Transport, error) {
 		t.Error("dialled")
@@ -29,7 +29,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestConfigAlone sets one field alone: a call is made.
+// With one field set, a call works.
 func TestConfigAlone(t *testing.T) {
 	for name, cfg := range map[string]redial.Config{
 		"nothing":                   {},

@@ -10,14 +10,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// A further connection is dialled while all have calls under way, one at a time, and calls go to
-// the one with the fewest.
+// While all connections have pending calls, additional ones are dialled one at a time. Calls go to
+// the connection with the fewest.
 func TestConns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
 		c := p.connect(t, redial.Config{Conns: 3})
 		call := func() chan error { return start(t.Context(), c, exchange(true)) }
-		for range 5 { // one after the other need one
+		for range 5 { // calls one after the other need only one
 			done := call()
 			p.conn(t, 0).next(t).answer <- nil
 			returned(t, done, nil)
@@ -58,7 +58,7 @@ func TestOneOfConns(t *testing.T) {
 		c := p.connect(t, redial.Config{Conns: 2, Wait: time.Minute})
 		one := start(t.Context(), c, exchange(true))
 		a := p.conn(t, 0).next(t)
-		two := start(t.Context(), c, exchange(true)) // has the second dialled
+		two := start(t.Context(), c, exchange(true)) // makes redial dial the second
 		p.conn(t, 0).next(t).answer <- nil
 		returned(t, two, nil)
 		three := start(t.Context(), c, exchange(true))
@@ -79,8 +79,8 @@ func TestOneOfConns(t *testing.T) {
 	})
 }
 
-// A further connection that cannot be made is tried again 5 s later, if it is still needed; one
-// that hangs delays nobody, also when the others end meanwhile.
+// Dialling an additional connection is tried again 5 s after a failure, if it is still needed. An
+// attempt that hangs delays no call, even if the other connections end meanwhile.
 func TestFurtherConnFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -127,8 +127,7 @@ func TestFurtherConnFails(t *testing.T) {
 	})
 }
 
-// A further connection that the peer ends at once is not made good with the next call, but 5 s
-// later.
+// An additional connection that the peer closes at once is replaced only after 5 s.
 func TestFurtherConnEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -159,7 +158,7 @@ func TestFurtherConnEnds(t *testing.T) {
 	})
 }
 
-// All connections serve what the Conn does, those to come too.
+// All current and future connections are served.
 func TestServe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -186,7 +185,7 @@ func TestServe(t *testing.T) {
 	})
 }
 
-// The end of a connection that nobody uses is no warning, and is made good with the next call.
+// The end of an idle connection is not logged as a warning. The next call replaces it.
 func TestIdleEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()

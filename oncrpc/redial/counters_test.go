@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// TestCounters has two calls outlive a connection whose peer cannot be reached three times.
+// Two calls survive the end of their connection, while three attempts to dial fail.
 func TestCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()

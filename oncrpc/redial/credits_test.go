@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// credited is a fake connection that tells of the credits that the test gives it.
+// credited is a fake connection that reports the credits set by the test.
 type credited struct {
 	*fakeConn
 	mu    sync.Mutex // guards state
@@ -57,7 +57,7 @@ func connectCredited(t *testing.T, n int, cfg redial.Config) (*redial.Conn, []*c
 		c.Close()
 		<-c.Done()
 	})
-	// While each connection has a call, another is made.
+	// While each connection has a pending call, another is dialled.
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for i := 0; made < n; i++ {
@@ -77,8 +77,7 @@ func connectCredited(t *testing.T, n int, cfg redial.Config) (*redial.Conn, []*c
 	return c, conns
 }
 
-// A call goes to the connection with the fewest credits in use. A starved one comes after all
-// others.
+// A call goes to the connection with the fewest credits in use, and to a starved one last.
 func TestCreditsInUse(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -110,7 +109,7 @@ func TestCreditsInUse(t *testing.T) {
 	}
 }
 
-// A call that a connection has not counted yet counts all the same.
+// A call counts even before its connection counts it.
 func TestCreditsNotYetInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, conns := connectCredited(t, 2, redial.Config{})
@@ -126,7 +125,7 @@ func TestCreditsNotYetInUse(t *testing.T) {
 	})
 }
 
-// A further connection is dialled for credits in use, be it by calls that were given up.
+// Credits in use, even those of abandoned calls, cause another connection to be dialled.
 func TestCreditsDial(t *testing.T) {
 	for _, inUse := range []int{0, 1, 64} {
 		synctest.Test(t, func(t *testing.T) {
@@ -154,14 +153,14 @@ func TestCreditsDial(t *testing.T) {
 	}
 }
 
-// A connection that calls given up have starved is closed between Stall and a quarter more, if
-// nothing comes over it, and replaced when need be.
+// A connection starved by abandoned calls, without a sign of life, is closed between Stall and a
+// quarter more. It is replaced when necessary.
 func TestStarvedStall(t *testing.T) {
 	const stall = 8 * time.Second
 	for _, tt := range []struct {
 		name   string
 		giveUp bool
-		during time.Duration // for which it is starved
+		during time.Duration // how long it is starved
 		ends   bool
 	}{
 		{"for ever", true, time.Hour, true},
@@ -175,8 +174,8 @@ func TestStarvedStall(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				conns[1].set(credits{64, 64, 0})
 				if !tt.giveUp {
-					// The second has been given up calls to when the connections were made, the
-					// third has not.
+					// Calls were abandoned on the second connection when the connections were made,
+					// but not on the third.
 					conns[1].end(errReset)
 					synctest.Wait()
 					conns[0].set(credits{64, 10, 0})
@@ -203,7 +202,7 @@ func TestStarvedStall(t *testing.T) {
 					if d := time.Since(began); d < stall || d > stall*5/4 {
 						t.Errorf("closed after %v, want %v to a quarter more", d, stall)
 					}
-					// It is made good with the next call.
+					// The next call replaces it.
 					synctest.Wait()
 					done := start(t.Context(), c, exchange(false))
 					conns[1].next(t).answer <- nil
@@ -232,7 +231,7 @@ func TestStarvedStall(t *testing.T) {
 	}
 }
 
-// Credits are the sums, and calls that wait for a connection are among those that wait.
+// Credits returns sums, and calls that wait for a connection count as waiting.
 func TestCreditsSum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, conns := connectCredited(t, 2, redial.Config{Wait: time.Hour})
@@ -275,7 +274,7 @@ func TestCreditsSum(t *testing.T) {
 	})
 }
 
-// connects checks that the i-th connection is that of a call.
+// connects checks that a call uses the i-th connection.
 func connects(t *testing.T, c *redial.Conn, p *fakeHost, i int) {
 	t.Helper()
 	if conn, err := c.Connect(t.Context()); err != nil || conn != oncrpc.Transport(p.conn(t, i)) {
@@ -283,8 +282,8 @@ func connects(t *testing.T, c *redial.Conn, p *fakeHost, i int) {
 	}
 }
 
-// Connected is called once for each connection, when it is in use, and may call over the Conn, also
-// before New has returned it.
+// Connected is called once for each connection in use. It may call over the Conn, even before New
+// has returned it.
 func TestConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -324,7 +323,7 @@ func TestConnected(t *testing.T) {
 	})
 }
 
-// Close ends the calls of a Connected, and Done waits for it.
+// Close ends the calls of Connected, and Done waits for it.
 func TestConnectedClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -347,7 +346,7 @@ func TestConnectedClose(t *testing.T) {
 	})
 }
 
-// Connect returns the connection that there is, and waits for one as a call does.
+// Connect returns the current connection, or waits for one as a call does.
 func TestConnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()

@@ -25,16 +25,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const testProgram = 0x20000004
 
-// fakeHost is what redial.Conn dials. It keeps the connections made (conn, last), when it was
-// dialled (attempts), and the log (logged).
+// fakeHost is what redial.Conn dials. It records the connections made (conn, last), the times of
+// attempts (attempts), and the log (logged).
 type fakeHost struct {
-	down  error           // what dialling it comes to
-	hangs bool            // dialling it comes to nothing
-	born  error           // what connections have ended with when they are made
-	dials []time.Duration // when it was dialled
+	down  error           // the error of dialling
+	hangs bool            // dialling does not return
+	born  error           // if not nil, new connections have ended with it
+	dials []time.Duration // times of attempts
 	since time.Time
 	log   bytes.Buffer
-	mu    sync.Mutex // guards all of it
+	mu    sync.Mutex // guards all fields
 	conns []*fakeConn
 }
 
@@ -61,7 +61,7 @@ func (p *fakeHost) dial(ctx context.Context) (oncrpc.Transport, error) {
 	return f, nil
 }
 
-// set has dials to come fail with down, or not end.
+// set makes future attempts fail with down, or hang.
 func (p *fakeHost) set(down error, hangs bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *fakeHost) last(t *testing.T) *fakeConn {
 	return p.conns[len(p.conns)-1]
 }
 
-// attempts returns when it was dialled, since the last time that was asked.
+// attempts returns the times of attempts since it was last called.
 func (p *fakeHost) attempts() []time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,14 +98,14 @@ func (p *fakeHost) attempts() []time.Duration {
 	return d
 }
 
-// Write takes log lines.
+// Write records log lines.
 func (p *fakeHost) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.log.Write(b)
 }
 
-// logged returns the log, one line an entry, and forgets it.
+// logged returns and clears the log.
 func (p *fakeHost) logged() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +123,7 @@ func (p *fakeHost) logger() *slog.Logger {
 	}}))
 }
 
-// connect makes a Conn to p, and closes it with the test.
+// connect makes a Conn to p, and closes it when the test ends.
 func (p *fakeHost) connect(t *testing.T, cfg redial.Config) *redial.Conn {
 	t.Helper()
 	cfg.Logger = p.logger()
@@ -148,21 +148,21 @@ func (p *fakeHost) connect(t *testing.T, cfg redial.Config) *redial.Conn {
 	return c
 }
 
-// fakeConn is a connection of redial.Conn whose peer is the test: it takes calls (next), answers
+// fakeConn is a connection of redial.Conn whose peer is the test, which takes calls (next), answers
 // them, or ends the connection (end).
 type fakeConn struct {
 	name  addr
 	calls chan call // sent and not answered
 	done  chan struct{}
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	err     error
-	dying   error // what calls get, though the connection has not ended
+	dying   error // the error of calls while the connection lives on
 	closed  int
 	servers []*oncrpc.Server
 }
 
-// call is one that the peer has got.
+// call is a call that the peer has received.
 type call struct {
 	xid    uint32
 	answer chan error // nil for a reply
@@ -233,7 +233,7 @@ func (f *fakeConn) next(t *testing.T) call {
 	}
 }
 
-// idle checks that no call has been sent.
+// idle checks that no call was sent.
 func (f *fakeConn) idle(t *testing.T) {
 	t.Helper()
 	synctest.Wait()
@@ -307,7 +307,7 @@ func returned(t *testing.T, done chan error, want error) error {
 	}
 }
 
-// Ways in which connections and dials come to an end.
+// Errors that end connections and attempts.
 var (
 	errReset   = errors.New("connection reset") // not net.ErrClosed: transports need not say so
 	errRefused = errors.New("connection refused")

@@ -11,15 +11,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// Calls that were given up starve a connection only for as long as they have all of its credits.
-// What uses credits otherwise, such as calls made over the connection directly, does not count.
+// Abandoned calls starve a connection only while they use all its credits. Other uses of credits,
+// such as calls made directly over the connection, do not count.
 func TestGivenUpStall(t *testing.T) {
 	const stall = 8 * time.Second
 	for _, tt := range []struct {
 		name   string
-		inUse  int           // of 4 credits, by others than the calls given up
+		inUse  int           // of 4 credits, by other calls
 		giveUp int           // calls
-		answer time.Duration // when these are answered, and others get their credits; 0: never
+		answer time.Duration // when they are answered and others get their credits; 0 means never
 		ends   bool
 	}{
 		{"all credits", 0, 4, 0, true},
@@ -49,7 +49,7 @@ func TestGivenUpStall(t *testing.T) {
 					time.Sleep(stall)
 					f.set(credits{4, 4, 0})
 				}
-				// The peer is there, so that nothing else is against the connection.
+				// The peer is alive, so that nothing else makes redial close the connection.
 				done := start(t.Context(), c, exchange(false))
 				f.next(t).answer <- nil
 				returned(t, done, nil)
@@ -62,8 +62,8 @@ func TestGivenUpStall(t *testing.T) {
 	}
 }
 
-// The credits of a call that was given up are looked after for as long as it has them, and no
-// longer: the connection has been idle for hours when others get all credits.
+// The credits of an abandoned call are tracked only while it uses them. Here the connection has
+// been idle for hours when other calls use all credits.
 func TestGivenUpWhileIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, conns := connectCredited(t, 1, redial.Config{Stall: 8 * time.Second})
@@ -91,8 +91,8 @@ func TestGivenUpWhileIdle(t *testing.T) {
 	})
 }
 
-// Calls with a deadline are made every 20 s over a connection whose peer is dead: it is closed,
-// whether it tells of its credits or not, and calls go over another.
+// Calls with a deadline are made every 20 s over a connection whose peer is dead. The connection is
+// closed, whether it is a CreditReporter or not, and calls use another.
 func TestGivenUpInARow(t *testing.T) {
 	const stall, pause, deadline = time.Minute, 20 * time.Second, time.Second
 	for _, tells := range []bool{true, false} {
@@ -125,7 +125,7 @@ func TestGivenUpInARow(t *testing.T) {
 	}
 }
 
-// Answers that are errors of the transport's protocol are answers.
+// Errors of the transport's protocol count as replies.
 func TestErrorsAreAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// heldConn holds up who next looks whether it has ended, until goOn is closed.
+// heldConn blocks whoever checks next whether it has ended, until goOn is closed.
 type heldConn struct {
 	*fakeConn
 	hold *atomic.Bool
@@ -24,8 +24,7 @@ func (h heldConn) Done() <-chan struct{} {
 	return h.fakeConn.Done()
 }
 
-// A call that saw too few connections, and goes on when there are as many as there may be, has no
-// further one dialled.
+// A call that saw too few connections, and continues when there are enough, dials no more.
 func TestConnsBehindGrowth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -45,7 +44,7 @@ func TestConnsBehindGrowth(t *testing.T) {
 		late := start(t.Context(), c, exchange(true)) // has seen one connection
 		synctest.Wait()
 		calls := []chan error{late}
-		for range 2 { // the second has another dialled
+		for range 2 { // the second makes redial dial another
 			calls = append(calls, start(t.Context(), c, exchange(true)))
 			synctest.Wait()
 		}

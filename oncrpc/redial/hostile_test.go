@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// A server that accepts connections and never answers: a call that may be sent again goes over one
-// after the other and fails when Config.Wait has passed since it lost the first.
+// The server accepts connections and never answers. A call that may be repeated uses one after the
+// other, and fails when Config.Wait has passed since it lost the first.
 func TestNeverAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const stall, wait = 8 * time.Second, 30 * time.Second
@@ -30,15 +30,15 @@ func TestNeverAnswers(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		}
-		// The first is lost after a stall, the last is at most a stall older than Wait.
+		// The first is lost after a stall. The last ends at most a stall after Wait.
 		if d, most := time.Since(began), wait+2*stall*5/4; d > most {
 			t.Errorf("failed after %v, want %v at most", d, most)
 		}
 	})
 }
 
-// A server that answers pings and leaves a call without a reply is alive: the context ends the
-// call, and Stall the connection when the pings get no reply either.
+// A server that answers only pings is alive, and only its context ends a call. When pings get no
+// reply either, Stall ends the connection.
 func TestAnswersPingsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -65,8 +65,8 @@ func TestAnswersPingsOnly(t *testing.T) {
 	})
 }
 
-// A server that ends each connection when it has answered one call: all calls get their replies,
-// and each waits for its connection for half of Config.Wait at most, or 5 s.
+// The server closes each connection after one reply. All calls get their replies, and each waits
+// for a connection for at most half of Config.Wait, or 5 s.
 func TestClosesAfterEachCall(t *testing.T) {
 	for _, wait := range []time.Duration{0, 4 * time.Second, -1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -108,7 +108,7 @@ func (h hooked) Serve(s *oncrpc.Server) {
 	h.fakeConn.Serve(s)
 }
 
-// The hooks of a server may use the Conn whose connections it serves.
+// The hooks of a server may use the Conn that it serves.
 func TestServeHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c *redial.Conn

@@ -19,8 +19,8 @@ func ping(ctx context.Context, c *redial.Conn) chan error {
 	return done
 }
 
-// A ping goes over all connections, with transaction ids as calls have them, and has no end before
-// each has answered.
+// A ping uses all connections, with transaction ids like those of calls, and ends when all have
+// answered.
 func TestPing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, conns := connectCredited(t, 3, redial.Config{})
@@ -41,7 +41,7 @@ func TestPing(t *testing.T) {
 	})
 }
 
-// What is called is procedure 0 of the program, without credentials.
+// Ping calls procedure 0 of the program with AUTH_NONE.
 func TestPingCall(t *testing.T) {
 	var sent []byte
 	c, err := redial.New(t.Context(), func(context.Context) (oncrpc.Transport, error) {
@@ -83,14 +83,14 @@ func (r *recorder) RoundTrip(_ context.Context, x *oncrpc.Exchange) error {
 	return nil
 }
 
-// One connection that does not answer is in the error, with its peer; a context does not end it,
-// but Stall does.
+// The error names the peer of a connection that does not answer. The context does not end the
+// connection, but Stall does.
 func TestPingNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
 		c := p.connect(t, redial.Config{Conns: 2, Stall: 8 * time.Second})
 		var two []chan error
-		for range 2 { // the second has another connection dialled
+		for range 2 { // the second makes redial dial another connection
 			two = append(two, start(t.Context(), c, exchange(false)))
 			synctest.Wait()
 		}

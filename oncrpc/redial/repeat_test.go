@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// A call that may be repeated is sent again over the next connection, as it was; one that may not
+// A call that may be repeated is sent again over the next connection, unchanged. Any other call
 // fails.
 func TestRepeat(t *testing.T) {
 	ends := map[string]error{
@@ -61,7 +61,7 @@ func TestRepeat(t *testing.T) {
 
 func quoted(err error) string { return fmt.Sprintf("%q", err) }
 
-// The transaction ids of calls over all connections are different, save those that callers choose.
+// All calls over all connections have different transaction ids, unless callers choose them.
 func TestXIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -96,8 +96,8 @@ func TestXIDs(t *testing.T) {
 	})
 }
 
-// A transaction id that a connection does not want, for a call long abandoned, is passed over; the
-// caller's own is not.
+// If a connection refuses a transaction id because an old abandoned call uses it, another is
+// chosen. An id chosen by the caller is an error.
 func TestXIDInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -120,7 +120,7 @@ func TestXIDInUse(t *testing.T) {
 	})
 }
 
-// Errors that do not mean the end of the connection are the caller's; the connection stays.
+// Errors that do not end the connection go to the caller, and the connection stays.
 func TestOtherErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -140,8 +140,8 @@ func TestOtherErrors(t *testing.T) {
 	})
 }
 
-// A connection that takes no more calls but has not ended still brings the replies to those under
-// way, and is closed after the last of them.
+// A connection that accepts no more calls still delivers the replies to pending ones, and is closed
+// after the last.
 func TestRetired(t *testing.T) {
 	for _, dying := range []error{fmt.Errorf("wrapped: %w", net.ErrClosed), fmt.Errorf("wrapped: %w", &net.OpError{Op: "write", Err: errReset})} {
 		testRetired(t, dying)
@@ -163,7 +163,7 @@ func testRetired(t *testing.T, dying error) {
 		p.conn(t, 1).next(t).answer <- nil
 		returned(t, done, nil)
 		if !x.Repeated {
-			t.Error("not repeated") // it was given to a connection, who knows what became of it
+			t.Error("not repeated") // a connection got it, and may have sent it
 		}
 		running(t, old)
 		if f.Err() != nil {
@@ -175,7 +175,7 @@ func testRetired(t *testing.T, dying error) {
 	})
 }
 
-// The context of a call ends it wherever it is.
+// A call ends with its context in every state.
 func TestContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -213,7 +213,7 @@ func TestContext(t *testing.T) {
 	})
 }
 
-// ends is a connection that ends with the context of a call, and says so.
+// ends is a connection that ends with the context of a call.
 type ends struct{ *fakeConn }
 
 func (e ends) RoundTrip(ctx context.Context, _ *oncrpc.Exchange) error {
@@ -222,7 +222,7 @@ func (e ends) RoundTrip(ctx context.Context, _ *oncrpc.Exchange) error {
 	return errReset
 }
 
-// When both the context of a call and its connection end, the call is not sent again.
+// If both its context and its connection end, a call is not repeated.
 func TestContextAndEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dials := 0

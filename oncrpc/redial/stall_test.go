@@ -12,14 +12,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// A connection over which no reply comes while calls are under way is closed, between Stall and a
-// quarter more; its calls are sent again, or fail with ErrStalled.
+// A connection with pending calls but without replies is closed between Stall and a quarter more.
+// Its calls are repeated, or fail with ErrStalled.
 func TestStall(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
-		offset          time.Duration // of the call from a tick of the watch
-		cancelled       bool          // the call before it was, and got no reply
-		stall, min, max time.Duration // as configured, and what is to be
+		offset          time.Duration // from a tick of the timer to the call
+		cancelled       bool          // the previous call was cancelled without a reply
+		stall, min, max time.Duration // configured, and limits of the result
 	}{
 		{"default", 0, false, 0, time.Minute, 75 * time.Second},
 		{"at once", 0, false, 8 * time.Second, 8 * time.Second, 10 * time.Second},
@@ -33,7 +33,7 @@ func TestStall(t *testing.T) {
 				p := newFakeHost()
 				c := p.connect(t, redial.Config{Wait: time.Hour, Stall: tt.stall})
 				ctx, cancel := context.WithCancel(t.Context())
-				first := start(ctx, c, exchange(true)) // has the watch begin
+				first := start(ctx, c, exchange(true)) // starts the timer
 				k := p.conn(t, 0).next(t)
 				if tt.cancelled {
 					cancel()
@@ -65,7 +65,7 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// Any reply shows that the peer is there; so does nothing being asked of it.
+// Any reply shows that the peer is alive. Without pending calls, there is no stall.
 func TestNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -90,7 +90,7 @@ func TestNoStall(t *testing.T) {
 			returned(t, done, nil)
 			time.Sleep(time.Minute)
 		}
-		// The context of a call is not the peer's answer, but then nothing is under way.
+		// The end of a call's context is not a reply, but then no call is pending.
 		ctx, cancel := context.WithCancel(t.Context())
 		done := start(ctx, c, exchange(false))
 		time.Sleep(7 * time.Second)
@@ -103,7 +103,7 @@ func TestNoStall(t *testing.T) {
 	})
 }
 
-// Less than 0 means never.
+// A negative Stall means never.
 func TestStallNever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()

@@ -14,23 +14,23 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// blockProc of testProgram returns when the test lets it, or its connection has ended.
+// blockProc is a procedure that returns when the test lets it or its connection has ended.
 const blockProc = 1
 
-// blocker is a server over RDMA whose calls the test holds back, and a client of it.
+// blocker is a server over RDMA whose calls the test blocks, and a client.
 type blocker struct {
 	t       *testing.T
 	conn    *redial.Conn
 	client  *oncrpc.Client
-	entered chan struct{} // by a call of blockProc
-	release chan struct{} // lets one return; closed: all
-	dialler chan struct{} // lets one connection be made; closed: all
+	entered chan struct{} // gets an element from each call of blockProc
+	release chan struct{} // an element lets one return, closing lets all
+	dialler chan struct{} // an element lets one connection be made, closing all
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	conns []*rpcrdma.Conn
 }
 
-// newBlocker returns one with one connection made, which has its 64 credits.
+// newBlocker returns a blocker with one connection, which has 64 credits.
 func newBlocker(t *testing.T, conns int) *blocker {
 	t.Helper()
 	b := &blocker{
@@ -120,7 +120,7 @@ func (b *blocker) in(n int) *rpcrdma.Conn {
 	return b.made()[n-1]
 }
 
-// waiting is the number of calls that wait for a credit, of all connections.
+// waiting returns how many calls wait for a credit on all connections.
 func (b *blocker) waiting() int {
 	n := 0
 	for _, c := range b.made() {
@@ -130,7 +130,7 @@ func (b *blocker) waiting() int {
 	return n
 }
 
-// giveUp makes a call and gives it up when it is being executed, or waits for a credit.
+// giveUp makes a call and abandons it while it is executed or waits for a credit.
 func (b *blocker) giveUp() (waited bool) {
 	b.t.Helper()
 	ctx, cancel := context.WithCancel(b.t.Context())
@@ -179,8 +179,8 @@ func (b *blocker) null() {
 	})
 }
 
-// Calls that were given up keep their credits until the server answers. So they count where the
-// next call goes to, and two connections of 64 credits each have room for 70 of them.
+// Abandoned calls keep their credits until the server answers. They count when the next call
+// chooses a connection, so two connections with 64 credits each have room for 70 of them.
 func TestGivenUpCalls(t *testing.T) {
 	b := newBlocker(t, 2)
 	close(b.dialler)
@@ -206,7 +206,7 @@ func TestGivenUpCalls(t *testing.T) {
 	close(b.release)
 }
 
-// A connection all of whose credits are in use gets no call while another has some left.
+// A connection whose credits are all in use gets no call while another has some left.
 func TestStarved(t *testing.T) {
 	b := newBlocker(t, 2)
 	for i := range 70 {

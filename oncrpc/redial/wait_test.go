@@ -19,7 +19,7 @@ func ms(n ...int) []time.Duration {
 	return d
 }
 
-// While the peer cannot be reached it is dialled at once, then after pauses that double, until
+// While the peer is unreachable, it is dialled at once, then after pauses that double, until
 // Config.Wait has passed.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestWait(t *testing.T) {
 				t.Errorf("dialled at %v, want %v", got, want)
 			}
 
-			// Nobody dials while nobody calls; the next call does.
+			// Nothing is dialled without calls. The next call dials.
 			time.Sleep(time.Hour)
 			if got := p.attempts(); len(got) > 0 {
 				t.Errorf("dialled at %v without a call", got)
@@ -77,7 +77,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// The calls go on when the peer comes back.
+// Waiting calls continue when the peer comes back.
 func TestComesBack(t *testing.T) {
 	for _, wait := range []time.Duration{time.Minute, -1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestComesBack(t *testing.T) {
 	}
 }
 
-// Without Config.Wait, calls under way fail, and the next one dials, once.
+// Without Config.Wait, pending calls fail, and the next one dials once.
 func TestWaitNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -152,13 +152,13 @@ func TestWaitNot(t *testing.T) {
 	})
 }
 
-// A dial that hangs is given up after 15 s, or when the calls wait no longer.
+// An attempt that hangs ends after 15 s, or when calls no longer wait.
 func TestDialHangs(t *testing.T) {
 	tests := []struct {
 		name    string
 		wait    time.Duration
-		fails   time.Duration // when the call does; 0: it does not within a minute
-		refused bool          // before it hangs
+		fails   time.Duration // when the call fails; 0 means not within a minute
+		refused bool          // whether dialling is refused before it hangs
 		want    error
 		dials   []time.Duration
 	}{
@@ -198,8 +198,8 @@ func TestDialHangs(t *testing.T) {
 	}
 }
 
-// Connections that end as soon as they get a call are made at the pace of attempts that fail, and
-// not for ever.
+// Connections that end on their first call are made at the pace of failed attempts, and not for
+// ever.
 func TestShortLives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()
@@ -223,7 +223,7 @@ func TestShortLives(t *testing.T) {
 			t.Errorf("dialled at %v, want %v", got, want)
 		}
 
-		// One that lasts is replaced at once.
+		// A lasting connection is replaced at once.
 		done = start(t.Context(), c, exchange(true))
 		time.Sleep(1500 * time.Millisecond)
 		lasting := p.last(t)
@@ -242,7 +242,7 @@ func TestShortLives(t *testing.T) {
 	})
 }
 
-// A call that is never sent, because connections end before it can be, does not wait for ever.
+// A call that is never sent, because connections end too early, does not wait for ever.
 func TestStillborn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newFakeHost()

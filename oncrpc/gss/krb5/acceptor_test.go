@@ -19,8 +19,8 @@ import (
 // minorBase is the minor status of MIT's library for error code 0 of the protocol.
 const minorBase = 0x96c73a00
 
-// refused checks that an acceptor refuses a token with a code, and words. It returns the code in
-// the KRB-ERROR that comes with it.
+// refused checks that an acceptor refuses a token with a code and words. It returns the code in the
+// KRB-ERROR for the client.
 func refused(t *testing.T, a *krb5.Acceptor, token []byte, code uint32, words string) {
 	t.Helper()
 	reply, made, err := a.Accept().Step(t.Context(), token)
@@ -42,7 +42,7 @@ func refused(t *testing.T, a *krb5.Acceptor, token []byte, code uint32, words st
 	}
 }
 
-// What is wrong with an AP-REQ is said by the protocol's code, and in words.
+// Each fault in an AP-REQ has its code of the protocol and an explanation.
 func TestRefused(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	for _, tt := range []struct {
@@ -90,7 +90,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What is within the skew, or does not count, is accepted.
+// What is within the skew, or irrelevant, is accepted.
 func TestAccepted(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -135,7 +135,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// An acceptor with a principal takes no tickets for others that its keytab has.
+// An acceptor with a principal rejects tickets for others in its keytab.
 func TestPrincipal(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	path := write(t, keytabBytes(r.id, r.service, kvno, []string{"nfs", "server.test"}, []string{"host", "server.test"}))
@@ -164,7 +164,7 @@ func TestPrincipal(t *testing.T) {
 	}
 }
 
-// A keytab that has changed is read again when it lacks a key, once in a second.
+// A changed keytab is read again when a key is missing, at most once a second.
 func TestKeytabChanges(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	at := now
@@ -180,14 +180,14 @@ func TestKeytabChanges(t *testing.T) {
 	if err := os.Chtimes(path, now.Add(time.Hour), now.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, a, newer(), 44, "kvno 4") // it has been looked at just now
+	refused(t, a, newer(), 44, "kvno 4") // it was checked a moment ago
 	at = at.Add(time.Second)
 	if _, _, err := a.Accept().Step(t.Context(), newer()); err != nil {
 		t.Error(err)
 	}
 }
 
-// An authenticator is accepted once, while it can be; and where no more can be remembered none is.
+// An authenticator is accepted only once. When no more can be remembered, none is accepted.
 func TestReplay(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	at := now
@@ -220,7 +220,7 @@ func TestReplay(t *testing.T) {
 	if err := accept(first); err == nil || !strings.Contains(err.Error(), "replay") {
 		t.Errorf("after four minutes: %v", err)
 	}
-	at = at.Add(7 * time.Minute) // 11 in all: the authenticator is too old for itself
+	at = at.Add(7 * time.Minute) // 11 in total: the authenticator itself is too old
 	if err := accept(first); err == nil || !strings.Contains(err.Error(), "clock") {
 		t.Errorf("after eleven minutes: %v", err)
 	}
@@ -230,8 +230,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Tokens of another mechanism, or none, are refused. An unknown token of Kerberos may be followed
-// by another (RFC 4121 section 4.1).
+// Tokens of another mechanism, or of none, are refused. After an unknown token of Kerberos, another
+// may follow (RFC 4121 section 4.1).
 func TestFraming(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	a := r.acceptor(t, nil)
@@ -268,8 +268,8 @@ func TestFraming(t *testing.T) {
 	}
 }
 
-// An AP-REQ that is cut, or changed where it is protected, makes no context. Elsewhere a change has
-// no effect, if it is accepted.
+// A truncated AP-REQ, or one changed where it is protected, makes no context. Elsewhere, a change
+// that is accepted has no effect.
 func TestDamagedRequest(t *testing.T) {
 	r := newRig(enctype.AES128SHA1)
 	token := r.request(t, nil)
@@ -282,7 +282,7 @@ func TestDamagedRequest(t *testing.T) {
 		}
 		changed := bytes.Clone(token)
 		changed[i] ^= 1 << (i % 8)
-		// Another acceptor, as a replay is refused in any case.
+		// Use another acceptor, because a replay is refused in any case.
 		other := r.acceptor(t, func(c *krb5.AcceptorConfig) { c.Keytab = keytab })
 		_, made, err := other.Accept().Step(t.Context(), changed)
 		if made != nil && (sealed[i] || made.Peer() != "alice@TEST.EXAMPLE") {
@@ -297,7 +297,7 @@ func TestDamagedRequest(t *testing.T) {
 	}
 }
 
-// sealedParts tells which bytes of an AP-REQ are encrypted.
+// sealedParts marks the encrypted bytes of an AP-REQ.
 func sealedParts(t *testing.T, token []byte) []bool {
 	t.Helper()
 	var req messages.APReq

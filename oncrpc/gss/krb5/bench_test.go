@@ -14,10 +14,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// bulk is what BenchmarkWrap and BenchmarkUnwrap put into a token, in bytes.
+// bulk is the number of bytes that BenchmarkWrap and BenchmarkUnwrap put into a token.
 const bulk = 1 << 20
 
-// alone is AES in CBC mode and HMAC, as the standard library has them, on n bytes.
+// alone is AES in CBC mode and HMAC on n bytes, with the standard library.
 type alone struct {
 	enc, dec cipher.BlockMode
 	mac      hash.Hash
@@ -48,8 +48,7 @@ func (a *alone) run(mode cipher.BlockMode) {
 	a.sum = a.mac.Sum(a.sum[:0])
 }
 
-// benchmark measures op beside what AES and HMAC alone take, by turns, and reports how fast op is
-// of that: 1 is as fast.
+// benchmark measures op and alone by turns, and reports the speed of op relative to alone.
 func benchmark(b *testing.B, op, alone func()) {
 	b.SetBytes(bulk)
 	b.ReportAllocs()
@@ -100,7 +99,7 @@ func BenchmarkUnwrap(b *testing.B) {
 	}
 }
 
-// Tokens take no allocation, whatever their kind.
+// Tokens are made and checked without allocations.
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector has pools forget what they are given")

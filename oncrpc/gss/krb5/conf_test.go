@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// krb5.conf as MIT's krb5.conf(5) has it.
+// krb5.conf is read as MIT's krb5.conf(5) describes.
 func TestConf(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string) string {

@@ -28,7 +28,7 @@ func status(t *testing.T, err error, major gss.Major) {
 	}
 }
 
-// Both ends of ours, at all positions of parts.
+// Tokens between two ends of ours, with all divisions into parts.
 func TestTokens(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		client, server := r.pair(t)
@@ -58,7 +58,7 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// Tokens have numbers of their own, one after another.
+// Tokens are numbered consecutively.
 func TestSequence(t *testing.T) {
 	client, _ := newRig(enctype.AES256SHA1).pair(t)
 	var last uint64
@@ -79,7 +79,7 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// A MIC token that is cut, longer, or changed anywhere is refused, and so is one that comes back.
+// A MIC token that is truncated, extended, changed or returned to its sender is refused.
 func TestDamagedMIC(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		client, server := r.pair(t)
@@ -109,8 +109,8 @@ func TestDamagedMIC(t *testing.T) {
 	})
 }
 
-// A Wrap token that is cut, longer, or changed is refused. The rotation alone is not protected: the
-// bytes are then others.
+// A Wrap token that is truncated, extended or changed is refused. Only the rotation is not
+// protected: changing it moves the bytes.
 func TestDamagedWrap(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		client, server := r.pair(t)
@@ -141,7 +141,7 @@ func TestDamagedWrap(t *testing.T) {
 	})
 }
 
-// oneWay makes a context of an initiator that wants no AP-REP: its subkey protects tokens.
+// oneWay creates a context of an initiator that wants no AP-REP: its subkey protects tokens.
 func (r *rig) oneWay(t testing.TB) gss.Context {
 	t.Helper()
 	token := r.request(t, func(q *apReq) { q.flags = 16 | 32 })
@@ -152,7 +152,7 @@ func (r *rig) oneWay(t testing.TB) gss.Context {
 	return made
 }
 
-// wrapped is a Wrap token by an initiator with the subkey of the rig (RFC 4121 section 4.2.4).
+// wrapped returns a Wrap token of an initiator with the rig's subkey (RFC 4121 section 4.2.4).
 func (r *rig) wrapped(t testing.TB, text []byte, filler int, rrc uint16, change func(outer, inner []byte)) []byte {
 	t.Helper()
 	c, err := enctype.NewCipher(r.id, r.subkey, 24)
@@ -172,7 +172,7 @@ func (r *rig) wrapped(t testing.TB, text []byte, filler int, rrc uint16, change 
 	return slices.Concat(header, sealed[len(sealed)-n:], sealed[:len(sealed)-n])
 }
 
-// Every rotation is undone, also one that is longer than the token, and filler is left out.
+// Every rotation is undone, even one longer than the token, and filler is removed.
 func TestRotatedAndFilled(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		server := r.oneWay(t)
@@ -192,7 +192,7 @@ func TestRotatedAndFilled(t *testing.T) {
 	})
 }
 
-// Headers that say what is not so are refused, though the key is right.
+// Tokens with wrong headers are refused, although the key is right.
 func TestWrongHeaders(t *testing.T) {
 	r := newRig(enctype.AES256SHA384)
 	server := r.oneWay(t)
@@ -226,7 +226,7 @@ func TestWrongHeaders(t *testing.T) {
 	if _, err := server.Unwrap(r.wrapped(t, text, 0, 0, both(2, 0x80))); err != nil {
 		t.Errorf("with an unknown flag, which is to be ignored: %v", err)
 	}
-	// A token without confidentiality: text and checksum.
+	// A token without confidentiality, with text and checksum.
 	header := []byte{5, 4, 0, 0xff, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 42}
 	sum, err := enctype.NewChecksum(r.id, r.subkey, 24)
 	if err != nil {
@@ -310,7 +310,7 @@ func FuzzAPRep(f *testing.F) {
 		if _, _, err := n.Step(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
-		// The subkey's context is another one, whatever comes.
+		// The context of the subkey differs, whatever arrives.
 		if _, made, err := n.Step(t.Context(), reply); err == nil && made == nil {
 			t.Error("neither context nor error")
 		}

@@ -1,7 +1,7 @@
 package krb5
 
-// What the tests look at of files that are read: the realm of a host, and the values of a name in
-// libdefaults and of the KDCs of a realm.
+// Conf gives tests access to krb5.conf: the realm of a host, values of libdefaults, and the KDCs of
+// a realm.
 type Conf struct{ p *profile }
 
 func ReadConf(paths ...string) (Conf, error) {
@@ -14,7 +14,7 @@ func (c Conf) Lib(name string) string            { return c.p.lib(name) }
 func (c Conf) KDCs(realm string) []string        { return c.p.realms[realm]["kdc"] }
 func (c Conf) Flag(name string, other bool) bool { return c.p.flag(name, other) }
 
-// Permitted are the encryption types in a value of permitted_enctypes.
+// Permitted parses a value of permitted_enctypes.
 func Permitted(value string) []string {
 	var names []string
 	for _, id := range permitted(value) {
@@ -23,7 +23,7 @@ func Permitted(value string) []string {
 	return names
 }
 
-// ParseCache returns the client of a credential cache, and how many tickets it has.
+// ParseCache returns the client of a credential cache and the number of its tickets.
 func ParseCache(b []byte) (client string, tickets int, err error) {
 	c, err := parseCache(b)
 	if err != nil {
@@ -32,11 +32,11 @@ func ParseCache(b []byte) (client string, tickets int, err error) {
 	return c.client.String(), len(c.tickets), nil
 }
 
-// ParsePrincipal takes a principal apart and puts it together.
+// ParsePrincipal parses a principal and formats it again.
 func ParsePrincipal(s string) (string, error) {
 	p, err := parsePrincipal(s)
 	return p.String(), err
 }
 
-// WithPort is where a KDC listens that krb5.conf names.
+// WithPort returns the address of a KDC named in krb5.conf.
 var WithPort = withPort

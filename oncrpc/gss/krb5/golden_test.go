@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// golden is what MIT's library has made: see testdata/README.md.
+// golden is output of MIT's library: see testdata/README.md.
 type golden struct {
 	Now           time.Time
 	Keytab, Cache []byte
@@ -28,7 +28,7 @@ type golden struct {
 
 type goldenToken struct{ Text, MIC, Wrap, Rotated, Plain []byte }
 
-// check has a context take tokens of MIT's.
+// check passes MIT's tokens to a context.
 func (g goldenToken) check(t *testing.T, c gss.Context) {
 	t.Helper()
 	if err := c.VerifyMIC(g.MIC, [][]byte{g.Text}); err != nil {
@@ -51,7 +51,7 @@ func (g goldenToken) check(t *testing.T, c gss.Context) {
 	}
 }
 
-// What MIT's library has sent is understood, for each encryption type.
+// Messages of MIT's library are understood, for each encryption type.
 func TestGolden(t *testing.T) {
 	for _, id := range enctype.All {
 		t.Run(id.String(), func(t *testing.T) {

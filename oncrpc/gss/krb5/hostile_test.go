@@ -14,10 +14,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// maxError is the longest error in bytes that a peer can have us log.
+// maxError is the length in bytes of the longest error that a peer can make us log.
 const maxError = 1500
 
-// tame checks that an error can be written to a log or a terminal, whatever a peer has sent.
+// tame checks that an error is safe to write to a log or a terminal, whatever a peer sent.
 func tame(t *testing.T, err error) {
 	t.Helper()
 	var status *gss.StatusError
@@ -34,14 +34,14 @@ func tame(t *testing.T, err error) {
 	}
 }
 
-// terrible are names that would fill a log, or take over a terminal.
+// terrible are names that would flood a log or take over a terminal.
 var terrible = []string{
 	strings.Repeat("long", 12000), strings.Repeat("\x1b[2J", 50), "a\r\nlevel=INFO msg=forged",
 	"\xff\xfe", "\u202e\u2066", strings.Repeat("\x00", 1000), strings.Repeat("\x1b", 8000),
 }
 
-// Strangers choose what a ticket says that it is for, and a KDC of another realm who it is of.
-// Neither fills a log, nor writes control characters into it.
+// Anybody can choose the service name in a ticket, and a KDC of another realm the client's name.
+// Neither may flood a log or write control characters into it.
 func TestTerribleNames(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	for _, bad := range terrible {
@@ -70,8 +70,8 @@ func TestTerribleNames(t *testing.T) {
 	}
 }
 
-// A name that is too long is refused, even of one who has proved it: it would be kept with each
-// context. The longest that is not has a context.
+// A name that is too long is refused, even if it is authentic, because it would be kept with each
+// context. The longest allowed name gets a context.
 func TestLongName(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	as := func(n int) (gss.Context, error) {
@@ -89,7 +89,7 @@ func TestLongName(t *testing.T) {
 	}
 }
 
-// The text of an error that a server sends is shown as text.
+// The text of a server's error is shown safely.
 func TestTerribleText(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	for _, bad := range terrible {
@@ -112,7 +112,7 @@ func TestTerribleText(t *testing.T) {
 	}
 }
 
-// Eight clients that are greedy leave room in the memory for replays: one more gets its context.
+// Eight greedy clients leave room in the replay cache, so another one gets its context.
 func TestGreedyClients(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	a := r.acceptor(t, func(c *krb5.AcceptorConfig) { c.MaxReplays = 80 })
@@ -133,8 +133,8 @@ func TestGreedyClients(t *testing.T) {
 	}
 }
 
-// Tokens that nobody has signed are refused, whatever their shape: nested a thousand deep, with
-// lengths beyond their end, of one kind of element alone.
+// Unsigned tokens are refused, whatever their shape: nested a thousand levels deep, with lengths
+// beyond their end, or made of one kind of element.
 func TestShapesOfTokens(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	a := r.acceptor(t, nil)

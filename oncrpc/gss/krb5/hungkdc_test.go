@@ -20,12 +20,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// ownKDC is a KDC of a rig, over TCP. It gives everybody who asks a ticket of 6 hours.
+// ownKDC is a KDC of a rig, over TCP. It gives a ticket of 6 hours to everybody.
 type ownKDC struct {
 	*rig
 	tb    testing.TB
 	addr  string
-	hangs atomic.Bool // it takes requests and says nothing
+	hangs atomic.Bool // it reads requests and does not answer
 	asked atomic.Int32
 	at    func() time.Time
 }
@@ -67,7 +67,7 @@ func (r *rig) serves(tb testing.TB, at func() time.Time) *ownKDC {
 	return k
 }
 
-// reply is an AS-REP or a TGS-REP, whose ticket nobody looks into.
+// reply returns an AS-REP or a TGS-REP. Nobody looks into its ticket.
 func (k *ownKDC) reply(request []byte) []byte {
 	const asReq, asRep, tgsRep = 10, 11, 13 // RFC 4120 section 5.10
 	var as messages.ASReq
@@ -104,7 +104,7 @@ func (k *ownKDC) reply(request []byte) []byte {
 	return must((&messages.TGSRep{KDCRepFields: rep}).Marshal())
 }
 
-// A KDC that hangs holds up nobody whose tickets are good, though it is time for new ones.
+// A KDC that hangs delays nobody whose tickets are valid, even when it is time to renew them.
 func TestRenewalHangs(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	var ahead atomic.Int64

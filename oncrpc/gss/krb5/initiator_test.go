@@ -26,7 +26,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// fails checks that a service cannot be called, and why.
+// fails checks that a service cannot be called, and the error.
 func fails(t *testing.T, i *krb5.Initiator, service string, words ...string) {
 	t.Helper()
 	n, err := i.Initiate(t.Context(), service)
@@ -41,7 +41,7 @@ func fails(t *testing.T, i *krb5.Initiator, service string, words ...string) {
 	}
 }
 
-// The cache has something wrong: it is said what to do.
+// An error about the cache says what to do.
 func TestCacheErrors(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	ticket := r.ticket(t)
@@ -81,7 +81,7 @@ func TestCacheErrors(t *testing.T) {
 	}
 }
 
-// Caches that are not files, and names that are none, are told apart.
+// Caches that are not files, and invalid names, have different errors.
 func TestNames(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	for _, kind := range []string{"KEYRING:persistent:1000", "KCM:", "DIR:/run/user/1000/krb5cc", "API:x"} {
@@ -111,7 +111,7 @@ func TestNames(t *testing.T) {
 	if _, err := i.Initiate(t.Context(), service); err != nil {
 		t.Errorf("by default_ccache_name: %v", err)
 	}
-	dir, who := t.TempDir(), "%{username}" // which stays where the user has no name
+	dir, who := t.TempDir(), "%{username}" // it stays if the user has no name
 	if u, err := user.LookupId(strconv.Itoa(os.Geteuid())); err == nil {
 		who = u.Username
 	}
@@ -120,7 +120,8 @@ func TestNames(t *testing.T) {
 	fails(t, i, service, filepath.Join(dir, fmt.Sprintf("%s.%d", who, os.Getuid()))+": run kinit")
 }
 
-// A KDC that does not answer ends with the context, and one that is not there at once.
+// Waiting for a KDC that does not answer ends with the context. A KDC that does not exist fails at
+// once.
 func TestNoKDC(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	const other = "nfs@other.test"
@@ -151,7 +152,7 @@ func TestNoKDC(t *testing.T) {
 	if _, err := i.Initiate(ctx, other); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a KDC that is silent: %v", err)
 	}
-	// Another caller waits for the first, within its own time.
+	// Another caller waits for the first, but only within its own time.
 	l, i := silent()
 	busy, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -170,7 +171,7 @@ func TestNoKDC(t *testing.T) {
 	if _, err := i.Initiate(late, "nfs@third.test"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while another waits: %v", err)
 	}
-	// But not if there is a ticket.
+	// It does not wait if there is a ticket.
 	if _, err := i.Initiate(t.Context(), service); err != nil {
 		t.Errorf("with a ticket, while another waits: %v", err)
 	}
@@ -180,7 +181,7 @@ func TestNoKDC(t *testing.T) {
 	}
 }
 
-// A KDC that has UDP alone is asked by that, once more if the first request is lost.
+// A KDC that has only UDP is asked over UDP, and again if the first request is lost.
 func TestUDP(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	l, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -208,7 +209,7 @@ func TestUDP(t *testing.T) {
 	fails(t, i, "nfs@other.test", "not a principal that the KDC knows")
 }
 
-// Contexts are made concurrently, at both ends.
+// Both ends create contexts concurrently.
 func TestConcurrent(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	i, a := r.initiator(t, nil), r.acceptor(t, nil)
@@ -268,7 +269,7 @@ func krbError(code int32) []byte {
 	return must(e.Marshal())
 }
 
-// What a KDC refuses is said in words.
+// Refusals of a KDC are explained.
 func TestKDCErrors(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	for _, tt := range []struct {
@@ -306,7 +307,7 @@ func TestKDCErrors(t *testing.T) {
 	fails(t, i, service, keytab, "no key of bob@TEST.EXAMPLE, but of alice@TEST.EXAMPLE")
 }
 
-// begun is a context that has sent its AP-REQ.
+// begun returns a context that has sent its AP-REQ.
 func begun(t *testing.T, i *krb5.Initiator) (n gss.Negotiation, token []byte) {
 	t.Helper()
 	n, err := i.Initiate(t.Context(), service)
@@ -320,7 +321,7 @@ func begun(t *testing.T, i *krb5.Initiator) (n gss.Negotiation, token []byte) {
 	return n, token
 }
 
-// A KRB-ERROR is shown in words. A ticket that the service has no key for is not used again.
+// A KRB-ERROR is explained. A ticket for which the service has no key is not used again.
 func TestErrorToken(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	i := r.initiator(t, nil)
@@ -337,7 +338,7 @@ func TestErrorToken(t *testing.T) {
 	if _, _, err = n.Step(t.Context(), framed(0x0300, krbError(44))); err == nil || !strings.Contains(err.Error(), "keytab") {
 		t.Error(err)
 	}
-	// the cache's ticket is refused, and another one not to be had
+	// the cache's ticket is refused, and no other can be got
 	fails(t, i, service, "no kdc of realm")
 
 	i = r.initiator(t, nil)
@@ -356,7 +357,7 @@ func TestErrorToken(t *testing.T) {
 	fails(t, i, service, "no kdc of realm")
 }
 
-// An AP-REP that is cut, changed, or for another request makes no context.
+// An AP-REP that is truncated, changed, or for another request makes no context.
 func TestDamagedReply(t *testing.T) {
 	r := newRig(enctype.AES128SHA256)
 	at := now
@@ -396,7 +397,7 @@ func TestDamagedReply(t *testing.T) {
 	}
 }
 
-// The AP-REQ is as RFC 4121 section 4.1.1 and RFC 2203 section 5.2.2 want it: gokrb5 reads it.
+// The AP-REQ conforms to RFC 4121 section 4.1.1 and RFC 2203 section 5.2.2, as read by gokrb5.
 func TestRequest(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		_, token := begun(t, r.initiator(t, nil))

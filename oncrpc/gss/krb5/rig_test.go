@@ -25,13 +25,13 @@ const (
 	kvno    = 3
 )
 
-// now is the time in these tests, which stands still.
+// now is the constant time of these tests.
 var now = time.Now().UTC().Truncate(time.Microsecond)
 
 func atNow() time.Time { return now }
 
-// rig is a client alice, a service nfs/server.test, and the keys that a KDC would have made. What
-// they send is encoded and encrypted by gokrb5.
+// rig is a client alice, a service nfs/server.test, and their keys. gokrb5 encodes and encrypts
+// what they send.
 type rig struct {
 	id                       enctype.ID
 	service, session, subkey []byte
@@ -49,15 +49,15 @@ func wireKey(id enctype.ID, key []byte) types.EncryptionKey {
 	return types.EncryptionKey{KeyType: int32(id), KeyValue: key}
 }
 
-// apReq is what an AP-REQ is made of.
+// apReq is the content of an AP-REQ.
 type apReq struct {
 	ticket  messages.Ticket
 	part    messages.EncTicketPart
 	auth    types.Authenticator
 	options []int
-	flags   uint32 // in the checksum
-	key     []byte // that the ticket is encrypted with
-	session []byte // that the authenticator is encrypted with
+	flags   uint32 // flags in the checksum
+	key     []byte // encrypts the ticket
+	session []byte // encrypts the authenticator
 }
 
 func flags(set ...int) asn1.BitString {
@@ -66,7 +66,7 @@ func flags(set ...int) asn1.BitString {
 	return b
 }
 
-// request makes the token of an AP-REQ that is good, but for what is changed.
+// request returns the token of a valid AP-REQ, as changed by change.
 func (r *rig) request(tb testing.TB, change func(*apReq)) []byte {
 	tb.Helper()
 	q := &apReq{
@@ -109,14 +109,14 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// framed is a token of RFC 2743 section 3.1, encoded by gokrb5's fork of encoding/asn1.
+// framed returns a token of RFC 2743 section 3.1, encoded by gokrb5's fork of encoding/asn1.
 func framed(id uint16, msg []byte) []byte {
 	oid := must(asn1.Marshal(asn1.ObjectIdentifier{1, 2, 840, 113554, 1, 2, 2}))
 	inner := append(binary.BigEndian.AppendUint16(oid, id), msg...)
 	return asn1tools.AddASNAppTag(inner, 0)
 }
 
-// keytabBytes is a keytab of version 2 with one key for each name.
+// keytabBytes returns a keytab of version 2 with one key for each name.
 func keytabBytes(id enctype.ID, key []byte, version uint8, names ...[]string) []byte {
 	b := []byte{5, 2}
 	for _, parts := range names {
@@ -172,7 +172,7 @@ type credential struct {
 	ticket     []byte
 }
 
-// cacheBytes is a credential cache of version 4.
+// cacheBytes returns a credential cache of version 4.
 func cacheBytes(client string, all ...credential) []byte {
 	u16 := binary.BigEndian.AppendUint16
 	u32 := binary.BigEndian.AppendUint32
@@ -200,7 +200,7 @@ func cacheBytes(client string, all ...credential) []byte {
 	return b
 }
 
-// ticket is alice's ticket for the service.
+// ticket returns alice's ticket for the service.
 func (r *rig) ticket(tb testing.TB) []byte {
 	tb.Helper()
 	var req messages.APReq
@@ -211,8 +211,8 @@ func (r *rig) ticket(tb testing.TB) []byte {
 	return must(req.Ticket.Marshal())
 }
 
-// cache is alice's credential cache, with a ticket for the service, and a ticket-granting ticket
-// that no KDC is there for.
+// cache returns alice's credential cache, with a ticket for the service and a ticket-granting
+// ticket for which no KDC exists.
 func (r *rig) cache(tb testing.TB) string {
 	t := r.ticket(tb)
 	start, end := now.Add(-time.Hour), now.Add(time.Hour)
@@ -221,7 +221,7 @@ func (r *rig) cache(tb testing.TB) string {
 		credential{[]string{"nfs", "server.test"}, r.session, r.id, start, end, t}))
 }
 
-// conf is a krb5.conf with a KDC that is not there.
+// conf returns a krb5.conf with a KDC that does not exist.
 func conf(tb testing.TB, lines ...string) string {
 	text := "[libdefaults]\n default_realm = " + realm + "\n dns_lookup_kdc = no\n"
 	for _, l := range lines {
@@ -243,7 +243,7 @@ func (r *rig) initiator(tb testing.TB, change func(*krb5.InitiatorConfig)) *krb5
 	return i
 }
 
-// pair makes a context of ours at both ends.
+// pair creates a context between two ends of ours.
 func (r *rig) pair(tb testing.TB) (client, server gss.Context) {
 	tb.Helper()
 	n, err := r.initiator(tb, nil).Initiate(tb.Context(), service)

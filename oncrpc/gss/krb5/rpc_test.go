@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// A client whose ticket the server has no key for is told so in words, though RPCSEC_GSS carries
-// numbers alone.
+// A client whose ticket the server has no key for gets an explanation, although RPCSEC_GSS carries
+// only numbers.
 func TestRefusalInWords(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	var logged strings.Builder

@@ -13,10 +13,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// These tests show statements that docs/conformance.md lists, where no table of another test has
-// them.
+// These tests show statements of docs/conformance.md that no other test's table covers.
 
-// Without a subkey of either end the session key protects tokens (rfc4121-2-3).
+// Without subkeys, the session key protects tokens (rfc4121-2-3).
 func TestNoSubkey(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		token := r.request(t, func(q *apReq) { q.auth.SubKey, q.flags = types.EncryptionKey{}, 16|32 })
@@ -34,8 +33,7 @@ func TestNoSubkey(t *testing.T) {
 	})
 }
 
-// A ticket that comes with the context, for the service to act as its client, is left alone
-// (rfc4121-4.1.1-2).
+// A delegated ticket is ignored (rfc4121-4.1.1-2).
 func TestDelegation(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	cred := []byte("what could be a KRB_CRED")
@@ -51,7 +49,7 @@ func TestDelegation(t *testing.T) {
 	}
 }
 
-// The authenticator has a sequence number, from which the tokens of the context count
+// The authenticator has a sequence number from which the context's tokens are numbered
 // (rfc4121-4.1.1-1, rfc4121-4.2.1-1).
 func TestFirstNumber(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
@@ -80,8 +78,8 @@ func TestFirstNumber(t *testing.T) {
 	}
 }
 
-// Who begins anew does not know which authenticators there were. One that is replayed then makes a
-// context of which its sender does not have the key, and that no token of the other context fits.
+// After a restart, an acceptor has forgotten authenticators. A replayed one then makes a context,
+// but the sender lacks its key, and no token of the original context is valid in it.
 func TestReplayAfterRestart(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	keytab := r.keytab(t)

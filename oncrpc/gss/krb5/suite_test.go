@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5"
 )
 
-// The suite that mechanisms pass, with package gss above this one. Its time goes on.
+// The mechanism passes the suite, with package gss above it and a clock that runs.
 func TestSuite(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		client := func(c *krb5.InitiatorConfig) { c.Now = nil }
@@ -17,7 +17,8 @@ func TestSuite(t *testing.T) {
 				Initiator: r.initiator(t, client),
 				Principal: "alice@TEST.EXAMPLE", Target: service,
 				Acceptor: r.acceptor(t, func(c *krb5.AcceptorConfig) {
-					// The suite has the server's context end with the client's, or soon after.
+					// The suite requires that the server's context expires with the client's, or
+					// soon after.
 					c.Now, c.Skew = nil, 10*time.Second
 				}),
 				Stranger: newRig(r.id).initiator(t, client),

@@ -83,7 +83,7 @@ func TestRFC8009(t *testing.T) {
 
 func (id ID) macLen() int { return profiles[id].macLen }
 
-// The ciphertexts of RFC 3962 appendix B, which are of the cipher alone.
+// The ciphertexts of RFC 3962 appendix B, which cover only the cipher.
 func TestRFC3962(t *testing.T) {
 	const plain = "4920776f756c64206c696b65207468652047656e6572616c20476175277320436869636b656e2c20706c656173652c20616e6420776f6e746f6e20736f75702e"
 	key := []byte("chicken teriyaki")
@@ -111,8 +111,8 @@ func TestRFC3962(t *testing.T) {
 	}
 }
 
-// What this package encrypts gokrb5 decrypts, and the other way round, at all lengths around blocks
-// and batches, with states that have been used before.
+// gokrb5 decrypts what this package encrypts and vice versa, at all lengths around blocks and
+// batches, with reused states.
 func TestAsGokrb5(t *testing.T) {
 	for _, id := range All {
 		e, err := crypto.GetEtype(int32(id))
@@ -148,7 +148,7 @@ func TestAsGokrb5(t *testing.T) {
 	}
 }
 
-// A ciphertext that was changed anywhere, or cut, is refused.
+// A changed or truncated ciphertext is refused.
 func TestDamaged(t *testing.T) {
 	for _, id := range All {
 		c, err := NewCipher(id, id.NewKey(), 22)

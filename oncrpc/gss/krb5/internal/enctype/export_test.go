@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// withKey is a cipher that encrypts with the key itself, as the vectors of RFC 3962 do.
+// withKey returns a cipher that uses the key itself, as in the vectors of RFC 3962.
 func withKey(t *testing.T, key []byte) *Cipher {
 	t.Helper()
 	block, err := aes.NewCipher(key)
