@@ -14,24 +14,30 @@ import (
 // maxPicture is the size in bytes of the largest SVG: they are written by hand.
 const maxPicture = 10_000
 
-var picture = regexp.MustCompile(`!\[[^]]+\]\((pictures/[^)]+)\)`)
+var picture = regexp.MustCompile(`!\[[^]]+\]\(([^)]+\.svg)\)`)
 
-// TestPictures checks that the SVGs in pictures are small, well-formed, have a title and a
-// description, and contain nothing active; and that documents refer to all of them, and to no
-// others.
+// TestPictures checks that the SVGs of the documents are small, well-formed, have a title and a
+// description, and contain nothing active; and that README.md and docs/*.md show all of them, and
+// no others.
 func TestPictures(t *testing.T) {
 	docs, err := filepath.Glob("*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	referenced := make(map[string]bool)
-	for _, doc := range docs {
-		for i, line := range lines(t, doc) {
-			for _, m := range picture.FindAllStringSubmatch(line, -1) {
-				referenced[m[1]] = true
-				if _, err := os.Stat(m[1]); err != nil {
-					t.Errorf("%s:%d: %v", doc, i+1, err)
-				}
+	for _, doc := range append(docs, "../README.md") {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range picture.FindAllStringSubmatch(string(text), -1) {
+			file := filepath.Join(filepath.Dir(doc), m[1])
+			if rel, err := filepath.Rel("../docs", file); err == nil && strings.HasPrefix(file, "..") {
+				file = rel
+			}
+			referenced[file] = true
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s: %v", doc, err)
 			}
 		}
 	}
@@ -39,8 +45,13 @@ func TestPictures(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no pictures: %v", err)
 	}
+	others, err := filepath.Glob("*.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, others...)
 	for _, file := range files {
-		if !referenced[filepath.ToSlash(file)] {
+		if !referenced[file] {
 			t.Errorf("no document shows %s", file)
 		}
 		b, err := os.ReadFile(file)
