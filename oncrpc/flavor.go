@@ -33,7 +33,7 @@ type ClientFlavor interface {
 	Slack() int
 
 	// AllowsPlacement reports whether bulk data may travel separately from the message, by RDMA
-	// Read and Write. It must not if it is encrypted or under a checksum (RFC 8166 section
+	// Read and Write. It is false if data is encrypted or under a checksum (RFC 8166 section
 	// 8.2.2.3). Seal then appends all data as bytes of the message, with args.Pieces(e.Raw), and
 	// Request.Results are not offered to the server, so that results come with the reply.
 	AllowsPlacement() bool

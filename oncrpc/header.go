@@ -117,12 +117,12 @@ func encodeError(e *xdr.Encoder, xid uint32, verf *Auth, err error) {
 // OutcomeForCaller returns what the caller gets if err is the error of a handler, or of the Handler
 // that an interceptor calls:
 //
-//   - nil: the results;
-//   - an *AcceptError, *AuthError or *VersionError: that answer;
-//   - ErrDrop: no answer.
-//
-// A *CallError becomes SYSTEM_ERR, whatever it wraps. It tells what another server answered the
-// handler, and the caller would mistake that for the answer to its own call.
+//   - nil, if the caller gets the results;
+//   - the *AcceptError, *AuthError or *VersionError in err;
+//   - ErrDrop, if the caller gets no answer;
+//   - GARBAGE_ARGS for ErrGarbageArgs and *xdr.DecodeError, and PROC_UNAVAIL for ErrProcUnavail;
+//   - SYSTEM_ERR for any other error, and for a *CallError whatever it wraps. That error is the
+//     answer of another server, and the caller would mistake it for the answer to its own call.
 //
 // OutcomeForCaller is for servers. Clients use errors.As on the *CallError that Client.Do returns.
 func OutcomeForCaller(err error) error {

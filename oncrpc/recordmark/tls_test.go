@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -21,83 +20,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
-
-// tlsRig is a server with TLS. Its procedure 1 returns the client's name, and 2 is echo.
-type tlsRig struct {
-	t      *testing.T
-	addr   string
-	client *tls.Config
-	cert   tls.Certificate
-}
-
-// newTLSRig starts a server. change, if not nil, changes its configuration.
-func newTLSRig(t *testing.T, change func(*recordmark.Config)) *tlsRig {
-	t.Helper()
-	certs, err := testcert.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	serverTLS := certs.Server()
-	serverTLS.ClientAuth = tls.VerifyClientCertIfGiven
-	cfg := recordmark.Config{TLS: serverTLS, Logger: quiet}
-	if change != nil {
-		change(&cfg)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := server(t, whoami, echo)
-	served := make(chan error, 1)
-	go func() { served <- recordmark.Serve(context.Background(), l, srv, cfg) }()
-	t.Cleanup(func() {
-		srv.Close()
-		hang.Receive(t, "the end of the server", served)
-	})
-	return &tlsRig{t, l.Addr().String(), certs.Client(), certs.ClientCert}
-}
-
-// whoami returns the name in the client's certificate.
-func whoami(_ context.Context, c *oncrpc.Call) error {
-	state, ok := c.Conn.(*recordmark.Conn).TLS()
-	name := "in the clear"
-	switch {
-	case ok && len(state.PeerCertificates) > 0:
-		name = state.PeerCertificates[0].Subject.CommonName
-	case ok:
-		name = "anonymous"
-	}
-	c.Results.BulkBytes([]byte(name), nil)
-	return nil
-}
-
-// dial connects with TLS, and closes the connection when the test ends.
-func (r *tlsRig) dial(cfg *tls.Config) (*recordmark.Conn, error) {
-	r.t.Helper()
-	return dialTLS(r.t, r.t.Context(), r.addr, testProgram, testVersion, cfg)
-}
-
-func dialTLS(t *testing.T, ctx context.Context, addr string, program, version uint32,
-	cfg *tls.Config) (*recordmark.Conn, error) {
-	t.Helper()
-	c, err := recordmark.Dial(t.Context(), addr, recordmark.Config{Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		c.Close()
-		hang.Receive(t, "the end of the connection", c.Done())
-	})
-	return c, c.RequestTLS(ctx, program, version, cfg)
-}
-
-// who asks the server for the client's name.
-func who(t *testing.T, c *recordmark.Conn) (string, error) {
-	t.Helper()
-	got := blob{make([]byte, 100)}
-	err := client(c).Call(t.Context(), 1, nil, &got)
-	return string(got.p), err
-}
 
 // A handler sees whether the connection uses TLS, and the client's certificate.
 func TestTLS(t *testing.T) {
@@ -172,49 +94,6 @@ const (
 	// MSG_DENIED, AUTH_ERROR, AUTH_BADCRED
 	tlsNot = "80000014" + "12345678" + "00000001" + "00000001" + "00000001" + "00000001"
 )
-
-func unhex(t *testing.T, s string) []byte {
-	t.Helper()
-	p, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// raw connects without TLS.
-func (r *tlsRig) raw() rawPeer {
-	r.t.Helper()
-	conn, err := net.Dial("tcp", r.addr)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(hang.Patience))
-	return rawPeer{r.t, conn}
-}
-
-// exchange writes bytes and checks the bytes that come back.
-func (p rawPeer) exchange(call, reply string) {
-	p.t.Helper()
-	if _, err := p.Write(unhex(p.t, call)); err != nil {
-		p.t.Fatal(err)
-	}
-	if got := hex.EncodeToString(p.bytes(len(reply) / 2)); got != reply {
-		p.t.Errorf("reply\n got %s\nwant %s", got, reply)
-	}
-}
-
-// ends waits for the end of the connection and returns the bytes before it.
-func (p rawPeer) ends() []byte {
-	p.t.Helper()
-	rest, err := io.ReadAll(p)
-	var timeout net.Error
-	if errors.As(err, &timeout) && timeout.Timeout() {
-		p.t.Error("the connection does not end")
-	}
-	return rest
-}
 
 // The client is scripted byte by byte, except for TLS.
 func TestTLSGolden(t *testing.T) {
@@ -337,63 +216,6 @@ func TestTLSWithin(t *testing.T) {
 	}
 	if n, err := conn.Read(make([]byte, 1)); err != io.EOF { // which is the server's alert
 		t.Errorf("%d bytes, %v", n, err)
-	}
-}
-
-// A client does not use the session if the server negotiates no application protocol.
-func TestTLSNoALPN(t *testing.T) {
-	certs, err := testcert.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	ended := make(chan error, 1)
-	go func() {
-		conn, err := l.Accept()
-		if err != nil {
-			ended <- err
-			return
-		}
-		defer conn.Close()
-		call := make([]byte, 44)
-		io.ReadFull(conn, call)
-		reply, _ := hex.DecodeString(tlsReply)
-		copy(reply[4:8], call[4:8])
-		conn.Write(reply)
-		secured := tls.Server(conn, certs.Server())
-		if err := secured.Handshake(); err != nil {
-			ended <- err
-			return
-		}
-		n, err := secured.Read(make([]byte, 1))
-		if n > 0 {
-			err = errors.New("the client calls")
-		}
-		ended <- err
-	}()
-	if _, err := dialTLS(t, t.Context(), l.Addr().String(), testProgram, testVersion, certs.Client()); err == nil {
-		t.Error("the client takes the session")
-	}
-	if err := hang.Receive(t, "the end at the server", ended); err == nil || err.Error() == "the client calls" {
-		t.Error(err)
-	}
-}
-
-// A certificate for another name or address is rejected.
-func TestTLSOtherHost(t *testing.T) {
-	r := newTLSRig(t, nil)
-	for _, name := range []string{"other.test", "127.0.0.2"} {
-		cfg := r.client.Clone()
-		cfg.ServerName = name
-		_, err := r.dial(cfg)
-		var host x509.HostnameError
-		if !errors.As(err, &host) {
-			t.Errorf("%s: got error %v, want a %T", name, err, host)
-		}
 	}
 }
 
@@ -526,76 +348,4 @@ func TestTLSRequired(t *testing.T) {
 	if got, err := who(t, c); got != testcert.ClientName || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
-}
-
-// A server's answers to a request for TLS that do not agree to it.
-func TestTLSClient(t *testing.T) {
-	r := newTLSRig(t, nil)
-	for _, tt := range []struct {
-		name, reply string
-		want        error
-	}{
-		{"denied", "80000014" + "%s" + "00000001" + "00000001" + "00000001" + "00000001", recordmark.ErrNoTLS},
-		{"accepted, no token", "80000018" + "%s" + "00000001" + "00000000" + "0000000000000000" + "00000000", recordmark.ErrNoTLS},
-		{"another token", "80000020" + "%s" + "00000001" + "00000000" + "00000000" + "00000008" + "5354415254545352" + "00000000", recordmark.ErrNoTLS},
-		{"another flavour", "80000020" + "%s" + "00000001" + "00000000" + "00000001" + "00000008" + "5354415254544c53" + "00000000", recordmark.ErrNoTLS},
-		{"cut short", "8000000c" + "%s" + "00000001" + "00000000", recordmark.ErrNoTLS},
-		{"to another call", "80000020" + "ffffffff" + "00000001" + "00000000" + "00000000" + "00000008" + "5354415254544c53" + "00000000", nil},
-		{"a call", "80000018" + "%s" + "00000000" + "00000002" + "00000001" + "00000001" + "00000000", nil},
-		{"something behind it", "80000020" + "%s" + "00000001" + "00000000" + "00000000" + "00000008" + "5354415254544c53" + "00000000" + "80000000", nil},
-		{"a long record", "80100000", recordmark.ErrRecordTooLong},
-		{"nothing", "", recordmark.ErrClosedByPeer},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close()
-			go func() {
-				conn, err := l.Accept()
-				if err != nil {
-					return
-				}
-				defer conn.Close()
-				call := make([]byte, 44)
-				if _, err := io.ReadFull(conn, call); err != nil {
-					return
-				}
-				reply, _ := hex.DecodeString(strings.Replace(tt.reply, "%s", hex.EncodeToString(call[4:8]), 1))
-				conn.Write(reply)
-				if len(reply) > 0 {
-					io.Copy(io.Discard, conn)
-				}
-			}()
-			_, err = dialTLS(t, t.Context(), l.Addr().String(), testProgram, testVersion,
-				&tls.Config{RootCAs: x509.NewCertPool()})
-			if err == nil || tt.want != nil && !errors.Is(err, tt.want) {
-				t.Errorf("got error %v, want %v", err, tt.want)
-			}
-		})
-	}
-	t.Run("silence", func(t *testing.T) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ctx, cancel := context.WithCancelCause(t.Context())
-		why := errors.New("enough")
-		go func() {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			defer conn.Close()
-			io.ReadFull(conn, make([]byte, 44))
-			cancel(why)
-			io.Copy(io.Discard, conn)
-		}()
-		_, err = dialTLS(t, ctx, l.Addr().String(), testProgram, testVersion, r.client)
-		if !errors.Is(err, why) {
-			t.Errorf("got error %v, want %v", err, why)
-		}
-	})
 }
