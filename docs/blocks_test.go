@@ -17,7 +17,7 @@ var infos = []string{
 }
 
 // mostByHand is how many blocks no test runs. Lower it when one becomes testable; do not raise it.
-const mostByHand = 12
+const mostByHand = 6
 
 // TestBlocks checks that each code block says how it is tested.
 func TestBlocks(t *testing.T) {
