@@ -8,14 +8,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Client calls an NFS server over one connection. Its methods may be called concurrently. Each
-// returns an *Error when it fails. A call that the server answers NFS3ERR_JUKEBOX is made again,
-// after pauses that grow to 5 s, until ctx ends.
+// Client calls an NFS server over one connection. Its methods may be called concurrently. Their
+// errors are of type *Error. If the server answers NFS3ERR_JUKEBOX, the call is made again, after
+// pauses of up to 5 s, until ctx ends.
 //
-// Every call may be sent again by a transport that connects anew (package oncrpc/redial), as other
-// clients of NFS do: a server keeps the replies of procedures that must not be executed twice, and
-// finds them by the transaction id. One that has restarted since, or keeps none, executes the call
-// again: Error.Repeated.
+// A transport that reconnects (package oncrpc/redial) may send any call again, as other NFS clients
+// do. A server with a reply cache finds the first reply by the transaction id. A server that has
+// restarted since, or has no cache, executes the call again; Error.Repeated tells.
 type Client struct {
 	rpc    *oncrpc.Client
 	cred   oncrpc.ClientFlavor
@@ -23,8 +22,8 @@ type Client struct {
 	writes sync.Pool // *writeCall
 }
 
-// New returns a client that presents cred with each call. The interceptors are around each call of
-// NFS, the first outermost.
+// New returns a client that sends cred with each call. The interceptors wrap each NFS call, the
+// first one outermost. Calls of MOUNT do not pass through them.
 func New(
 	t oncrpc.Transport, cred oncrpc.ClientFlavor, interceptors ...oncrpc.ClientInterceptor,
 ) *Client {
@@ -32,20 +31,20 @@ func New(
 	return &Client{rpc: rpc, cred: cred}
 }
 
-// results is the results of any procedure.
+// results are the results of a procedure.
 type results interface {
 	oncrpc.Unmarshaler
 	StatusPtr() *nfs3.Status
 }
 
-// call calls a procedure; name is for the error.
+// call calls a procedure. name is for the error.
 func (c *Client) call(
 	ctx context.Context, p nfs3.Proc, name string, args oncrpc.Marshaler, res results,
 ) error {
 	return c.list(ctx, p, name, args, res, 0)
 }
 
-// list calls a procedure whose results have a list or a path of at most length bytes as well.
+// list calls a procedure whose results also have a list or a path of up to length bytes.
 func (c *Client) list(
 	ctx context.Context, p nfs3.Proc, name string, args oncrpc.Marshaler, res results, length int,
 ) error {
@@ -54,7 +53,8 @@ func (c *Client) list(
 	return c.do(ctx, name, &r, res)
 }
 
-// do makes a call, again if need be: with a new transaction id, while the server asks for time.
+// do makes a call. While the server answers NFS3ERR_JUKEBOX, it makes it again, with new
+// transaction ids.
 func (c *Client) do(ctx context.Context, name string, r *oncrpc.Request, res results) error {
 	for pause := minJukebox; ; pause = min(2*pause, maxJukebox) {
 		err := c.once(ctx, r, res)

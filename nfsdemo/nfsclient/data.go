@@ -8,10 +8,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// ReadResult is the outcome of Read.
+// ReadResult is the result of Read.
 type ReadResult struct {
 	N    int  // bytes read
-	EOF  bool // the file ends behind them
+	EOF  bool // the file ends there
 	Attr nfs3.PostOpAttr
 }
 
@@ -22,8 +22,8 @@ type readCall struct {
 	res  nfs3.ReadRes
 }
 
-// Read reads up to len(p) bytes at off. A transport that can puts the data into p itself; p
-// is the transport's until Read returns, and is not touched after.
+// Read reads up to len(p) bytes at offset off. If the transport can, it puts the data directly into
+// p. Read returns only when the transport no longer uses p.
 func (c *Client) Read(ctx context.Context, h nfs3.FH, off uint64, p []byte) (ReadResult, error) {
 	x, _ := c.reads.Get().(*readCall)
 	if x == nil {
@@ -44,9 +44,9 @@ func (c *Client) Read(ctx context.Context, h nfs3.FH, off uint64, p []byte) (Rea
 	return r, nil
 }
 
-// WriteResult is the outcome of Write.
+// WriteResult is the result of Write.
 type WriteResult struct {
-	N         int // bytes written, which may be fewer than asked for
+	N         int // bytes written, maybe fewer than len(p)
 	Committed nfs3.StableHow
 	Verf      nfs3.Verifier
 	Wcc       nfs3.WccData
@@ -60,7 +60,8 @@ type writeCall struct {
 	data [1][]byte
 }
 
-// Write writes p at off. The server may write less. p must not change until Write returns.
+// Write writes p at offset off. The server may write only a part. p must not change until Write
+// returns.
 func (c *Client) Write(
 	ctx context.Context, h nfs3.FH, off uint64, p []byte, how nfs3.StableHow,
 ) (WriteResult, error) {

@@ -10,20 +10,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Largest reply to a READDIRPLUS in bytes, and how much of it may be names. The
-// transport provides that memory with each call.
+// The largest reply to a READDIRPLUS in bytes, and how many of these may be names. The transport
+// reserves that memory for each call.
 const (
 	dirReply = 128 << 10
 	dirNames = 32 << 10
 )
 
-// maxName is the longest name that a server may list, in bytes: that of Linux.
+// maxName is the longest name in bytes that a server may list, as in Linux.
 const maxName = 255
 
-// ReadDir returns the entries of a directory without "." and "..". An error ends it. A name that is
-// empty, longer than 255 bytes, or has a '/' or a NUL in it is an error. A server that does not
-// support READDIRPLUS is asked by READDIR, and the entries have neither attributes nor handles;
-// other servers may leave them out, too.
+// ReadDir returns the entries of a directory, without "." and "..". An error is the last thing that
+// it yields. Names that are empty, longer than 255 bytes, or contain '/' or NUL are an error. If
+// the server does not support READDIRPLUS, it uses READDIR; entries then have no attributes and
+// handles. Other servers may leave them out as well.
 func (c *Client) ReadDir(ctx context.Context, dir nfs3.FH) iter.Seq2[nfs3.Entry, error] {
 	return func(yield func(nfs3.Entry, error) bool) {
 		args := nfs3.ReadDirPlusArgs{Dir: dir, DirCount: dirNames, MaxCount: dirReply}
@@ -67,7 +67,7 @@ func (c *Client) readDirPlus(
 	return c.list(ctx, nfs3.ProcReadDirPlus, "", args, res, dirReply)
 }
 
-// readDir is readDirPlus with names alone.
+// readDir is readDirPlus by READDIR, without attributes and handles.
 func (c *Client) readDir(
 	ctx context.Context, args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes,
 ) error {
@@ -84,19 +84,19 @@ var (
 	errName      = errors.New("impossible name")
 )
 
-// listing returns the error of a listing in which something is wrong with name.
+// listing returns an error about a listing, or about a name in it.
 func listing(name string, err error) error {
 	return &Error{Op: nfs3.ProcReadDirPlus.String(), Name: name, Err: err}
 }
 
-// way is the cookies that a listing came by. Of these it keeps one, and takes a later one after
-// twice as many replies each time, which finds any circle (R. P. Brent's algorithm).
+// way notices when a listing goes round in circles (Brent's algorithm). It keeps one cookie, and
+// replaces it by the current one after 1, 2, 4, ... replies.
 type way struct {
 	cookie       uint64
-	since, limit int // replies since it, and after how many it is replaced
+	since, limit int // replies since cookie was kept, and until it is replaced
 }
 
-// moves checks that a reply to which more follows leads on, to where the listing was not yet.
+// moves checks that a reply which is not the last brings the listing to a new place.
 func (w *way) moves(from uint64, entries []nfs3.Entry) error {
 	if len(entries) == 0 {
 		return listing("", errNoEntries)
@@ -111,7 +111,7 @@ func (w *way) moves(from uint64, entries []nfs3.Entry) error {
 	return nil
 }
 
-// checkName refuses names that would lead out of the directory, or nowhere.
+// checkName refuses names that could lead out of the directory.
 func checkName(name string) error {
 	if name == "" || len(name) > maxName || strings.ContainsAny(name, "/\x00") {
 		return listing(strconv.Quote(name[:min(len(name), maxName)]), errName)

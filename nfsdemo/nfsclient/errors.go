@@ -1,14 +1,14 @@
 package nfsclient
 
-// Error is a procedure that failed. Err is, or wraps, the status with which the server
-// answered (nfs3.Status, mount3.Status; errors.Is with fs.ErrNotExist and
-// the like finds them) or the error of the RPC layer, such as an *oncrpc.CallError.
+// Error is the error of a procedure. Err is or wraps a status of the server (nfs3.Status or
+// mount3.Status), or an error of the RPC layer such as an *oncrpc.CallError. errors.Is finds
+// fs.ErrNotExist and the like in a status.
 type Error struct {
-	Op   string // the procedure's name: "LOOKUP"
-	Name string // what it was about, where that has a name
-	// Repeated says that the call was sent more than once, since its connection ended (package
-	// redial): an answer such as NFS3ERR_EXIST or NFS3ERR_NOENT may be owed to its own first
-	// execution, if the server keeps no replies.
+	Op   string // name of the procedure, such as "LOOKUP"
+	Name string // name or path in the call; "" if it had none
+	// Repeated says that the call was sent more than once, because its connection was lost (package
+	// redial). A status such as NFS3ERR_EXIST or NFS3ERR_NOENT may then mean that the first copy
+	// succeeded, if the server has no reply cache.
 	Repeated bool
 	Err      error
 }
@@ -25,8 +25,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// changesDirectory reports whether a procedure that is executed twice fails the second time, for
-// what is in the directory then.
+// changesDirectory reports whether a procedure may fail when it is executed a second time, because
+// the first has changed the directory.
 func changesDirectory(op string) bool {
 	switch op {
 	case "CREATE", "MKDIR", "SYMLINK", "MKNOD", "REMOVE", "RMDIR", "RENAME", "LINK":

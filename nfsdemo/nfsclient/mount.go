@@ -8,13 +8,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Mount asks the MOUNT program on the client's own connection for the handle of a
-// directory that the server exports.
+// Mount returns the handle of a directory that the server exports. It calls the MOUNT program on
+// the client's own connection.
 func (c *Client) Mount(ctx context.Context, dir string) (nfs3.FH, error) {
 	return Mount(ctx, c.rpc.Transport(), c.cred, dir)
 }
 
-// Mount asks the MOUNT program at the other end of t for the handle of a directory.
+// Mount returns the handle of a directory that the server at the other end of t exports. t leads to
+// the MOUNT program.
 func Mount(
 	ctx context.Context, t oncrpc.Transport, cred oncrpc.ClientFlavor, dir string,
 ) (nfs3.FH, error) {
@@ -30,8 +31,8 @@ func Mount(
 	return res.Root, nil
 }
 
-// Unmount tells the MOUNT program at the other end of t that a directory is not mounted from here
-// any more. The server's list of mounts is the only thing that this changes.
+// Unmount tells the MOUNT program that this host no longer uses a directory. It changes nothing but
+// the server's list of mounts.
 func Unmount(
 	ctx context.Context, t oncrpc.Transport, cred oncrpc.ClientFlavor, dir string,
 ) error {
@@ -39,12 +40,12 @@ func Unmount(
 	return mountCall(ctx, t, cred, mount3.ProcUmnt, dir, &r)
 }
 
-// UnmountAll is Unmount of everything.
+// UnmountAll is Unmount for all directories that this host has mounted.
 func UnmountAll(ctx context.Context, t oncrpc.Transport, cred oncrpc.ClientFlavor) error {
 	return mountCall(ctx, t, cred, mount3.ProcUmntAll, "", &oncrpc.Request{})
 }
 
-// Exports asks the MOUNT program at the other end of t what it exports, and to whom.
+// Exports returns the exports of the server, and which hosts may use them.
 func Exports(
 	ctx context.Context, t oncrpc.Transport, cred oncrpc.ClientFlavor,
 ) ([]mount3.Export, error) {
@@ -53,8 +54,7 @@ func Exports(
 	return res.Exports, err
 }
 
-// Dump asks the MOUNT program at the other end of t who has mounted what, as far as it
-// remembers.
+// Dump returns the mounts that the server remembers.
 func Dump(
 	ctx context.Context, t oncrpc.Transport, cred oncrpc.ClientFlavor,
 ) ([]mount3.Mount, error) {
@@ -63,7 +63,7 @@ func Dump(
 	return res.Mounts, err
 }
 
-// mountCall calls a procedure of the MOUNT program; name is for the error.
+// mountCall calls a procedure of the MOUNT program. name is for the error.
 func mountCall(
 	ctx context.Context, t oncrpc.Transport, cred oncrpc.ClientFlavor,
 	p mount3.Proc, name string, r *oncrpc.Request,

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Symlink makes a symbolic link to path.
+// Symlink makes a symbolic link that contains path.
 func (c *Client) Symlink(
 	ctx context.Context, dir nfs3.FH, name, path string, set nfs3.Sattr,
 ) (Object, error) {
@@ -19,13 +19,12 @@ func (c *Client) Symlink(
 	return c.made(ctx, dir, name, &res)
 }
 
-// maxPath is the longest path in a symbolic link that there is room for, in bytes: more than Linux
-// has.
+// maxPath is the longest path of a symbolic link in bytes. Linux has no longer ones.
 const maxPath = 4096
 
-var errPath = errors.New("impossibly long path in a symbolic link")
+var errPath = errors.New("the path in the symbolic link is too long")
 
-// ReadLink returns where a symbolic link leads. A path longer than 4096 bytes is an error.
+// ReadLink returns the path in a symbolic link. A path longer than 4096 bytes is an error.
 func (c *Client) ReadLink(ctx context.Context, h nfs3.FH) (string, error) {
 	var res nfs3.ReadLinkRes
 	err := c.list(ctx, nfs3.ProcReadLink, "", &nfs3.ReadLinkArgs{File: h}, &res, maxPath)
@@ -35,8 +34,8 @@ func (c *Client) ReadLink(ctx context.Context, h nfs3.FH) (string, error) {
 	return res.Path, err
 }
 
-// Mknod makes a file of type nfs3.TypeFIFO or TypeSock, or TypeChr or TypeBlk with the numbers in
-// rdev.
+// Mknod makes a FIFO, a socket or a device (nfs3.TypeFIFO, TypeSock, TypeChr, TypeBlk). rdev has
+// the numbers of a device.
 func (c *Client) Mknod(
 	ctx context.Context, dir nfs3.FH, name string, kind nfs3.FileType, rdev nfs3.Specdata,
 	set nfs3.Sattr,
@@ -51,7 +50,7 @@ func (c *Client) Mknod(
 	return c.made(ctx, dir, name, &res)
 }
 
-// Remove removes a name of anything but a directory.
+// Remove removes a name of a file that is not a directory.
 func (c *Client) Remove(ctx context.Context, dir nfs3.FH, name string) error {
 	return c.remove(ctx, nfs3.ProcRemove, dir, name)
 }
@@ -66,8 +65,8 @@ func (c *Client) remove(ctx context.Context, p nfs3.Proc, dir nfs3.FH, name stri
 	return c.call(ctx, p, name, &args, new(nfs3.RemoveRes))
 }
 
-// Rename gives a file another name, maybe in another directory of the same file system. What has
-// that name already is replaced.
+// Rename gives a file another name, in the same or another directory of the file system. A file
+// that has that name already is replaced.
 func (c *Client) Rename(
 	ctx context.Context, from nfs3.FH, fromName string, to nfs3.FH, toName string,
 ) error {
@@ -78,7 +77,7 @@ func (c *Client) Rename(
 	return c.call(ctx, nfs3.ProcRename, fromName, &args, new(nfs3.RenameRes))
 }
 
-// Link gives a file a further name. It returns the file's attributes, where the server tells them.
+// Link gives a file another name. It returns the file's attributes, if the server sends them.
 func (c *Client) Link(ctx context.Context, h, dir nfs3.FH, name string) (nfs3.PostOpAttr, error) {
 	var res nfs3.LinkRes
 	args := nfs3.LinkArgs{File: h, Where: nfs3.DirOp{Dir: dir, Name: name}}

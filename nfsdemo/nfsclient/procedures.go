@@ -13,7 +13,8 @@ func (c *Client) GetAttr(ctx context.Context, h nfs3.FH) (nfs3.Fattr, error) {
 	return res.Attr, err
 }
 
-// SetAttr changes attributes, if guard is nil or the ctime of the file.
+// SetAttr changes attributes. If guard is not nil and differs from the file's ctime, the server
+// refuses (NFS3ERR_NOT_SYNC).
 func (c *Client) SetAttr(
 	ctx context.Context, h nfs3.FH, set nfs3.Sattr, guard *nfs3.Time,
 ) (nfs3.WccData, error) {
@@ -40,7 +41,7 @@ func (c *Client) Lookup(ctx context.Context, dir nfs3.FH, name string) (Object, 
 	return Object{res.File, res.Attr}, err
 }
 
-// Access returns which of the rights in want the caller has.
+// Access returns those rights in want that the caller has.
 func (c *Client) Access(ctx context.Context, h nfs3.FH, want nfs3.Access) (nfs3.Access, error) {
 	var res nfs3.AccessRes
 	err := c.call(ctx, nfs3.ProcAccess, "", &nfs3.AccessArgs{File: h, Want: want}, &res)
@@ -71,7 +72,7 @@ func (c *Client) Mkdir(
 	return c.made(ctx, dir, name, &res)
 }
 
-// made returns what was made; a server that does not tell its handle is asked for it.
+// made returns the file that was made. If the reply has no handle, it looks the name up.
 func (c *Client) made(
 	ctx context.Context, dir nfs3.FH, name string, res *nfs3.CreateRes,
 ) (Object, error) {
@@ -81,29 +82,29 @@ func (c *Client) made(
 	return Object{res.File.FH, res.Attr}, nil
 }
 
-// FSStat tells how full the file system of h is.
+// FSStat returns the total and the free space of the file system of h.
 func (c *Client) FSStat(ctx context.Context, h nfs3.FH) (nfs3.FSStat, error) {
 	var res nfs3.FSStatRes
 	err := c.call(ctx, nfs3.ProcFSStat, "", &nfs3.FSStatArgs{Root: h}, &res)
 	return res.FSStat, err
 }
 
-// FSInfo tells what the server and the file system of h can do.
+// FSInfo returns the limits and properties of the server and the file system of h.
 func (c *Client) FSInfo(ctx context.Context, h nfs3.FH) (nfs3.FSInfo, error) {
 	var res nfs3.FSInfoRes
 	err := c.call(ctx, nfs3.ProcFSInfo, "", &nfs3.FSInfoArgs{Root: h}, &res)
 	return res.FSInfo, err
 }
 
-// PathConf tells the limits of names and links.
+// PathConf returns the limits of names and links.
 func (c *Client) PathConf(ctx context.Context, h nfs3.FH) (nfs3.PathConf, error) {
 	var res nfs3.PathConfRes
 	err := c.call(ctx, nfs3.ProcPathConf, "", &nfs3.PathConfArgs{File: h}, &res)
 	return res.PathConf, err
 }
 
-// Commit makes n bytes written at off durable; n 0 means all from off. The verifier
-// is that of the WRITEs unless the server has lost some of them.
+// Commit makes n written bytes at offset off durable. With n 0 it is all from off to the end. If
+// the verifier differs from that of a WRITE, the server may have lost its data.
 func (c *Client) Commit(
 	ctx context.Context, h nfs3.FH, off uint64, n uint32,
 ) (nfs3.Verifier, error) {

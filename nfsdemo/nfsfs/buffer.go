@@ -5,11 +5,11 @@ import "sync"
 // buffer is memory for the data of a READ, or of WRITEs.
 type buffer struct {
 	mem  []byte
-	used int // bytes of WRITEs that were put into it
-	refs int // spans in it, and who else needs it
+	used int // bytes of WRITEs in it
+	refs int // spans in it, and other users
 }
 
-// smallBuffer is the bytes of the first buffer for what a file is written by few small WRITEs.
+// smallBuffer is the size in bytes of the first buffer of a file that is written by small WRITEs.
 const smallBuffer = 64 << 10
 
 // buffers keeps memory that is not in use.
@@ -18,7 +18,7 @@ type buffers struct {
 	small sync.Pool // *buffer of at most smallBuffer bytes
 }
 
-// get returns n bytes of memory, used again where there is some.
+// get returns a buffer of n bytes.
 func (p *buffers) get(n int) *buffer {
 	pool := &p.large
 	if n <= smallBuffer {
@@ -32,7 +32,7 @@ func (p *buffers) get(n int) *buffer {
 	return b
 }
 
-// put takes memory back.
+// put returns a buffer to the pool.
 func (p *buffers) put(b *buffer) {
 	if cap(b.mem) <= smallBuffer {
 		p.small.Put(b)

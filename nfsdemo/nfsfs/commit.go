@@ -6,15 +6,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// maxRestarts is how many restarts of the server, each of which loses data, are put up with one
-// after the other.
+// maxRestarts is after how many consecutive restarts that lose data a file gives up.
 const maxRestarts = 10
 
-// maxOffset is the largest offset in a file that Go has a number for.
+// maxOffset is the largest offset of a file: an int64.
 const maxOffset = math.MaxInt64
 
-// sync commits all that was written before. A COMMIT of kick that is sent after it began will do:
-// beside a writer that waits for room again and again there are no others.
+// sync commits all data that was written before it was called. It may rely on a COMMIT of kick, if
+// that is sent after sync began. If writers wait for memory all the time, there is no gap for one
+// of its own.
 func (u *unstable) sync() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -33,8 +33,8 @@ func (u *unstable) sync() error {
 	}
 }
 
-// kick begins a COMMIT beside the WRITEs when there is enough to commit or someone waits. mu is
-// held.
+// kick starts a COMMIT in the background if there is enough data, or if a writer waits for memory.
+// mu is held.
 func (u *unstable) kick() {
 	if u.committing || u.err != nil || len(u.spans) == 0 {
 		return
@@ -52,9 +52,8 @@ func (u *unstable) kick() {
 	}
 }
 
-// pass commits once, and writes again what the server has lost. It reports whether that was
-// nothing, so that all that was written before is durable, or that there is an error. mu is held,
-// but not while a call is under way.
+// pass sends one COMMIT, and writes lost data again. It returns true if all data that was written
+// before is durable, or if there is an error. mu is held, but not during calls.
 func (u *unstable) pass() bool {
 	lost, err := u.commit()
 	if err == nil && lost {
@@ -72,7 +71,7 @@ func (u *unstable) pass() bool {
 	return err != nil || !lost
 }
 
-// commit sends a COMMIT. It covers the WRITEs that were answered before, and no others.
+// commit sends a COMMIT. It covers exactly the WRITEs that were answered before.
 func (u *unstable) commit() (lost bool, err error) {
 	sent := u.epoch
 	u.epoch++
@@ -85,8 +84,8 @@ func (u *unstable) commit() (lost bool, err error) {
 	return u.settle(sent, verf), nil
 }
 
-// rewrite writes again what COMMIT has found lost, which are the spans from before it was sent.
-// Meanwhile nothing else is written.
+// rewrite writes the data again that COMMIT found lost: the spans of earlier epochs. No other WRITE
+// is under way meanwhile.
 func (u *unstable) rewrite() error {
 	u.mu.Unlock()
 	u.gate.Lock()

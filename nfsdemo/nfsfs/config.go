@@ -9,24 +9,24 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Config configures an FS. The zero value is usable, and in each field zero means the default. New
-// panics, with a *oncrpc.ConfigError, if a value is out of range.
+// Config configures an FS. The zero value is usable, and a field that is zero has its default. New
+// panics with an *oncrpc.ConfigError if a value is out of range.
 type Config struct {
-	// Export is the path of the root on the server: symbolic links that lead to
-	// absolute paths below it are followed. "" is no path: none are.
+	// Export is the path of the root on the server. Symbolic links to absolute paths below it are
+	// followed. "" means that no links to absolute paths are followed.
 	Export string
-	// TransferSize is the bytes of one READ or WRITE, 1 or more; 0 means 1 MiB. It is lowered to
-	// what the server can do.
+	// TransferSize is the bytes of one READ or WRITE, 1 or more; 0 means 1 MiB. The server's limit
+	// applies if it is lower.
 	TransferSize int
-	// Parallel is how many READs or WRITEs of one file are under way, from 1 to MaxParallel; 0
+	// Parallel is how many READs or WRITEs of one file may be under way, from 1 to MaxParallel; 0
 	// means 8.
 	Parallel int
-	// MaxUncommitted is how many bytes of a file, 1 or more, may be written and not committed; they
-	// are kept in memory to be written again should the server lose them. 0 means 64 MiB.
+	// MaxUncommitted is how many bytes of a file may be written but not committed, 1 or more; 0
+	// means 64 MiB. They are kept in memory, to be written again if the server loses them.
 	MaxUncommitted int
-	// Pace, if set, is called before each READ of File.WriteTo, with the bytes that it is to bring.
-	// It may wait, until ctx, that of the file, ends. Its error becomes that of the READ. Files,
-	// and READs of one, call it concurrently.
+	// Pace, if set, is called before each READ of File.WriteTo, with the bytes that it will read.
+	// It may wait to limit the rate, until ctx, the file's context, ends. If it returns an error,
+	// the READ fails with it. It is called concurrently.
 	Pace func(ctx context.Context, bytes int) error
 }
 
@@ -40,7 +40,7 @@ const (
 	defaultUncommitted = 64 << 20
 )
 
-// settle fills in the defaults. It panics if a value is out of range.
+// settle fills in defaults. It panics if a value is out of range.
 func (c *Config) settle() {
 	settle("TransferSize", &c.TransferSize, defaultSize, math.MaxInt, "1 or more")
 	settle("Parallel", &c.Parallel, defaultParallel, MaxParallel,

@@ -12,9 +12,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
-// Entries lists a directory, without "." and "..", in the server's order, as it comes. Attributes
-// and handles that the server leaves out are asked for; when that fails, the error comes with an
-// Info that has no more than a name, and the list goes on. An error without an Info ends it.
+// Entries yields the entries of a directory as they arrive, in the server's order, without "." and
+// "..". It asks for attributes and handles that the server leaves out. If that fails for an entry,
+// it yields the error with an Info that has only a name, and goes on. An error without an Info is
+// the last.
 func (f *FS) Entries(ctx context.Context, name string) iter.Seq2[*Info, error] {
 	return func(yield func(*Info, error) bool) {
 		if f.known(ctx, name, yield) {
@@ -32,7 +33,8 @@ func (f *FS) Entries(ctx context.Context, name string) iter.Seq2[*Info, error] {
 	}
 }
 
-// known lists a directory of which it is remembered where it is, and reports whether that was so.
+// known lists a directory whose handle is remembered. It returns false, and yields nothing, if
+// there is none.
 func (f *FS) known(ctx context.Context, name string, yield func(*Info, error) bool) bool {
 	dir := strings.TrimRight(name, "/") + "/"
 	w, _, known := f.names.dirs.get(&f.names, dir)
@@ -52,7 +54,7 @@ func (f *FS) known(ctx context.Context, name string, yield func(*Info, error) bo
 	return true
 }
 
-// entries lists a directory; name is for errors.
+// entries lists a directory. name is for errors.
 func (f *FS) entries(ctx context.Context, name string, dir nfs3.FH) iter.Seq2[*Info, error] {
 	return func(yield func(*Info, error) bool) {
 		for e, err := range f.c.ReadDir(ctx, dir) {
@@ -74,7 +76,7 @@ func (f *FS) entries(ctx context.Context, name string, dir nfs3.FH) iter.Seq2[*I
 	}
 }
 
-// complete returns an entry with what the server has left out.
+// complete returns an entry, with what the server has left out.
 func (f *FS) complete(ctx context.Context, dir nfs3.FH, e *nfs3.Entry) (*Info, error) {
 	i := &Info{name: e.Name}
 	o := nfsclient.Object{File: e.File.FH, Attr: e.Attr}
@@ -92,8 +94,8 @@ func (f *FS) complete(ctx context.Context, dir nfs3.FH, e *nfs3.Entry) (*Info, e
 	return i, nil
 }
 
-// ReadDir lists a directory, sorted by name. With an error it returns what it has, without those
-// entries of which the server has not told more than the name.
+// ReadDir returns the entries of a directory, sorted by name. With the first error it also returns
+// the entries that it could read completely.
 func (f *FS) ReadDir(ctx context.Context, name string) ([]fs.DirEntry, error) {
 	var list []fs.DirEntry
 	var first error

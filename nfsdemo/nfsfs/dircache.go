@@ -9,35 +9,35 @@ import (
 )
 
 const (
-	// dirAge is how long it is relied on that a name leads to a directory. Linux does so for half a
-	// minute at least.
+	// dirAge is how long a name is assumed to lead to the same directory. Linux assumes it for half
+	// a minute or more.
 	dirAge = time.Second
-	// dirCount is how many names of directories are remembered, beside those that are held.
+	// dirCount is how many names of directories are remembered, besides those that are held.
 	dirCount = 64
-	// changeCount is how many changes of names are remembered: a walk that more have overtaken is
-	// not.
+	// changeCount is how many changes of names are remembered. The result of a walk that more
+	// changes have overtaken is not kept.
 	changeCount = 256
 )
 
-// dirCache remembers where names of directories led a moment ago: the files of one do not each cost
-// the LOOKUPs of all that is above it.
+// dirCache remembers for a moment where names of directories lead. So the files of a directory do
+// not each cost the LOOKUPs of all directories above.
 type dirCache struct {
 	mu      sync.Mutex // guards what follows
 	dirs    map[string]*knownDir
 	changes uint64             // of names, so far
-	latest  [changeCount]entry // the names of the last ones; that of change n is at n%changeCount
+	latest  [changeCount]entry // the names of the last changes; change n is at n%changeCount
 }
 
-// knownDir is where a name has led.
+// knownDir is where the name of a directory has led.
 type knownDir struct {
 	chain []nfs3.FH
 	links int
-	seen  []entry // on the way
+	seen  []entry // names looked up on the way
 	until time.Time
-	holds int // of Hold that were not released: until does not count
+	holds int // calls of Hold not released yet; above 0, until does not count
 }
 
-// good reports whether a name is taken to lead there still.
+// good reports whether the entry may still be used.
 func (k *knownDir) good() bool { return k.holds > 0 || time.Now().Before(k.until) }
 
 // entry is a name in a directory.
@@ -46,8 +46,8 @@ type entry struct {
 	base string
 }
 
-// get returns a walk that is in a directory, or one that is at the root, and the count of changes
-// for put.
+// get returns a walk that is in dir already if dir is known, or else one at the root. put needs the
+// count of changes.
 func (c *dirCache) get(r *resolver, dir string) (w walk, changes uint64, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +58,7 @@ func (c *dirCache) get(r *resolver, dir string) (w walk, changes uint64, known b
 	return walk{r: r, chain: []nfs3.FH{r.root}}, c.changes, false
 }
 
-// put remembers where a walk to a directory has come, unless a name on the way may have changed
+// put remembers where a walk to a directory has ended, unless a name on the way may have changed
 // since it began.
 func (c *dirCache) put(dir string, w *walk, changes uint64) {
 	c.mu.Lock()
@@ -87,7 +87,7 @@ func (c *dirCache) put(dir string, w *walk, changes uint64) {
 	}
 }
 
-// hold has a directory be remembered until release is called, if it is remembered now.
+// hold keeps a directory, if it is known, until release is called.
 func (c *dirCache) hold(dir string) (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,15 +104,15 @@ func (c *dirCache) hold(dir string) (release func()) {
 	}
 }
 
-// drop forgets a directory that is not where it was.
+// drop forgets a directory that has moved or gone.
 func (c *dirCache) drop(dir string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.dirs, dir)
 }
 
-// changed forgets the directories whose names lead over a name that was removed or given to
-// something else.
+// changed records that a name was removed or given to another file, and forgets the directories
+// that it led to.
 func (c *dirCache) changed(p place) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +125,7 @@ func (c *dirCache) changed(p place) {
 	}
 }
 
-// clear forgets everything, and reports whether that was anything.
+// clear forgets everything, and reports whether there was anything.
 func (c *dirCache) clear() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

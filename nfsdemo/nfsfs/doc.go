@@ -1,26 +1,36 @@
-// Package nfsfs shows the files of an NFS server as Go programs know files.
+// Package nfsfs gives Go programs the files of an NFS server, with the functions of package os:
 //
-// An [FS] is the tree below a handle, such as the root of an export: it has the functions of
-// package os, with a context, and [FS.IOFS] is the same as an fs.FS. A [File] reads and writes with
-// several READs and WRITEs under way, and keeps what it has written in memory until the server has
-// committed it, so that a server that restarts in between loses nothing.
+//	client := nfsclient.New(conn, cred)
+//	root, err := client.Mount(ctx, "/export")
+//	...
+//	files := nfsfs.New(client, root, nfsfs.Config{Export: "/export"})
+//	err = files.MkdirAll(ctx, "photos/2026", 0o755)
+//	...
+//	f, err := files.Create(ctx, "photos/2026/notes")
+//	...
+//	_, err = f.ReadFrom(r)
+//	...
+//	err = f.Close() // nil: all data is on stable storage
+//
+// An [FS] is the tree below a handle. [FS.IOFS] makes it an fs.FS. A [File] has several READs and
+// WRITEs under way at a time. It keeps written data in memory until the server has committed it, so
+// a server may restart without losing any. The examples of this package are complete programs.
 //
 // # Names
 //
-// Names are slash-separated and relative to the root; "", "." and "/" are the root itself. They are
-// of any bytes but NUL: what a server calls UTF-8 need not be. ".." leads to the directory that the
-// name came through, and at the root stays there. A slash at the end, or "/.", says that the name
-// is of a directory.
+// Names are separated by slashes and relative to the root. The root itself is "", "." or "/". A
+// name may contain any bytes but NUL; it need not be UTF-8. ".." leads back to the directory that
+// the name came through, and stays at the root there. A name that ends in "/" or "/." is the name
+// of a directory.
 //
-// Symbolic links are followed here and not by the server, which only tells what is in them. A link
-// to an absolute path is followed where that is below [Config.Export]. Other links that lead out
-// are [ErrEscape], also those that climb out by "..": where they lead, there are files that this
-// package cannot see.
+// This package follows symbolic links itself; the server only returns their contents. A link to an
+// absolute path is followed if the path is below [Config.Export]. Other links that lead out of the
+// tree fail with [ErrEscape], also those that climb out by "..".
 //
 // # Caches
 //
-// Where the name of a directory leads is remembered for a second, or until it is released that was
-// held ([FS.Hold]), unless this FS itself changes it.
-// Nothing else is: each method asks the server. A READ gives what the server has, which is all that
-// was written through it, committed or not.
+// An FS remembers for a second where the name of a directory leads, or until [FS.Hold] is released.
+// Changes that the FS makes itself are seen at once. Nothing else is cached: each method asks the
+// server. A READ returns what the server has. That is all data that was written through it,
+// committed or not.
 package nfsfs

@@ -9,11 +9,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
-// Errors that *fs.PathError and *os.LinkError may wrap, besides those of the server.
+// Errors that a *fs.PathError or *os.LinkError may wrap, besides the server's.
 var (
-	// ErrLoop: more than 40 symbolic links had to be followed.
+	// ErrLoop: a name leads over more than 40 symbolic links.
 	ErrLoop = errors.New("too many symbolic links")
-	// ErrEscape: a symbolic link leads to where this client cannot follow.
+	// ErrEscape: a symbolic link leads out of the tree.
 	ErrEscape = errors.New("link leads out of the export")
 	// ErrDataLost: the server has lost written data again and again (RFC 1813 section 3.3.21).
 	ErrDataLost = errors.New("the server keeps losing written data")
@@ -21,21 +21,21 @@ var (
 
 var (
 	errSpecial  = errors.New("neither a regular file nor a directory")
-	errFlags    = errors.New("flags that NFS does not know")
-	errAppend   = errors.New("WriteAt of a file that was opened to append")
+	errFlags    = errors.New("unknown flags")
+	errAppend   = errors.New("WriteAt of a file opened with O_APPEND")
 	errRemoved  = errors.New("the server still lists what it has removed")
-	errTooDeep  = errors.New("directories too deep in one another")
+	errTooDeep  = errors.New("directories nested too deeply")
 	errNegative = errors.New("negative offset or size")
-	errTime     = errors.New("NFS has times from 1970 to 2106 only")
+	errTime     = errors.New("NFS has only times from 1970 to 2106")
 )
 
-// invalid is an error that is also fs.ErrInvalid.
+// invalid makes an error match fs.ErrInvalid.
 type invalid struct{ error }
 
 func (invalid) Is(target error) bool { return target == fs.ErrInvalid }
 func (e invalid) Unwrap() error      { return e.error }
 
-// pathError returns err as what an operation has met; nil stays nil.
+// pathError wraps err in a *fs.PathError. It returns nil for nil.
 func pathError(op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -43,7 +43,7 @@ func pathError(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-// linkError is pathError with two names.
+// linkError wraps err in an *os.LinkError. It returns nil for nil.
 func linkError(op, from, to string, err error) error {
 	if err == nil {
 		return nil
@@ -51,7 +51,7 @@ func linkError(op, from, to string, err error) error {
 	return &os.LinkError{Op: op, Old: from, New: to, Err: err}
 }
 
-// failed returns the error of an operation that was not tried, as it would fail.
+// failed returns the error that the server would give, for a call that was not made.
 func failed(op nfs3.Proc, name string, err error) error {
 	return &nfsclient.Error{Op: op.String(), Name: name, Err: err}
 }

@@ -9,22 +9,23 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// File is an open file. Its context is that of Open: when that ends, its methods fail. They may be
-// called concurrently; those that use the offset wait for one another, and Close waits for all.
+// File is an open file. It uses the context of Open: when that ends, its methods fail. They may be
+// called concurrently. Methods that use the offset wait for one another, and Close waits for all.
 //
-// What is written is safe when Sync or Close has returned nil. Until then it is in memory, at most
-// Config.MaxUncommitted bytes, and if the server restarts it is written again. Reads see what the
-// server has: from a restart until then that is the old data. Two Files of the same file do not
-// know of each other: what one writes again can take the place of what the other wrote later. Who
-// sets times calls Sync before.
+// Written data is safe when Sync or Close has returned nil. Until then it stays in memory, at most
+// Config.MaxUncommitted bytes, and is written again if the server restarts. In between, reads may
+// return the old data.
+//
+// Two Files of the same file do not know of each other. What one writes again after a restart may
+// replace what the other has written since. Call Sync before you set the times of a file.
 type File struct {
 	fs           *FS
 	ctx          context.Context
 	name         string
 	handle       nfs3.FH
 	dir          bool
-	reads        bool // opened to
-	writes       bool
+	reads        bool // opened for reading
+	writes       bool // opened for writing
 	append       bool
 	stable       nfs3.StableHow // of WRITEs
 	rsize, wsize int            // bytes of a READ and a WRITE
@@ -33,7 +34,7 @@ type File struct {
 	life   sync.Mutex // guards users and closed
 	users  int        // methods under way
 	closed bool
-	idle   sync.Cond // Close waits on it
+	idle   sync.Cond // Close waits for users to be 0
 
 	offset sync.Mutex // guards what follows
 	off    int64
@@ -50,10 +51,10 @@ var (
 	_ io.WriterTo        = (*File)(nil)
 )
 
-// Name returns the name with which the file was opened.
+// Name returns the name that was passed to Open.
 func (f *File) Name() string { return f.name }
 
-// enter begins a method, leave ends it.
+// enter begins a method. It fails if the file is closed.
 func (f *File) enter() error {
 	f.life.Lock()
 	defer f.life.Unlock()
@@ -64,6 +65,7 @@ func (f *File) enter() error {
 	return nil
 }
 
+// leave ends a method.
 func (f *File) leave() {
 	f.life.Lock()
 	f.users--
@@ -73,7 +75,7 @@ func (f *File) leave() {
 	f.life.Unlock()
 }
 
-// end closes the file for further methods and waits for those under way.
+// end closes the file to new methods, and waits for those under way.
 func (f *File) end() error {
 	f.life.Lock()
 	defer f.life.Unlock()
@@ -87,7 +89,7 @@ func (f *File) end() error {
 	return nil
 }
 
-// err returns err with operation and name.
+// err wraps an error with an operation and the file's name.
 func (f *File) err(op string, err error) error { return pathError(op, f.name, err) }
 
 func (f *File) init() {
@@ -95,7 +97,7 @@ func (f *File) init() {
 	f.unstable.init(f)
 }
 
-// Stat tells about the file as it is now.
+// Stat returns the attributes that the file has now.
 func (f *File) Stat() (fs.FileInfo, error) {
 	if err := f.enter(); err != nil {
 		return nil, f.err("stat", err)
@@ -108,8 +110,8 @@ func (f *File) Stat() (fs.FileInfo, error) {
 	return &Info{baseName(f.name), f.handle, a}, nil
 }
 
-// Sync waits until all that was written is on stable storage (COMMIT). Once it has failed, so does
-// each later one, and Close: data is lost.
+// Sync waits until all written data is on stable storage (COMMIT). If it fails, data is lost, and
+// every later Sync and Close fails too.
 func (f *File) Sync() error {
 	if err := f.enter(); err != nil {
 		return f.err("sync", err)
@@ -118,7 +120,7 @@ func (f *File) Sync() error {
 	return f.err("sync", f.unstable.sync())
 }
 
-// Close is Sync and makes the file unusable.
+// Close syncs like Sync, and closes the file.
 func (f *File) Close() error {
 	if err := f.end(); err != nil {
 		return f.err("close", err)

@@ -5,7 +5,7 @@ import "github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 // SetAttr changes attributes of the file.
 func (f *File) SetAttr(set nfs3.Sattr) error { return f.setAttr("setattr", set) }
 
-// Truncate sets the size of the file. The offset stays.
+// Truncate sets the size of the file. The offset does not change.
 func (f *File) Truncate(size int64) error {
 	if size < 0 {
 		return f.err("truncate", invalid{errNegative})

@@ -8,10 +8,9 @@ import (
 	"path"
 )
 
-// IOFS is the tree as an fs.FS, which is also a ReadDirFS, StatFS, ReadFileFS, SubFS and
-// ReadLinkFS: for fs.WalkDir, http.FS and all else that takes one. Everything in it ends with ctx.
-// Names are those that fs.ValidPath allows, so that files whose names are not UTF-8 are listed but
-// cannot be opened.
+// IOFS returns the tree as an fs.FS, for fs.WalkDir, http.FS and the like. It also implements
+// ReadDirFS, StatFS, ReadFileFS, SubFS and ReadLinkFS. When ctx ends, all its methods fail. Names
+// must satisfy fs.ValidPath: a file whose name is not UTF-8 is listed, but cannot be opened.
 func (f *FS) IOFS(ctx context.Context) fs.FS { return &view{f, ctx, "."} }
 
 // view is an FS below a directory.
@@ -29,7 +28,7 @@ var (
 	_ fs.ReadLinkFS = (*view)(nil)
 )
 
-// name returns the name in the FS.
+// name returns the name within the FS.
 func (v *view) name(op, name string) (string, error) {
 	if !fs.ValidPath(name) {
 		return "", pathError(op, name, fs.ErrInvalid)
@@ -37,7 +36,7 @@ func (v *view) name(op, name string) (string, error) {
 	return path.Join(v.dir, name), nil
 }
 
-// err returns an error of the FS as one of the view.
+// err replaces the full name in an error by the view's name.
 func (v *view) err(full, name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) && p.Path == full {
@@ -121,8 +120,7 @@ func (v *view) readFile(full string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The server is not believed that a file is large before it has given the data, nor that it is
-	// empty.
+	// Do not trust the size: allocate no more than maxAhead for it, and read even if it is 0.
 	p := make([]byte, min(max(0, info.Size()), maxAhead)+1)
 	for n := 0; ; {
 		m, err := o.ReadAt(p[n:], int64(n))
@@ -136,5 +134,5 @@ func (v *view) readFile(full string) ([]byte, error) {
 	}
 }
 
-// maxAhead is how much memory is provided for a file because of its size alone, in bytes.
+// maxAhead is how many bytes are allocated on the word of a file's size.
 const maxAhead = 64 << 20

@@ -8,15 +8,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// listing is a directory that is being listed.
+// listing is the state of ReadDir.
 type listing struct {
 	next func() (*Info, error, bool)
 	stop func()
-	err  error // with which it ended
+	err  error // why it ended
 }
 
-// ReadDir lists a directory in the server's order: the next n entries, and io.EOF behind the last;
-// or if n is not positive, all that are left.
+// ReadDir returns the next n entries of a directory in the server's order, and io.EOF after the
+// last. If n is not positive it returns all remaining entries.
 func (f *File) ReadDir(n int) ([]fs.DirEntry, error) {
 	if err := f.enter(); err != nil {
 		return nil, f.err("readdir", err)

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Mkdir makes a directory with the permissions perm; there is no umask.
+// Mkdir makes a directory with the permissions perm. There is no umask.
 func (f *FS) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 	return pathError("mkdir", name, f.names.fresh(func() error {
 		p, err := f.names.parent(ctx, name)
@@ -27,9 +27,9 @@ func (f *FS) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 	}))
 }
 
-// Hold has it be remembered where the name of a directory leads until release is called. For who
-// makes many files in it, the server is asked once. What this FS removes or renames is forgotten
-// all the same, and so is what the server says to be stale.
+// Hold remembers where the name of a directory leads, until release is called. A program that makes
+// many files in a directory saves LOOKUPs. The FS forgets the directory anyway when it removes or
+// renames it, or when the server says that it is stale.
 func (f *FS) Hold(ctx context.Context, name string) (release func(), err error) {
 	dir := strings.TrimRight(name, "/") + "/"
 	if dir == "/" || dir == "./" {
@@ -41,7 +41,7 @@ func (f *FS) Hold(ctx context.Context, name string) (release func(), err error) 
 	return f.names.dirs.hold(dir), nil
 }
 
-// MkdirAll makes a directory and those above it, as far as they are missing.
+// MkdirAll makes a directory, and those above it that are missing.
 func (f *FS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
 	name = strings.TrimRight(name, "/")
 	n, err := f.names.find(ctx, name, follow)
@@ -66,8 +66,8 @@ func (f *FS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error 
 	return err
 }
 
-// Mknod makes a file of type nfs3.TypeFIFO or TypeSock, or TypeChr or TypeBlk with the numbers in
-// rdev.
+// Mknod makes a FIFO, a socket or a device (nfs3.TypeFIFO, TypeSock, TypeChr, TypeBlk). rdev has
+// the numbers of a device.
 func (f *FS) Mknod(
 	ctx context.Context, name string, kind nfs3.FileType, rdev nfs3.Specdata, perm fs.FileMode,
 ) error {
@@ -80,7 +80,7 @@ func (f *FS) Mknod(
 	}))
 }
 
-// Symlink makes a symbolic link with target in it, whatever that is.
+// Symlink makes a symbolic link that contains target.
 func (f *FS) Symlink(ctx context.Context, target, name string) error {
 	return linkError("symlink", target, name, f.names.fresh(func() error {
 		p, err := f.names.leaf(ctx, name)
@@ -91,7 +91,7 @@ func (f *FS) Symlink(ctx context.Context, target, name string) error {
 	}))
 }
 
-// Link gives a file another name. A symbolic link gets one itself.
+// Link gives a file another name. It does not follow a symbolic link, but links to it.
 func (f *FS) Link(ctx context.Context, from, name string) error {
 	return linkError("link", from, name, f.names.fresh(func() error {
 		n, err := f.names.find(ctx, from, noFollow)

@@ -25,7 +25,7 @@ var modeBits = []struct {
 	{fs.ModeSticky, nfs3.ModeSticky},
 }
 
-// fileMode returns type and mode of a file as io/fs has them.
+// fileMode returns type and mode of a file as an fs.FileMode.
 func fileMode(a *nfs3.Fattr) fs.FileMode {
 	t, ok := types[a.Type]
 	if !ok {
@@ -40,8 +40,8 @@ func fileMode(a *nfs3.Fattr) fs.FileMode {
 	return m
 }
 
-// SattrMode returns the mode of a set of attributes (sattr3) that has the permissions of m, and its
-// setuid, setgid and sticky bits.
+// SattrMode returns the mode for an nfs3.Sattr that has the permissions of m and its setuid, setgid
+// and sticky bits.
 func SattrMode(m fs.FileMode) nfs3.Set32 {
 	to := uint32(m.Perm())
 	for _, b := range modeBits {

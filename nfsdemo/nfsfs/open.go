@@ -8,13 +8,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Open opens a file to read, or a directory to list.
+// Open opens a file for reading, or a directory for listing.
 func (f *FS) Open(ctx context.Context, name string) (*File, error) {
 	return f.OpenFile(ctx, name, os.O_RDONLY, 0)
 }
 
-// Create makes a file with the permissions 0666, from which no umask takes any, or truncates the
-// one that is there, and opens it to read and write.
+// Create opens a file for reading and writing. It makes the file with mode 0666 (there is no
+// umask), or truncates the one that exists.
 func (f *FS) Create(ctx context.Context, name string) (*File, error) {
 	return f.OpenFile(ctx, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 }
@@ -24,14 +24,14 @@ const (
 	knownFlags = accessMode | os.O_APPEND | os.O_CREATE | os.O_EXCL | os.O_SYNC | os.O_TRUNC
 )
 
-// OpenFile opens a file, for as long as ctx lasts. The flags are those of package os: O_RDONLY,
+// OpenFile opens a file. The File fails when ctx ends. The flags are those of package os: O_RDONLY,
 // O_WRONLY or O_RDWR, and O_APPEND, O_CREATE, O_EXCL, O_SYNC and O_TRUNC; others are an error. A
-// new file has the permissions perm; there is no umask. The server is asked now for what the flags
-// need (ACCESS), so that it is Open that fails for lack of permission.
+// new file has the permissions perm; there is no umask. OpenFile asks the server for the
+// permissions that the flags need (ACCESS), so a lack of them shows here.
 //
-// With O_APPEND, data is written where the file ended just before: two who append to the same file
-// may overwrite each other, since NFS version 3 cannot append. With O_SYNC a write returns when its
-// data is on stable storage.
+// With O_APPEND, data is written at the end that the file has just before the WRITE. NFS version 3
+// has no atomic append, so two writers may overwrite each other's data. With O_SYNC a write returns
+// when its data is on stable storage.
 func (f *FS) OpenFile(ctx context.Context, name string, flag int, perm fs.FileMode) (*File, error) {
 	o := &File{fs: f, ctx: ctx, name: name,
 		reads:  flag&accessMode != os.O_WRONLY,
@@ -46,9 +46,9 @@ func (f *FS) OpenFile(ctx context.Context, name string, flag int, perm fs.FileMo
 	return o, nil
 }
 
-// OpenInfo opens a file to read, as it was listed: by its handle, so that the server is asked for
-// nothing before it is read. The name is for errors and Stat. The file may have another name by
-// now, or be gone: then what is done with it is fs.ErrNotExist (NFS3ERR_STALE).
+// OpenInfo opens a listed file for reading, by its handle: it does not look up the name, which is
+// for errors and Stat. If the file has been removed, the File's methods fail with fs.ErrNotExist
+// (NFS3ERR_STALE).
 func (f *FS) OpenInfo(ctx context.Context, name string, i *Info) (*File, error) {
 	o := &File{fs: f, ctx: ctx, name: name, handle: i.handle, reads: true}
 	var err error
@@ -62,10 +62,10 @@ func (f *FS) OpenInfo(ctx context.Context, name string, i *Info) (*File, error) 
 	return o, nil
 }
 
-// CreateUnique makes a file of a name that nobody else gives a file, such as a random one, and
-// opens it to read and write. It takes one call where O_EXCL takes two: the server is not asked to
-// see to it that the name is new, so that a call that is repeated finds the file that it has made.
-// What is written is stored as how says, as O_SYNC does with nfs3.FileSync.
+// CreateUnique makes a file and opens it for reading and writing. The name must be one that nobody
+// else uses, such as a random one. It takes one call where O_EXCL takes two, because the server
+// need not check that the name is new. A repeated call finds the file that the first has made. how
+// says how stable each WRITE is; nfs3.FileSync is like O_SYNC.
 func (f *FS) CreateUnique(
 	ctx context.Context, name string, how nfs3.StableHow, perm fs.FileMode,
 ) (*File, error) {
@@ -110,7 +110,7 @@ func (o *File) open(ctx context.Context, flag int, perm fs.FileMode) (err error)
 	o.handle, o.dir = n.file, n.isDir()
 	switch {
 	case made:
-		return nil // whatever its permissions are, who has made it may use it
+		return nil // whoever made a file may use it, whatever its permissions
 	case o.dir && (o.writes || flag&os.O_CREATE != 0):
 		return failed(nfs3.ProcAccess, n.base, nfs3.ErrIsDir)
 	case !o.dir && n.attr.Type != nfs3.TypeReg:
@@ -125,7 +125,7 @@ func (o *File) open(ctx context.Context, flag int, perm fs.FileMode) (err error)
 	return err
 }
 
-// permitted asks whether the file may be used as it was opened.
+// permitted asks the server whether the file may be used as it was opened.
 func (o *File) permitted(ctx context.Context) error {
 	var want nfs3.Access
 	if o.reads {

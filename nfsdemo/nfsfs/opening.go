@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
-// opening finds the file to open, or makes it.
+// opening finds or makes the file that is to be opened.
 type opening struct {
 	names *resolver
 	name  string
@@ -19,7 +19,7 @@ type opening struct {
 	perm  fs.FileMode
 }
 
-// reach returns the node of the file, and whether it was made.
+// reach returns the node of the file, and whether it was made now.
 func (o *opening) reach(ctx context.Context) (n node, made bool, err error) {
 	switch {
 	case o.flag&os.O_CREATE == 0:
@@ -36,7 +36,7 @@ func (o *opening) reach(ctx context.Context) (n node, made bool, err error) {
 		n, err = o.createExclusive(ctx, p)
 		return n, true, err
 	}
-	// Another may remove the file after it was seen to exist, and again.
+	// Try again if somebody makes the file between LOOKUP and CREATE.
 	for range 8 {
 		n, err = o.names.find(ctx, o.name, follow)
 		if !errors.Is(err, nfs3.ErrNoEnt) || n.base == "" {
@@ -53,9 +53,9 @@ func (o *opening) reach(ctx context.Context) (n node, made bool, err error) {
 	return n, false, err
 }
 
-// createExclusive makes a file that must not exist. A call that a transport has to repeat finds the
-// file of its first execution by the verifier, and is no ErrExist (RFC 1813 section 3.3.8). The
-// server may keep the verifier in the times, so they are set, too.
+// createExclusive makes a file that must not exist. If the transport repeats the call, the server
+// recognises the verifier and does not return NFS3ERR_EXIST (RFC 1813 section 3.3.8). The server
+// may have stored the verifier in the file's times, so those are set too.
 func (o *opening) createExclusive(ctx context.Context, p place) (node, error) {
 	n := node{dir: p.dir, base: p.base, attr: nfs3.Fattr{Type: nfs3.TypeReg}}
 	how := nfs3.CreateHow{Mode: nfs3.Exclusive}
@@ -75,7 +75,7 @@ func (o *opening) createExclusive(ctx context.Context, p place) (node, error) {
 	now := nfs3.SetTime{How: nfs3.ToServerTime}
 	set.Atime, set.Mtime = now, now
 	if _, err = c.SetAttr(ctx, n.file, set, nil); err != nil {
-		_ = c.Remove(ctx, p.dir, p.base) // nobody shall find it with attributes that nobody chose
+		_ = c.Remove(ctx, p.dir, p.base) // do not leave a file with arbitrary attributes
 	}
 	return n, err
 }

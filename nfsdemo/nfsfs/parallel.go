@@ -2,20 +2,20 @@ package nfsfs
 
 import "sync"
 
-// parallel is a buffer whose parts are read or written several at a time.
+// parallel divides a transfer into parts, several of which are read or written at a time.
 type parallel struct {
 	len  int
 	size int                                   // of a part
-	do   func(from, to int) (n int, err error) // n bytes of the part are done
+	do   func(from, to int) (n int, err error) // does n bytes of the part
 
 	mu   sync.Mutex // guards what follows
 	next int        // where the next part begins
-	stop int        // this much is done, or will be
-	err  error      // of what ended there
+	stop int        // where the transfer ends
+	err  error      // why it ends there
 }
 
-// inParallel does n bytes. It returns how many are done from the first on, and the error of the one
-// behind them.
+// inParallel transfers n bytes. It returns how many bytes from the start are done, and the error
+// that stopped the next one.
 func inParallel(n, size, workers int, do func(from, to int) (int, error)) (int, error) {
 	p := &parallel{len: n, size: size, do: do, stop: n}
 	var wg sync.WaitGroup
@@ -38,7 +38,7 @@ func (p *parallel) run() {
 	}
 }
 
-// take returns the next part, unless something went wrong before it.
+// take returns the next part. It returns false at the end, or after an error.
 func (p *parallel) take() (from, to int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -23,8 +23,9 @@ func (f *File) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt reads len(p) bytes at off into p itself, if the transport can, with several READs under
-// way if they are many. Fewer bytes come with an error, which is io.EOF at the end of the file.
+// ReadAt reads len(p) bytes at off, by several parallel READs if p is long. If the transport can,
+// it puts the data directly into p. If it reads fewer bytes it returns an error, which is io.EOF at
+// the end of the file.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	if err := f.enter(); err != nil {
 		return 0, f.err("read", err)
@@ -33,8 +34,8 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	return f.readAt(p, off)
 }
 
-// ReadAtInfo is ReadAt, by one READ if p is not longer than one has. It returns what the server has
-// told of the file with the last of the data, nil if it has told nothing.
+// ReadAtInfo is ReadAt with READs one after the other: one READ, if p is not longer than its size.
+// It returns the attributes that came with the last READ, or nil if the server sent none.
 func (f *File) ReadAtInfo(p []byte, off int64) (n int, i *Info, err error) {
 	if err := f.enter(); err != nil {
 		return 0, nil, f.err("read", err)
@@ -92,8 +93,8 @@ func (f *File) readAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// readFull reads len(p) bytes, as many as one READ may have, unless the file ends before: the
-// server may give less than it was asked for.
+// readFull reads len(p) bytes, at most the size of one READ, unless the file ends before. The
+// server may return fewer bytes than it was asked for.
 func (f *File) readFull(p []byte, off int64) (n int, eof bool, err error) {
 	for n < len(p) && !eof {
 		r, err := f.fs.c.Read(f.ctx, f.handle, uint64(off)+uint64(n), p[n:])

@@ -8,29 +8,29 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// readFrom is a ReadFrom under way: one goroutine reads, others write.
+// readFrom is the state of ReadFrom: one goroutine reads, others write.
 type readFrom struct {
 	f       *File
 	jobs    chan job
 	workers int
 	wg      sync.WaitGroup
 	mu      sync.Mutex // guards err
-	err     error      // of the first WRITE that failed
+	err     error      // the first error of a WRITE
 }
 
-// job is data to write.
+// job is data to be written.
 type job struct {
 	b   *buffer
 	n   int
 	off int64
 }
 
-// ReadFrom writes what r has at the offset, with Config.Parallel WRITEs under way. It returns the
-// bytes read from r; with an error it is not known which of them the file has. They are not copied,
-// but stay in the memory into which r was read until they are committed.
+// ReadFrom copies r to the file at the offset, by up to Config.Parallel parallel WRITEs. It returns
+// how many bytes it has read from r. After an error, the file may have any of them. The data is not
+// copied again: it stays in the buffers until it is committed.
 //
-// When the context ends or a WRITE fails, r is not read again, but a Read under way is waited for:
-// who calls with an r that may block, such as a pipe, unblocks it.
+// When the context ends or a WRITE fails, ReadFrom stops reading, but it waits for a Read under
+// way. If r may block, such as a pipe, the caller must unblock it.
 func (f *File) ReadFrom(r io.Reader) (int64, error) {
 	if err := f.enter(); err != nil {
 		return 0, f.err("write", err)
@@ -62,7 +62,7 @@ func (t *readFrom) run(r io.Reader) (total int64, err error) {
 	return total, err
 }
 
-// read reads r and hands its data to the writers, which it waits for.
+// read reads r and hands its data to the writers. It waits for them at the end.
 func (t *readFrom) read(r io.Reader) (total int64, err error) {
 	defer t.wg.Wait()
 	defer close(t.jobs)
@@ -85,7 +85,8 @@ func (t *readFrom) read(r io.Reader) (total int64, err error) {
 	}
 }
 
-// fill reads a buffer full. The memory of what is not read is available again, also when r panics.
+// fill fills a buffer from r. It releases the reservation for bytes that it has not read, even if r
+// panics.
 func (t *readFrom) fill(r io.Reader) (b *buffer, n int, err error) {
 	u := &t.f.unstable
 	if err := u.reserve(t.f.wsize); err != nil {
@@ -102,11 +103,11 @@ func (t *readFrom) fill(r io.Reader) (b *buffer, n int, err error) {
 		if err = t.stopped(); err != nil {
 			break
 		}
-		// Not io.ReadFull, which has io.ErrUnexpectedEOF for the end of r and also passes on that
-		// of an r that broke off.
+		// io.ReadFull would not do: it returns io.ErrUnexpectedEOF both for the end of r and for
+		// an r that returns that error itself.
 		m, e := r.Read(b.mem[n:])
 		if m < 0 || m > len(b.mem)-n {
-			panic("nfsfs: a Reader that has read more than it was asked for")
+			panic("nfsfs: Read returned an impossible count")
 		}
 		if n, err = n+m, e; m > 0 {
 			empty = 0
@@ -118,8 +119,7 @@ func (t *readFrom) fill(r io.Reader) (b *buffer, n int, err error) {
 	return b, n, err
 }
 
-// maxEmpty is how often a Reader may say that it has neither data nor an error: as often as for
-// package bufio.
+// maxEmpty is how many times in a row r may return neither data nor an error, as in package bufio.
 const maxEmpty = 100
 
 func (t *readFrom) drop(b *buffer, n int) {
@@ -127,7 +127,7 @@ func (t *readFrom) drop(b *buffer, n int) {
 	t.f.fs.buffers.put(b)
 }
 
-// give waits for a writer.
+// give hands a job to a writer, and starts one if all are busy.
 func (t *readFrom) give(j job) {
 	select {
 	case t.jobs <- j:
@@ -141,7 +141,7 @@ func (t *readFrom) give(j job) {
 	t.jobs <- j
 }
 
-// write writes job after job. Behind an error it only frees their memory.
+// write writes jobs. After an error it only frees their memory.
 func (t *readFrom) write() {
 	for j := range t.jobs {
 		if t.failed() != nil {
@@ -164,8 +164,7 @@ func (t *readFrom) failed() error {
 	return t.err
 }
 
-// stopped returns why the Reader is not read again: the end of the context, or a WRITE that has
-// failed.
+// stopped returns why r must not be read again: the context has ended, or a WRITE has failed.
 func (t *readFrom) stopped() error {
 	if err := t.failed(); err != nil {
 		return err

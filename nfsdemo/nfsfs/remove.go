@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Remove removes a name of a file or an empty directory.
+// Remove removes the name of a file, or an empty directory.
 func (f *FS) Remove(ctx context.Context, name string) error {
 	return pathError("remove", name, f.names.fresh(func() error {
 		p, err := f.names.parent(ctx, name)
@@ -19,13 +19,13 @@ func (f *FS) Remove(ctx context.Context, name string) error {
 	}))
 }
 
-// remover removes names.
+// remover removes files.
 type remover struct {
 	names *resolver
 	above map[nfs3.FH]bool // directories that are being emptied
 }
 
-// remove removes a name of a file or an empty directory.
+// remove removes the name of a file, or an empty directory.
 func (r *remover) remove(ctx context.Context, p place) error {
 	defer r.names.dirs.changed(p)
 	c := r.names.c
@@ -39,9 +39,9 @@ func (r *remover) remove(ctx context.Context, p place) error {
 	return err
 }
 
-// refusedDir reports whether a REMOVE has failed because its object is a directory. Servers have
-// several statuses for that, EPERM among them: what is not certain is looked up, and then the node
-// is not empty.
+// refusedDir reports whether a REMOVE has failed because the file is a directory. Servers use
+// several statuses for that, such as NFS3ERR_PERM. In doubt it looks the file up and returns its
+// node.
 func (r *remover) refusedDir(ctx context.Context, p place, err error) (bool, node) {
 	if errors.Is(err, nfs3.ErrIsDir) {
 		return true, node{}

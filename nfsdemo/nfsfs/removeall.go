@@ -9,13 +9,14 @@ import (
 
 // Limits of RemoveAll.
 const (
-	removeBatch = 256  // names of a directory that are listed before they are removed
-	removeDepth = 2048 // directories in one another
-	removeFails = 256  // names of a directory that cannot be removed, before it gives up
+	removeBatch = 256  // names of a directory that are listed at a time
+	removeDepth = 2048 // nested directories
+	removeFails = 256  // names of a directory that may fail before it gives up
 )
 
-// RemoveAll removes a file, or a directory with all that is in it, and does not follow symbolic
-// links. What does not exist is no error. It removes what it can, and returns the first error.
+// RemoveAll removes a file, or a directory with everything in it. It does not follow symbolic
+// links. A name that does not exist is no error. It removes what it can, and returns the first
+// error.
 func (f *FS) RemoveAll(ctx context.Context, name string) error {
 	err := f.names.fresh(func() error {
 		p, err := f.names.parent(ctx, name)
@@ -31,7 +32,7 @@ func (f *FS) RemoveAll(ctx context.Context, name string) error {
 	return pathError("removeall", name, err)
 }
 
-// removeAll removes one name; dir says that it is known to be of a directory.
+// removeAll removes one name. dir says that it is known to be a directory.
 func (r *remover) removeAll(ctx context.Context, p place, dir bool) error {
 	defer r.names.dirs.changed(p)
 	var n node
@@ -56,8 +57,8 @@ func (r *remover) removeAll(ctx context.Context, p place, dir bool) error {
 	return r.names.c.Rmdir(ctx, p.dir, p.base)
 }
 
-// empty removes what is in a directory. It lists some names, removes them and lists again from the
-// start: where a listing goes on in a directory that has changed is the server's secret.
+// empty removes everything in a directory. It lists some names, removes them, and lists again from
+// the start, because after changes it is up to the server where a listing continues.
 func (r *remover) empty(ctx context.Context, dir nfs3.FH) error {
 	if r.above[dir] || len(r.above) == removeDepth {
 		return errTooDeep
@@ -67,7 +68,7 @@ func (r *remover) empty(ctx context.Context, dir nfs3.FH) error {
 	var (
 		first  error
 		failed = make(map[string]bool)
-		gone   map[string]bool // removed after the last listing
+		gone   map[string]bool // removed in the last round
 	)
 	for len(failed) < removeFails {
 		names, more, err := r.list(ctx, dir, failed)
@@ -109,14 +110,14 @@ type listed struct {
 	dir  bool
 }
 
-// list returns some names of a directory, without those in not, and whether there are more.
+// list returns some names of a directory, except those in not, and whether there are more.
 func (r *remover) list(
 	ctx context.Context, dir nfs3.FH, not map[string]bool,
 ) (names []listed, more bool, err error) {
 	for e, err := range r.names.c.ReadDir(ctx, dir) {
 		switch {
 		case errors.Is(err, nfs3.ErrStale):
-			return nil, false, nil // another has removed it
+			return nil, false, nil // somebody else has removed the directory
 		case err != nil:
 			return nil, false, err
 		case len(names) == removeBatch:

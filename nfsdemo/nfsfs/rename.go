@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Rename gives a file another name, maybe in another directory. What has that name already is
-// replaced, if it is no directory, or an empty one and a directory takes its place.
+// Rename gives a file another name, in the same or another directory. It replaces a file that has
+// that name already. Only an empty directory can be replaced, and only by a directory.
 func (f *FS) Rename(ctx context.Context, from, to string) error {
 	return linkError("rename", from, to, f.names.fresh(func() error {
 		return f.rename(ctx, from, to)

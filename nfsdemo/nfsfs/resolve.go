@@ -16,7 +16,7 @@ const (
 	noFollow = false
 )
 
-// resolver finds what names lead to.
+// resolver resolves names.
 type resolver struct {
 	c      *nfsclient.Client
 	root   nfs3.FH
@@ -24,18 +24,18 @@ type resolver struct {
 	dirs   dirCache
 }
 
-// node is what a name leads to.
+// node is the file that a name leads to.
 type node struct {
-	dir  nfs3.FH // where it is
-	base string  // its name there; "" if that was not looked up: the root, and what ends in ".."
+	dir  nfs3.FH // its directory
+	base string  // its name there; "" for the root, and for names that end in ".."
 	file nfs3.FH
 	attr nfs3.Fattr
 }
 
 func (n *node) isDir() bool { return n.attr.Type == nfs3.TypeDir }
 
-// find resolves a name. When only its last part does not exist, the error is NFS3ERR_NOENT and the
-// node has a base and the directory in which it would be.
+// find resolves a name. last says whether it follows a symbolic link at the end. If only the last
+// part does not exist, it returns NFS3ERR_NOENT and a node with dir and base.
 func (r *resolver) find(ctx context.Context, name string, last bool) (node, error) {
 	if strings.IndexByte(name, 0) >= 0 {
 		return node{}, fs.ErrInvalid
@@ -51,19 +51,18 @@ func (r *resolver) find(ctx context.Context, name string, last bool) (node, erro
 		if !known || !errors.Is(err, nfs3.ErrStale) {
 			return n, err
 		}
-		r.dirs.drop(dir) // somebody has removed it
+		r.dirs.drop(dir) // somebody has removed the directory
 	}
 }
 
-// place is where a name is, or shall be, in a directory.
+// place is a name in a directory. It need not exist.
 type place struct {
 	dir   nfs3.FH
 	base  string
-	slash bool // the name ends in one: it is of a directory
+	slash bool // the name ended in a slash, so it must be a directory
 }
 
-// parent resolves all but the last part of a name. That of the root, "." and ".." are no names in a
-// directory.
+// parent resolves all but the last part of a name. The last part must not be missing, "." or "..".
 func (r *resolver) parent(ctx context.Context, name string) (place, error) {
 	dir, base, slash := split(name)
 	if base == "" || base == "." || base == ".." {
@@ -79,7 +78,7 @@ func (r *resolver) parent(ctx context.Context, name string) (place, error) {
 	return place{w.here(), base, slash}, nil
 }
 
-// leaf is parent for what shall not be a directory.
+// leaf is parent for a name that must not be a directory.
 func (r *resolver) leaf(ctx context.Context, name string) (place, error) {
 	p, err := r.parent(ctx, name)
 	if err == nil && p.slash {
@@ -88,7 +87,7 @@ func (r *resolver) leaf(ctx context.Context, name string) (place, error) {
 	return p, err
 }
 
-// directory walks to a directory; known says that it was remembered where it is.
+// directory walks to a directory. known says that the cache had it.
 func (r *resolver) directory(ctx context.Context, dir string) (w walk, known bool, err error) {
 	if dir == "" {
 		return walk{r: r, chain: []nfs3.FH{r.root}}, false, nil
@@ -109,13 +108,13 @@ func (r *resolver) directory(ctx context.Context, dir string) (w walk, known boo
 	return w, false, nil
 }
 
-// look looks up what is at a place.
+// look looks a place up.
 func (r *resolver) look(ctx context.Context, p place) (node, error) {
 	w := walk{r: r, chain: []nfs3.FH{p.dir}}
 	return w.look(ctx, p.base)
 }
 
-// attrs returns the attributes of a file; a server that has left them out is asked.
+// attrs returns the attributes of a file. It asks the server if a reply had none.
 func (r *resolver) attrs(ctx context.Context, o nfsclient.Object) (nfs3.Fattr, error) {
 	if o.Attr.Present {
 		return o.Attr.Attr, nil
@@ -123,8 +122,8 @@ func (r *resolver) attrs(ctx context.Context, o nfsclient.Object) (nfs3.Fattr, e
 	return r.c.GetAttr(ctx, o.File)
 }
 
-// fresh does what needs a directory, and once more if it fails since a directory that was
-// remembered is gone.
+// fresh calls do. If a directory was stale that the cache had, it clears the cache and calls do
+// again.
 func (r *resolver) fresh(do func() error) error {
 	err := do()
 	if errors.Is(err, nfs3.ErrStale) && r.dirs.clear() {

@@ -5,8 +5,8 @@ import (
 	"io/fs"
 )
 
-// Seek sets the offset of the next Read or Write. To the start of a directory is the only way in
-// one: it is listed again.
+// Seek sets the offset of the next Read or Write. In a directory it can only go to the start; the
+// directory is then listed again.
 func (f *File) Seek(offset int64, whence int) (int64, error) {
 	if err := f.enter(); err != nil {
 		return 0, f.err("seek", err)
@@ -37,7 +37,7 @@ func (f *File) seek(offset int64, whence int) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		// What is not committed may be lost, and will be written again.
+		// Uncommitted data may be missing at the server, but will be written again.
 		from = max(size(&a), f.unstable.end())
 	default:
 		return 0, fs.ErrInvalid

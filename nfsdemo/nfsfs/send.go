@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 )
 
-// write writes p, which is the caller's and has the size of a WRITE at most, however many the
-// server makes of it.
+// write writes p, at most the size of one WRITE. The server may split it into several. The caller
+// may reuse p afterwards.
 func (u *unstable) write(p []byte, off int64) (n int, err error) {
 	if err := u.reserve(len(p)); err != nil {
 		return 0, err
@@ -24,11 +24,11 @@ func (u *unstable) write(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// writeBuffer writes n bytes of a buffer, which are reserved, and takes the buffer.
+// writeBuffer writes n bytes of a buffer, which are reserved, and takes over the buffer.
 func (u *unstable) writeBuffer(b *buffer, n int, off int64) error {
 	keep := b
 	if n <= len(b.mem)/2 {
-		keep = nil // to keep a large buffer for little data would waste memory
+		keep = nil // copy instead: a large buffer with little data wastes memory
 	}
 	u.mu.Lock()
 	b.refs++
@@ -47,8 +47,8 @@ func (u *unstable) writeBuffer(b *buffer, n int, off int64) error {
 	return err
 }
 
-// send makes one WRITE of bytes that are reserved, and keeps what the server may lose of them: in
-// b, if that is where they are, from at on, or in a copy.
+// send makes one WRITE of reserved bytes. It keeps those that the server may lose: in b from at on
+// if b is set, or else in a copy.
 func (u *unstable) send(p []byte, off int64, b *buffer, at int) (int, error) {
 	u.gate.RLock()
 	defer u.gate.RUnlock()
@@ -73,7 +73,7 @@ func (u *unstable) send(p []byte, off int64, b *buffer, at int) (int, error) {
 	return r.N, nil
 }
 
-// call is WRITE, of one byte at least.
+// call is a WRITE. A server that stores nothing is an error.
 func (u *unstable) call(p []byte, off int64, how nfs3.StableHow) (nfsclient.WriteResult, error) {
 	r, err := u.f.fs.c.Write(u.f.ctx, u.f.handle, uint64(off), p, how)
 	if err == nil && r.N == 0 {
@@ -82,14 +82,14 @@ func (u *unstable) call(p []byte, off int64, how nfs3.StableHow) (nfsclient.Writ
 	return r, err
 }
 
-// copy keeps a copy of what the server has at off. Many small WRITEs share a buffer.
+// copy keeps a copy of the bytes written at off. Many small WRITEs share a buffer.
 func (u *unstable) copy(p []byte, off int64, verf nfs3.Verifier) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for len(p) > 0 {
 		b, at, n := u.room(len(p))
 		b.refs++
-		u.mu.Unlock() // others may go on meanwhile
+		u.mu.Unlock() // do not hold up others while copying
 		copy(b.mem[at:], p[:n])
 		u.mu.Lock()
 		u.wrote(off, b, at, n, verf)
@@ -100,7 +100,7 @@ func (u *unstable) copy(p []byte, off int64, verf nfs3.Verifier) {
 	u.kick()
 }
 
-// room returns room for at most n bytes, which are reserved. mu is held.
+// room returns room for up to n reserved bytes. mu is held.
 func (u *unstable) room(n int) (b *buffer, at, m int) {
 	if b = u.fill; b != nil && b.used == len(b.mem) {
 		u.fill = nil
@@ -121,7 +121,7 @@ func (u *unstable) room(n int) (b *buffer, at, m int) {
 	return b, at, m
 }
 
-// setAttr is SETATTR. What it cuts off is not written again.
+// setAttr is a SETATTR. Data that it truncates is not written again.
 func (u *unstable) setAttr(set nfs3.Sattr) error {
 	u.gate.RLock()
 	defer u.gate.RUnlock()

@@ -14,7 +14,7 @@ func (f *FS) SetAttr(ctx context.Context, name string, set nfs3.Sattr) error {
 	return f.setAttr(ctx, "setattr", name, follow, set)
 }
 
-// LSetAttr changes attributes of a file, or of a symbolic link.
+// LSetAttr is SetAttr, but changes a symbolic link itself.
 func (f *FS) LSetAttr(ctx context.Context, name string, set nfs3.Sattr) error {
 	return f.setAttr(ctx, "lsetattr", name, noFollow, set)
 }
@@ -27,12 +27,12 @@ func (f *FS) setAttr(ctx context.Context, op, name string, last bool, set nfs3.S
 	return pathError(op, name, err)
 }
 
-// Chmod sets permissions, setuid, setgid and sticky. It follows symbolic links.
+// Chmod sets the permissions, and setuid, setgid and sticky. It follows symbolic links.
 func (f *FS) Chmod(ctx context.Context, name string, mode fs.FileMode) error {
 	return f.setAttr(ctx, "chmod", name, follow, nfs3.Sattr{Mode: SattrMode(mode)})
 }
 
-// Chown sets owner and group; -1 leaves one as it is. It follows symbolic links.
+// Chown sets owner and group; -1 leaves one unchanged. It follows symbolic links.
 func (f *FS) Chown(ctx context.Context, name string, uid, gid int) error {
 	var set nfs3.Sattr
 	for _, id := range []struct {
@@ -49,7 +49,7 @@ func (f *FS) Chown(ctx context.Context, name string, uid, gid int) error {
 	return f.setAttr(ctx, "chown", name, follow, set)
 }
 
-// Chtimes sets the times of access and of modification, where they are not zero. It follows
+// Chtimes sets the access and modification times. A zero time leaves one unchanged. It follows
 // symbolic links.
 func (f *FS) Chtimes(ctx context.Context, name string, atime, mtime time.Time) error {
 	var set nfs3.Sattr
@@ -83,5 +83,5 @@ func (f *FS) Truncate(ctx context.Context, name string, size int64) error {
 	return f.setAttr(ctx, "truncate", name, follow, sized(size))
 }
 
-// sized sets a size.
+// sized returns attributes that set a size.
 func sized(n int64) nfs3.Sattr { return nfs3.Sattr{Size: nfs3.Set64{Set: true, To: uint64(n)}} }

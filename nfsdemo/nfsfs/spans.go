@@ -7,10 +7,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// wrote puts n bytes that the server has at off, and that are at b.mem[at:], in the place of what
-// was there before. mu is held.
+// wrote records that the server has n bytes at off, which are in b.mem[at:]. They replace what was
+// there before. mu is held.
 func (u *unstable) wrote(off int64, b *buffer, at, n int, verf nfs3.Verifier) {
-	b.refs++ // before cut, which may drop the last
+	b.refs++ // before cut, which may drop the last reference
 	i := u.cut(off, off+int64(n))
 	if i > 0 {
 		s := u.spans[i-1]
@@ -23,7 +23,7 @@ func (u *unstable) wrote(off int64, b *buffer, at, n int, verf nfs3.Verifier) {
 	u.insert(i, span{off, b, at, n, verf, u.epoch})
 }
 
-// insert inserts a span, which has its reference to the buffer.
+// insert inserts a span. It takes over the reference to the buffer.
 func (u *unstable) insert(i int, s span) {
 	var p *span
 	if n := len(u.spare); n > 0 {
@@ -35,7 +35,7 @@ func (u *unstable) insert(i int, s span) {
 	u.spans = slices.Insert(u.spans, i, p)
 }
 
-// cut takes the bytes in [from, to) out of the spans. It returns the index of the first span behind
+// cut removes the bytes [from, to) from the spans. It returns the index of the first span after
 // from. mu is held.
 func (u *unstable) cut(from, to int64) int {
 	i := sort.Search(len(u.spans), func(i int) bool { return u.spans[i].end() > from })
@@ -64,7 +64,7 @@ func (u *unstable) cut(from, to int64) int {
 	return i
 }
 
-// free takes back a span that is no longer in spans.
+// free recycles a span that was removed from spans.
 func (u *unstable) free(s *span) {
 	u.unref(s.b)
 	*s = span{}
@@ -73,9 +73,9 @@ func (u *unstable) free(s *span) {
 	}
 }
 
-// settle frees the spans that a COMMIT has made durable: those whose WRITEs were answered before it
-// was sent, up to that epoch, and with the same verifier as it. It reports whether others of that
-// time were lost. mu is held.
+// settle frees the spans that a COMMIT has made durable. These are the spans up to epoch sent,
+// whose WRITEs were answered before the COMMIT was sent, if they have its verifier. It reports
+// whether any with another verifier were lost. mu is held.
 func (u *unstable) settle(sent uint64, verf nfs3.Verifier) (lost bool) {
 	kept := u.spans[:0]
 	for _, s := range u.spans {

@@ -6,12 +6,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Stat tells about a file. It follows symbolic links.
+// Stat returns the attributes of a file. It follows symbolic links.
 func (f *FS) Stat(ctx context.Context, name string) (*Info, error) {
 	return f.stat(ctx, "stat", name, follow)
 }
 
-// Lstat tells about a file, or a symbolic link.
+// Lstat is Stat, but returns the attributes of a symbolic link itself.
 func (f *FS) Lstat(ctx context.Context, name string) (*Info, error) {
 	return f.stat(ctx, "lstat", name, noFollow)
 }
@@ -24,7 +24,7 @@ func (f *FS) stat(ctx context.Context, op, name string, last bool) (*Info, error
 	return &Info{baseName(name), n.file, n.attr}, nil
 }
 
-// ReadLink returns what is in a symbolic link.
+// ReadLink returns the target of a symbolic link.
 func (f *FS) ReadLink(ctx context.Context, name string) (string, error) {
 	n, err := f.names.find(ctx, name, noFollow)
 	if err == nil && n.attr.Type != nfs3.TypeLnk {

@@ -6,49 +6,48 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// unstable is what was written to a file and not committed. A server that restarts may lose it, and
-// says so by another write verifier; then it is written again from memory (RFC 1813 sections 3.3.7
-// and 3.3.21).
+// unstable has the data of a file that is written but not committed. A server that restarts may
+// lose it, and changes its write verifier. The data is then written again from memory (RFC 1813
+// sections 3.3.7 and 3.3.21).
 //
-// The data is in spans. They do not overlap, since what is written takes the place of what was
-// there before: the order in which they are written again does not matter. Meanwhile no other WRITE
-// is under way, which could arrive before what it shall replace (gate).
+// The data is in spans, which do not overlap: new data replaces old. So they can be written again
+// in any order. No other WRITE may be under way meanwhile, because it could arrive before the data
+// that it should replace (see gate).
 type unstable struct {
 	f *File
 
-	// gate is held shared by each WRITE, and SETATTR, from before it is sent until spans say what
-	// it did, and exclusively while lost data is written again.
+	// gate is held shared by WRITE and SETATTR, from before the call is sent until spans reflect
+	// it. It is held exclusively while lost data is written again.
 	gate sync.RWMutex
 
 	mu         sync.Mutex // guards what follows
-	changed    sync.Cond  // of held, committing and err
+	changed    sync.Cond  // signals changes of held, committing and err
 	spans      []*span    // by offset
 	spare      []*span
-	fill       *buffer // what WriteAt copies to, or nil
-	filled     bool    // there was one before
+	fill       *buffer // WriteAt copies to it; may be nil
+	filled     bool    // fill has been set before
 	held       int     // bytes in buffers, and of WRITEs under way
-	waiting    int     // how many wait for held to become less
-	epoch      uint64  // how many COMMITs were sent
-	durable    uint64  // what was written in epochs before this one is committed
-	committing bool    // one is under way, or what it found lost is being written again
-	restarts   int     // of the server, as the last COMMITs have found one after the other
-	err        error   // why data was lost; it stays
+	waiting    int     // callers that wait for held to decrease
+	epoch      uint64  // COMMITs sent so far
+	durable    uint64  // data written in earlier epochs is committed
+	committing bool    // a COMMIT is under way, or lost data is being written again
+	restarts   int     // consecutive COMMITs that found data lost
+	err        error   // why data was lost; never reset
 }
 
-// span is a run of bytes that are not committed.
+// span is a run of uncommitted bytes.
 type span struct {
 	off   int64
-	b     *buffer // where they are kept,
+	b     *buffer // has the bytes,
 	at, n int     // from at on
 	verf  nfs3.Verifier
-	epoch uint64 // unstable.epoch at some time after the server had answered
+	epoch uint64 // unstable.epoch some time after the WRITE was answered
 }
 
 func (s *span) end() int64   { return s.off + int64(s.n) }
 func (s *span) data() []byte { return s.b.mem[s.at : s.at+s.n] }
 
-// maxSpans is how many spans of a file there are at most, but for those of WRITEs that are under
-// way.
+// maxSpans is the largest number of spans of a file, not counting those of WRITEs under way.
 const maxSpans = 4096
 
 func (u *unstable) init(f *File) {
@@ -73,7 +72,7 @@ func (u *unstable) reserve(n int) error {
 	return nil
 }
 
-// full reports whether n more bytes are too many. A WRITE alone never is.
+// full reports whether n more bytes would be too many. A single WRITE always has room.
 func (u *unstable) full(n int) bool {
 	return u.held > 0 && n > u.f.fs.cfg.MaxUncommitted-u.held || len(u.spans) >= maxSpans
 }
@@ -97,7 +96,7 @@ func (u *unstable) unref(b *buffer) {
 	b.refs--
 	switch {
 	case b.refs > 1 || b.refs == 1 && b != u.fill:
-	case b == u.fill: // nobody else has something in it
+	case b == u.fill: // it is empty
 		u.unhold(b.used)
 		b.used = 0
 	default:

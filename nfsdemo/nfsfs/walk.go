@@ -9,26 +9,26 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// maxLinks is how many symbolic links one name may lead over: as many as Linux follows.
+// maxLinks is how many symbolic links one name may lead over, as in Linux.
 const maxLinks = 40
 
-// step is one part of a name that is being resolved.
+// step is one part of a name.
 type step struct {
 	name   string
-	linked bool // it was in a symbolic link
+	linked bool // it comes from a symbolic link
 }
 
-// walk is a resolution under way.
+// walk is the resolution of a name.
 type walk struct {
 	r     *resolver
 	chain []nfs3.FH // the directories from the root to where the walk is
-	todo  []step    // the next is the last
+	todo  []step    // in reverse order
 	links int       // symbolic links followed
 	seen  []entry   // names looked up
 }
 
-// push puts the parts of a name before what is to be done. The slash at the end of a name stays as
-// a ".".
+// push adds the parts of a name before the rest of the walk. A slash at the end of a name counts as
+// ".".
 func (w *walk) push(name string, linked bool) {
 	parts := strings.Split(name, "/")
 	if n := len(parts) - 1; parts[n] == "" {
@@ -43,7 +43,7 @@ func (w *walk) push(name string, linked bool) {
 
 func (w *walk) run(ctx context.Context, last bool) (node, error) {
 	at := node{file: w.here(), attr: nfs3.Fattr{Type: nfs3.TypeDir}}
-	known := false // at.attr is more than a type
+	known := false // at has all attributes, not only the type
 	for len(w.todo) > 0 {
 		s := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
@@ -89,7 +89,7 @@ func (w *walk) run(ctx context.Context, last bool) (node, error) {
 	return at, nil
 }
 
-// here is the directory in which the walk is.
+// here returns the directory in which the walk is.
 func (w *walk) here() nfs3.FH { return w.chain[len(w.chain)-1] }
 
 // look looks a name up.
@@ -108,7 +108,7 @@ func (w *walk) look(ctx context.Context, name string) (node, error) {
 	return n, err
 }
 
-// follow continues the walk where a symbolic link leads.
+// follow continues the walk at the target of a symbolic link.
 func (w *walk) follow(ctx context.Context, n *node) error {
 	if w.links++; w.links > maxLinks {
 		return ErrLoop
@@ -131,7 +131,7 @@ func (w *walk) follow(ctx context.Context, n *node) error {
 	return nil
 }
 
-// inExport returns what of an absolute path is below that of the export.
+// inExport returns the part of an absolute path that is below the export.
 func inExport(export, name string) (rest string, ok bool) {
 	if !strings.HasPrefix(export, "/") {
 		return "", false
@@ -149,7 +149,7 @@ func inExport(export, name string) (rest string, ok bool) {
 	return rest, true
 }
 
-// cutFirst takes the first part off a path.
+// cutFirst cuts off the first part of a path.
 func cutFirst(name string) (first, rest string) {
 	for name != "" {
 		first, rest, _ = strings.Cut(name, "/")

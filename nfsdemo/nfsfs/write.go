@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Write writes at the offset, or at the end of a file that was opened to append.
+// Write writes at the offset, or at the end of a file that was opened with O_APPEND.
 func (f *File) Write(p []byte) (int, error) {
 	if err := f.enter(); err != nil {
 		return 0, f.err("write", err)
@@ -23,10 +23,9 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, f.err("write", err)
 }
 
-// WriteAt writes p at off, with several WRITEs under way if it is long. The data is copied, unless
-// the server says that it is on stable storage already: it may have to be written again when p is
-// the caller's again. Of two calls that overlap, that which began after the other had returned
-// wins, also when the server loses both.
+// WriteAt writes p at off, by several parallel WRITEs if p is long. It keeps a copy of the data
+// unless the server stores it at once, because it may have to write it again later. If two calls
+// overlap and one began after the other had returned, its data wins, even if the server loses both.
 func (f *File) WriteAt(p []byte, off int64) (int, error) {
 	if err := f.enter(); err != nil {
 		return 0, f.err("write", err)
@@ -51,12 +50,12 @@ func (f *File) writeAt(p []byte, off int64) (n int, err error) {
 		})
 	}
 	if err == nil && f.stable == nfs3.FileSync {
-		err = f.unstable.sync() // mostly there is nothing to do
+		err = f.unstable.sync() // usually there is nothing to commit
 	}
 	return n, err
 }
 
-// writable returns why n bytes cannot be written at off.
+// writable returns nil, or why n bytes cannot be written at off.
 func (f *File) writable(off int64, n int) error {
 	switch {
 	case off < 0:
@@ -69,7 +68,7 @@ func (f *File) writable(off int64, n int) error {
 	return nil
 }
 
-// toEnd moves the offset to the end of a file that was opened to append.
+// toEnd moves the offset to the end if the file was opened with O_APPEND.
 func (f *File) toEnd() error {
 	if !f.append {
 		return nil

@@ -2,33 +2,34 @@ package nfsfs
 
 import "io"
 
-// writeTo is a WriteTo under way: a ring of pieces of the file, read at the same time and written
-// in order.
+// writeTo is the state of WriteTo: a ring of pieces of the file, which are read in parallel and
+// written in order.
 type writeTo struct {
 	f    *File
-	size int64 // of the file, as far as is known
+	size int64 // of the file when WriteTo began
 	next int64 // offset of the piece to ask for next
 	ring []piece
-	n    int // pieces under way, from first on
-	at   int // the first of them
+	n    int // pieces under way, from ring[at] on
+	at   int // index of the first of them
 }
 
-// piece is a part of the file that is being read, by a goroutine that reads every len(ring)th.
+// piece is a part of the file that is being read. Each has a goroutine, which reads every
+// len(ring)th part.
 type piece struct {
 	f    *File
 	b    *buffer
 	off  int64
-	want int64 // bytes that are there, as far as is known
+	want int64 // bytes that it should have, by the size
 	n    int
 	eof  bool
 	err  error
-	ask  chan struct{} // nil: it was not needed yet
+	ask  chan struct{} // nil: the goroutine has not been started
 	done chan struct{}
 }
 
-// WriteTo reads from the offset to the end of the file and writes that to w, in order, with
-// Config.Parallel READs ahead. It needs TransferSize times Parallel bytes of memory. The offset is
-// then behind what w has taken.
+// WriteTo copies the file from the offset to its end to w, in order, and reads up to
+// Config.Parallel pieces ahead. It needs TransferSize times Parallel bytes of memory. The offset
+// moves by what w has taken.
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	if err := f.enter(); err != nil {
 		return 0, f.err("read", err)
@@ -52,7 +53,7 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 func (t *writeTo) run(w io.Writer) (int64, error) {
 	total := int64(0)
 	for {
-		// Behind the known end one READ at a time looks whether there is more.
+		// Beyond the known size, one READ at a time looks for more data.
 		for t.n < len(t.ring) && (t.n == 0 || t.next < t.size) {
 			t.ask()
 		}
@@ -65,7 +66,7 @@ func (t *writeTo) run(w io.Writer) (int64, error) {
 	}
 }
 
-// ask begins to read the next piece.
+// ask starts to read the next piece.
 func (t *writeTo) ask() {
 	p := &t.ring[(t.at+t.n)%len(t.ring)]
 	if p.ask == nil {
@@ -79,7 +80,7 @@ func (t *writeTo) ask() {
 	p.ask <- struct{}{}
 }
 
-// pace waits until the piece may be read.
+// pace calls Config.Pace before a piece is read.
 func (p *piece) pace() error {
 	if p.f.fs.cfg.Pace == nil || p.want == 0 {
 		return nil
@@ -98,7 +99,7 @@ func (p *piece) run() {
 	}
 }
 
-// write waits for the first piece and writes it.
+// write waits for the first piece and writes it to w.
 func (t *writeTo) write(w io.Writer) (n int, eof bool, err error) {
 	p := &t.ring[t.at]
 	<-p.done
@@ -118,7 +119,7 @@ func (t *writeTo) write(w io.Writer) (n int, eof bool, err error) {
 	return n, p.eof, err
 }
 
-// drain waits for what is still under way and ends the goroutines.
+// drain waits for READs under way and stops the goroutines.
 func (t *writeTo) drain() {
 	for i := range t.ring {
 		p := &t.ring[i]

@@ -12,34 +12,35 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// DefaultPort is where MOUNT is looked for last: IANA's "mountd".
+// DefaultPort is the last TCP port where MOUNT is looked for: IANA's "mountd".
 const DefaultPort = 20048
 
 const (
-	// stepTime is how long each place may take to show that MOUNT is there, or where.
+	// stepTime is how long each place has to show that MOUNT is there.
 	stepTime = 5 * time.Second
-	// callTime is how long the program may take to answer: it may look up the caller's name.
+	// callTime is how long MOUNT has to answer a call. It may look up the caller's host name.
 	callTime = time.Minute
-	// maxGuesses bounds the directories that are tried where no list of exports says which.
+	// maxGuesses bounds the directories that are tried if no listed export contains the path.
 	maxGuesses = 32
 )
 
-// Config says where to look.
+// Config says where to look for MOUNT, and how to call it.
 type Config struct {
-	// Host is the server's name or address, for rpcbind and for MOUNT over TCP. Without, MOUNT is
-	// looked for on the connection to the NFS server alone.
+	// Host is the name or address of the server, for rpcbind and for MOUNT over TCP. If it is "",
+	// MOUNT is only looked for on the connection to the NFS server.
 	Host string
-	// Port is that of MOUNT over TCP; 0: find it.
+	// Port is the TCP port of MOUNT. 0 means to find it.
 	Port int
-	// Flavor is the flavour of the calls of MOUNT; nil is AUTH_NONE.
+	// Flavor is the flavour of calls of MOUNT; nil means AUTH_NONE.
 	Flavor oncrpc.ClientFlavor
-	// Flavors are those that calls of NFS can have, of which the server chooses (Root.Flavor). None
-	// is that of Flavor, which must not be RPCSEC_GSS then: its pseudo flavours are many.
+	// Flavors are the flavours that the caller can use for calls of NFS. Root.Flavor is the one to
+	// use. None means that of Flavor, which must not be RPCSEC_GSS then, because that has several
+	// pseudo flavours.
 	Flavors []mount3.Flavor
-	// Dial connects to MOUNT and to rpcbind, over TCP, at an address with a port; nil means by
-	// package recordmark, to MOUNT from a port below 1024 if the process may have one.
+	// Dial connects to MOUNT and rpcbind over TCP. addr has a port. Nil means package recordmark;
+	// MOUNT is then called from a port below 1024 if the process may use one.
 	Dial func(ctx context.Context, addr string) (oncrpc.Transport, error)
-	// Wrap, if set, is recordmark.Config.Wrap of the connections that are made without Dial.
+	// Wrap, if set, is recordmark.Config.Wrap of the connections that are made if Dial is nil.
 	Wrap func(net.Conn) net.Conn
 }
 
@@ -53,10 +54,10 @@ func (c *Config) flavors() []mount3.Flavor {
 	return []mount3.Flavor{mount3.Flavor(c.Flavor.Flavor())}
 }
 
-// addr is a port of the host.
+// addr returns the host with a port.
 func (c *Config) addr(port int) string { return net.JoinHostPort(c.Host, strconv.Itoa(port)) }
 
-// dial connects over TCP within the time of a step.
+// dial connects over TCP within stepTime.
 func (c *Config) dial(ctx context.Context, addr string, privileged bool) (oncrpc.Transport, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
@@ -79,7 +80,7 @@ func (c *Config) dial(ctx context.Context, addr string, privileged bool) (oncrpc
 	return conn, nil
 }
 
-// end closes a connection, and waits until nothing of it is left.
+// end closes a connection, and waits until it is gone.
 func end(t oncrpc.Transport) {
 	t.Close()
 	<-t.Done()

@@ -11,13 +11,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 )
 
-// Of long lists the errors show the beginning.
+// Errors show only the beginning of long lists.
 const (
 	maxShown  = 8 // exports
 	maxGroups = 4 // groups of an export
 )
 
-// describe lists exports and for whom they are.
+// describe lists exports, and which clients may use them.
 func describe(list []mount3.Export) string {
 	var all []string
 	for _, x := range list[:min(len(list), maxShown)] {
@@ -29,7 +29,7 @@ func describe(list []mount3.Export) string {
 	return join(all)
 }
 
-// describeGroups names those for whom an export is. Linux says * for everyone.
+// describeGroups lists the clients of an export. Linux writes * for everyone.
 func describeGroups(groups []string) string {
 	if len(groups) == 0 || slices.Contains(groups, "*") {
 		return "everyone"
@@ -44,7 +44,7 @@ func describeGroups(groups []string) string {
 	return join(all)
 }
 
-// join lists words as a sentence does.
+// join joins words by commas and "and".
 func join(all []string) string {
 	last := len(all) - 1
 	if last == 0 {
@@ -53,7 +53,7 @@ func join(all []string) string {
 	return strings.Join(all[:last], ", ") + " and " + all[last]
 }
 
-// quoted returns a name as it can be shown: what a server says may hold anything.
+// quoted quotes a name that comes from the server, if it contains anything unprintable.
 func quoted(s string) string {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }
 	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, odd) {

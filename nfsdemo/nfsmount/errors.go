@@ -8,19 +8,19 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 )
 
-// Error is a directory that could not be mounted, though MOUNT was found.
+// Error means that a directory could not be mounted, although MOUNT was found.
 type Error struct {
 	Host      string          // of the server
 	Path      string          // what could not be mounted
-	Listed    bool            // Path is one of Exports; otherwise it was a guess
-	Exports   []mount3.Export // what the server exports, as it says
-	ExportErr error           // why it has not said that
+	Listed    bool            // Path is one of Exports, not a guess
+	Exports   []mount3.Export // that the server lists
+	ExportErr error           // why the server has not listed its exports
 
-	// Unprivileged: the call came from a port that anybody can have, over TCP or RDMA, which may be
-	// why.
+	// Unprivileged: the call came from a port of 1024 or above, over TCP or RDMA. The server may
+	// have refused it for that.
 	Unprivileged bool
-	// Err is, or wraps, the status with which the server answered (mount3.Status; errors.Is with
-	// fs.ErrPermission and the like finds them), a *FlavorError, or the error of the RPC layer.
+	// Err is or wraps the status of the server (mount3.Status), a *FlavorError, or an error of the
+	// RPC layer. errors.Is finds fs.ErrPermission and the like in a status.
 	Err error
 }
 
@@ -55,7 +55,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// wantsPrivilege reports whether a port below 1024 may be what is missing.
+// wantsPrivilege reports whether the server may have refused because of the port.
 func (e *Error) wantsPrivilege(s mount3.Status) bool {
 	return e.Unprivileged && (s == mount3.ErrAcces || s == mount3.ErrPerm) &&
 		(e.Listed || len(e.Exports) == 0)
@@ -64,14 +64,14 @@ func (e *Error) wantsPrivilege(s mount3.Status) bool {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// FlavorError is the answer of a server that wants other credentials than there are.
+// FlavorError means that the server takes none of the client's flavours.
 type FlavorError struct {
-	Flavors []mount3.Flavor // that it takes
-	Have    []mount3.Flavor // that there are
+	Flavors []mount3.Flavor // that the server takes
+	Have    []mount3.Flavor // that the client has
 }
 
 func (e *FlavorError) Error() string {
-	return fmt.Sprintf("is for callers with %s credentials, and there are but %s ones",
+	return fmt.Sprintf("is for callers with %s credentials, but the client has only %s ones",
 		flavorNames(e.Flavors), flavorNames(e.Have))
 }
 

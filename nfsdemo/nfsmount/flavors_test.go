@@ -17,14 +17,14 @@ func TestFlavorKerberosAlone(t *testing.T) {
 	_, err := nfsmount.Mount(t.Context(), connect(t, m.programs()), "/", nfsmount.Config{
 		Host: "server", Flavors: []mount3.Flavor{mount3.FlavorKrb5p}})
 	const want = "mount refused: server: / is for callers with AUTH_SYS or AUTH_NONE credentials, " +
-		"and there are but Kerberos (krb5p) ones"
+		"but the client has only Kerberos (krb5p) ones"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
-// TestFlavorChosen: of the flavours that the caller has, the server's preference counts, and it is
-// told which ones there are.
+// TestFlavorChosen: the server's preference among the client's flavours counts, and the caller
+// learns which flavours it has.
 func TestFlavorChosen(t *testing.T) {
 	const (
 		none, sys    = mount3.FlavorNone, mount3.FlavorSys
@@ -32,7 +32,7 @@ func TestFlavorChosen(t *testing.T) {
 		unknown      = mount3.Flavor(390006)
 		refused      = mount3.Flavor(1 << 31)
 		refusedWords = "mount refused: server: / is for callers with Kerberos (krb5p) or flavour 390006 " +
-			"credentials, and there are but AUTH_SYS or Kerberos (krb5) ones"
+			"credentials, but the client has only AUTH_SYS or Kerberos (krb5) ones"
 	)
 	type flavors = []mount3.Flavor
 	for _, tt := range []struct {

@@ -8,8 +8,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// FindService finds out where MOUNT is. t is a connection to the NFS server, or nil. The error is a
-// *SearchError, or the context's. Close ends the Service, not t.
+// FindService finds the MOUNT program of a server. t is a connection to the NFS server, or nil. The
+// error is a *SearchError, or that ctx has ended. Close the Service when it is no longer needed;
+// that does not close t.
 func FindService(ctx context.Context, t oncrpc.Transport, cfg Config) (*Service, error) {
 	l := &search{s: &Service{cfg: cfg, nfs: t}}
 	if err := l.run(ctx); err != nil {
@@ -18,7 +19,7 @@ func FindService(ctx context.Context, t oncrpc.Transport, cfg Config) (*Service,
 	return l.s, nil
 }
 
-// search is a call of FindService under way.
+// search is the state of FindService.
 type search struct {
 	s     *Service
 	tried []Attempt
@@ -41,13 +42,13 @@ func (l *search) run(ctx context.Context) error {
 	return nil
 }
 
-// failed notes what was tried.
+// failed records an attempt that failed.
 func (l *search) failed(where string, err error) bool {
 	l.tried = append(l.tried, Attempt{where, err})
 	return false
 }
 
-// ended reports whether no further place need be tried.
+// ended reports whether no other place is to be tried.
 func (l *search) ended(ctx context.Context) bool { return ctx.Err() != nil || l.s.cfg.Host == "" }
 
 // here tries the connection to the NFS server.
@@ -61,7 +62,7 @@ func (l *search) here(ctx context.Context) bool {
 	return true
 }
 
-// named tries the port that rpcbind names.
+// named tries the port that rpcbind returns.
 func (l *search) named(ctx context.Context) bool {
 	if l.ended(ctx) {
 		return false
@@ -73,7 +74,7 @@ func (l *search) named(ctx context.Context) bool {
 	return l.tcp(ctx, port)
 }
 
-// usual tries the port that needs no rpcbind.
+// usual tries DefaultPort.
 func (l *search) usual(ctx context.Context) bool {
 	n := len(l.tried)
 	if l.ended(ctx) || n > 0 && l.tried[n-1].Where == l.s.cfg.where(DefaultPort) {
@@ -82,7 +83,7 @@ func (l *search) usual(ctx context.Context) bool {
 	return l.tcp(ctx, DefaultPort)
 }
 
-// tcp tries a port.
+// tcp tries a TCP port.
 func (l *search) tcp(ctx context.Context, port int) bool {
 	l.s.addr = l.s.cfg.addr(port)
 	conn, _, err := l.s.connect(ctx)
@@ -98,7 +99,7 @@ func (l *search) tcp(ctx context.Context, port int) bool {
 
 func (c *Config) where(port int) string { return "MOUNT at TCP port " + c.addr(port) }
 
-// drop ends the connection, to be followed by one to another place.
+// drop closes the connection, before another place is tried.
 func (s *Service) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +109,7 @@ func (s *Service) drop() {
 	}
 }
 
-// answers finds out whether MOUNT is at the other end of a connection.
+// answers checks whether MOUNT answers on a connection.
 func (c *Config) answers(ctx context.Context, t oncrpc.Transport) error {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// lookUp asks the host's rpcbind for the port of MOUNT over TCP.
+// lookUp asks rpcbind on the host for the TCP port of MOUNT.
 func (c *Config) lookUp(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()

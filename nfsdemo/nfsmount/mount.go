@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Mount mounts the export that holds dir. A refusal is an *Error.
+// Mount mounts the export that contains dir. If the server refuses, the error is an *Error.
 func (s *Service) Mount(ctx context.Context, dir string) (Root, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -32,7 +32,7 @@ func (s *Service) Mount(ctx context.Context, dir string) (Root, error) {
 	return m.guess(ctx)
 }
 
-// mounting is a Mount under way.
+// mounting is the state of Mount.
 type mounting struct {
 	s       *Service
 	conn    oncrpc.Transport
@@ -41,11 +41,11 @@ type mounting struct {
 	listErr error
 }
 
-// guess tries the directory itself, and then those above it. The error is the first.
+// guess tries the directory itself, and then those above. It returns the first error.
 func (m *mounting) guess(ctx context.Context) (Root, error) {
 	var first error
 	p := m.dir
-	for len(p) > mount3.MaxPath { // cannot be asked for
+	for len(p) > mount3.MaxPath { // MNT has no longer ones
 		p = path.Dir(p)
 	}
 	for range maxGuesses {
@@ -64,7 +64,7 @@ func (m *mounting) guess(ctx context.Context) (Root, error) {
 	return Root{}, first
 }
 
-// mount mounts a directory, listed as an export or not.
+// mount mounts a directory. listed says that it is a listed export.
 func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root, error) {
 	var res mount3.MntRes
 	var flavor mount3.Flavor
@@ -74,7 +74,7 @@ func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root,
 		Args:      &mount3.MntArgs{Path: export},
 		Reply:     &res,
 		MaxReply:  mount3.ProcMnt.Info().MaxReply,
-		MayRepeat: true, // it is mounted once in any case
+		MayRepeat: true, // a second MNT has the same effect
 	})
 	switch {
 	case err != nil:
@@ -98,9 +98,10 @@ func (m *mounting) mount(ctx context.Context, export string, listed bool) (Root,
 	}, nil
 }
 
-// choose returns the first flavour that a server takes of those that there are. A server that takes
-// AUTH_NONE takes all others that prove nothing, as it does not look at them; RPCSEC_GSS takes a
-// context, which it may have no key for. A server that says nothing has to be tried.
+// choose returns the first flavour in takes that the client has. A server that takes AUTH_NONE also
+// takes AUTH_SYS and other flavours without proof, because it ignores the credential. Not so
+// RPCSEC_GSS: that needs a context, for which the server may have no key. If the server lists no
+// flavours, it returns the client's first.
 func choose(takes, have []mount3.Flavor) (f mount3.Flavor, ok bool) {
 	for _, f := range takes {
 		if slices.Contains(have, f) {
@@ -118,7 +119,7 @@ func choose(takes, have []mount3.Flavor) (f mount3.Flavor, ok bool) {
 
 func provesNothing(f mount3.Flavor) bool { return !f.Proves() }
 
-// host names the server.
+// host returns the name or address of the server.
 func (m *mounting) host() string {
 	if m.s.cfg.Host != "" {
 		return m.s.cfg.Host
@@ -126,7 +127,7 @@ func (m *mounting) host() string {
 	return m.conn.RemoteAddr().String()
 }
 
-// unprivileged reports whether a connection comes from a port that anybody can have.
+// unprivileged reports whether the local port of a connection is 1024 or above.
 func unprivileged(t oncrpc.Transport) bool {
 	a, ok := t.LocalAddr().(interface{ AddrPort() netip.AddrPort }) // as *net.TCPAddr and roce.Addr
 	return ok && a.AddrPort().Port() >= 1024

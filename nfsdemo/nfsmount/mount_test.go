@@ -253,7 +253,7 @@ func TestRefused(t *testing.T) {
 		{"names of anything", mounter{exports: []mount3.Export{{Path: "/\x1b[2J", Groups: []string{"a b", ""}}}}, "/\xff",
 			`mount refused: no export of server holds "/\xff" (MNT3ERR_NOENT); it exports "/\x1b[2J" (to "a b" and "")`, fs.ErrNotExist},
 		{"Kerberos", mounter{exports: some, results: map[string]mount3.MntRes{"/pub": {Root: handle("h"), Flavors: []mount3.Flavor{390003, 390005, 9}}}}, "/pub",
-			"mount refused: server: /pub is for callers with Kerberos (krb5) or Kerberos (krb5p) or flavour 9 credentials, and there are but AUTH_SYS ones", nil},
+			"mount refused: server: /pub is for callers with Kerberos (krb5) or Kerberos (krb5p) or flavour 9 credentials, but the client has only AUTH_SYS ones", nil},
 	}
 	for i := range tests {
 		tt := &tests[i]

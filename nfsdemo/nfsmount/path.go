@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 )
 
-// holds reports whether export is dir or above it, and what of dir is below. Both are absolute and
-// clean.
+// holds reports whether export is dir or contains it, and returns the rest of dir below export.
+// Both are absolute and clean.
 func holds(export, dir string) (rest string, ok bool) {
 	if export == "/" {
 		return strings.TrimPrefix(dir, "/"), true
@@ -20,8 +20,8 @@ func holds(export, dir string) (rest string, ok bool) {
 	return strings.TrimPrefix(rest, "/"), true
 }
 
-// ExportOf returns the path of the export that holds dir, of those that are dir or above it the
-// longest, and what of dir is below, without slashes around it.
+// ExportOf returns the export with the longest path that contains dir, and the rest of dir below
+// it, without slashes at its ends.
 func ExportOf(exports []mount3.Export, dir string) (export, rest string, ok bool) {
 	dir = clean(dir)
 	best := ""
@@ -34,5 +34,5 @@ func ExportOf(exports []mount3.Export, dir string) (export, rest string, ok bool
 	return export, rest, best != ""
 }
 
-// clean returns an absolute path without detours.
+// clean returns p as an absolute, clean path.
 func clean(p string) string { return path.Clean("/" + p) }

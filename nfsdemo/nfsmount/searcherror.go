@@ -11,15 +11,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// SearchError is a search for MOUNT that has found nobody who answers.
+// SearchError means that no MOUNT program answered.
 type SearchError struct {
 	Host  string
-	Tried []Attempt // in this order
+	Tried []Attempt // in order
 }
 
-// Attempt is a place where MOUNT was looked for.
+// Attempt is a place where no MOUNT program answered.
 type Attempt struct {
-	Where string // in words, with the address
+	Where string // description with the address
 	Err   error
 }
 
@@ -38,7 +38,7 @@ func (e *SearchError) Error() string {
 	return s + ": " + strings.Join(all, "; ")
 }
 
-// Unwrap returns the errors of all places.
+// Unwrap returns the errors of all attempts.
 func (e *SearchError) Unwrap() []error {
 	var all []error
 	for _, t := range e.Tried {
@@ -47,7 +47,7 @@ func (e *SearchError) Unwrap() []error {
 	return all
 }
 
-// reason says what went wrong without saying again where.
+// reason describes an error without its address, which the caller names.
 func reason(err error) string {
 	var accept *oncrpc.AcceptError
 	var call *os.SyscallError

@@ -9,18 +9,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Service is the MOUNT program of a server. Its methods may be called concurrently.
+// Service calls the MOUNT program of a server. Its methods may be called concurrently.
 type Service struct {
 	cfg  Config
 	nfs  oncrpc.Transport
 	addr string // over TCP; "": on nfs
 
-	mu     sync.Mutex       // guards what follows, and is held while it connects
+	mu     sync.Mutex       // guards what follows, and is held while connecting
 	conn   oncrpc.Transport // over TCP; nil: none
-	closed bool             // by Close: connections last for a call
+	closed bool             // by Close: each later call makes its own connection
 }
 
-// Exports asks what the server exports, and to whom.
+// Exports returns the exports of the server, and which hosts may use them.
 func (s *Service) Exports(ctx context.Context) ([]mount3.Export, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -43,8 +43,8 @@ func (s *Service) unmount(ctx context.Context, export string) error {
 	return nfsclient.Unmount(ctx, conn, s.cfg.Flavor, export)
 }
 
-// Close ends the connection to MOUNT, if it is one of its own. Calls that are made nevertheless,
-// and Root.Unmount, connect anew, each for itself.
+// Close closes the connection to MOUNT, unless that is the connection to the NFS server. Later
+// calls, and Root.Unmount, each make a connection of their own.
 func (s *Service) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +56,8 @@ func (s *Service) Close() error {
 	return nil
 }
 
-// TakeTransport is Close, but the connection to MOUNT stays and is the caller's: nil if it is not
-// one of the Service's own.
+// TakeTransport is Close, but gives the connection to MOUNT to the caller. It returns nil if that
+// is the connection to the NFS server, or if there is none.
 func (s *Service) TakeTransport() oncrpc.Transport {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *Service) TakeTransport() oncrpc.Transport {
 	return conn
 }
 
-// connect returns a connection to MOUNT, and what is to be called when it is not needed any more.
+// connect returns a connection to MOUNT. Call release when it is no longer needed.
 func (s *Service) connect(ctx context.Context) (conn oncrpc.Transport, release func(), err error) {
 	if s.addr == "" {
 		return s.nfs, func() {}, nil
