@@ -1,9 +1,9 @@
 // Allocs runs the benchmarks of the layers and compares their allocations per operation with those
-// in allocs.txt, which may fall and must not rise. Times, which depend on the machine, are nobody's
-// business here. From the top of the repository:
+// in allocs.txt. They may fall but must not rise. It ignores times, which depend on the machine.
+// Run it from the top of the repository:
 //
-//	go run ./bench/allocs           # fails on a rise, and where names differ from the table's
-//	go run ./bench/allocs -update   # writes the table anew
+//	go run ./bench/allocs           # fails on a rise, and if names differ from the table's
+//	go run ./bench/allocs -update   # writes a new table
 package main
 
 import (

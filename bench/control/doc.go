@@ -1,5 +1,10 @@
-// Package control is the RPC program by which a bench server tells where it listens, and what its
-// process has used.
+// Package control is the RPC program through which a bench server tells its clients where it
+// listens, and how much CPU time and memory its process has used.
+//
+//	err := server.Handle(control.New(info, server))  // an *oncrpc.Server
+//	c := control.NewClient(transport)                // an oncrpc.Transport
+//	info, err := c.Info(ctx)
+//	usage, err := c.Usage(ctx)
 package control
 
 // The program. Its number is of the range that RFC 5531 leaves to users.

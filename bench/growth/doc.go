@@ -1,23 +1,22 @@
-// Package growth shows what connections cost: the memory that one holds on the server while it is
-// idle, and whether a call gets dearer with their number. It consists of benchmarks:
+// Package growth measures what connections cost: the server's memory for an idle connection, and
+// whether a call takes longer when there are more connections.
 //
 //	go test -run '^$' -bench . -benchtime 1x ./bench/growth
 //
-// The server is a process of its own, and so is the client; they are connected by iWARP over
-// 127.0.0.x. Each holds one end of all connections, so that both need more than that many
-// descriptors (RLIMIT_NOFILE). On Linux each is on a CPU of its own.
+// Server and client are two processes, connected by iWARP over 127.0.0.x. On Linux each has a CPU
+// of its own. Each process holds one end of every connection, so the limit of open files
+// (RLIMIT_NOFILE) must be larger than the number of connections.
 //
-// [BenchmarkIdle] makes connections and reports the bytes of heap and stacks that the server has
-// for each, after garbage collection: when they have just been made, and when each has made 64
-// calls at a time. Memory of the kernel's sockets is not in it. Then a part of them is busy at
-// once, and in the end all must still be there.
+//   - [BenchmarkIdle] reports the server's bytes of heap and stacks for each connection, after
+//     garbage collection: for new connections, and after each has made calls, 64 at a time. The
+//     memory of kernel sockets is not included. Then some of the connections are busy at once, and
+//     at the end the benchmark checks that all are still up.
+//   - [BenchmarkBusy] compares calls over 1, 100 and 1000 connections with calls over 10, one at a
+//     time on each connection (package paired). The CPU ratio says how much more a call costs. Raw
+//     TCP is compared likewise, because a larger number also costs the kernel and the caches more.
+//     With one connection both processes sleep between messages, so most of its cost is waking up.
 //
-// [BenchmarkBusy] compares calls over 1, 100 and 1000 connections, one at a time on each, with
-// calls over 10 (package paired): the CPU ratio says how much dearer a call gets. A raw TCP
-// ping-pong over as many connections is compared likewise, since the caches and the kernel have
-// their share in what a larger number costs. Over a single connection both processes sleep between
-// messages, and nearly all of what a call costs there is waking up, which is rare over 10.
-//
-// Package env has the variables. By default 10000 connections are idle, and a round of
-// BenchmarkBusy takes 200ms.
+// BENCH_CONNS sets the number of idle connections, 10000 by default. A round of BenchmarkBusy takes
+// 200ms by default. Package env has the other variables. Results are in
+// docs/performance-history.md.
 package growth

@@ -1,11 +1,14 @@
-// Package program is the RPC program that package bench measures: one procedure takes a payload,
-// one gives one. Which way the payload travels is up to the client and its configuration.
+// Package program is the RPC program that package bench measures. One procedure takes a payload,
+// the other returns one. The client's configuration decides how the payload travels.
 //
-// TAKE puts what it takes where the data of a server belongs: in memory of its own, at the
-// beginning of a page. What has not come yet is fetched to there; what has come within a message is
-// copied, unless it lies at the beginning of a page already, as padding has it, and can be used
-// there. GIVE refers to memory that has been written to, always the same. Neither looks at the
-// bytes, and neither allocates memory in the steady state.
+//	err := server.Handle(program.New())            // an *oncrpc.Server
+//	c := program.NewTakeCaller(transport, payload) // an oncrpc.Transport
+//	err = c.Call(ctx)
+//
+// TAKE puts its payload in the server's own memory, at the beginning of a page. It fetches a chunk
+// to there. It copies inline data, unless padding has already placed it at the beginning of a page.
+// GIVE returns the same memory each time. Neither looks at the bytes, and neither allocates memory
+// once it has warmed up.
 package program
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"

@@ -1,19 +1,23 @@
-// Package raw is TCP without RPC, the yardstick of all that is measured over a network: a stream to
-// the server, messages to and fro, and calls with payload.
+// Package raw is the yardstick for everything measured over a network: TCP without RPC. It sends a
+// stream to the server, messages to and fro, or calls with payload.
 //
-// What the client sends begins with a head of 16 bytes, big-endian:
+//	err := raw.Serve(ctx, listener, 64)  // at most 64 connections
+//	c, err := raw.Dial(ctx, addr, host.Sockets{}, payload)
+//	rate, err := c.Stream(64<<10, time.Second)  // bytes a second, written 64 KiB at a time
+//
+// The client begins with a head of 16 bytes, big-endian:
 //
 //	2 bytes  0
-//	2 bytes  window of an echo: the messages that one read may bring; 0 means 1
-//	2 bytes  batch of an echo: the answers that leave with one write; 0 means 1
-//	2 bytes  what follows
-//	8 bytes  how much of it
+//	2 bytes  echo only: window, the most messages that one read may bring; 0 means 1
+//	2 bytes  echo only: batch, the answers sent with one write; 0 means 1
+//	2 bytes  kind, as below
+//	8 bytes  number: bytes of a stream, otherwise messages, requests or calls
 //
-// and when all of that has been answered, with the next head:
+// When all of that has been answered, the next head follows. The kinds are:
 //
-//	1  a stream of bytes, which is answered with one byte when all is read
-//	2  an echo: messages of MessageSize bytes, each of which comes back
-//	3  requests of 64 bytes, each of which is answered with BulkSize bytes, always the same
+//	1  a stream of bytes; the server answers one byte when it has read all
+//	2  an echo: the server returns each message of MessageSize bytes
+//	3  requests of 64 bytes; the server answers each with the same BulkSize bytes
 //	4  calls: see Transfer
 package raw
 

@@ -1,8 +1,12 @@
-// Package slowlinks measures RPC-over-RDMA over iWARP on links that are slow, far away, or stop for
-// a while: what bulk transfer leaves unused of a link, and how long a NULL beside it waits. It runs
-// in virtual time (testing/synctest) on a network in memory (transport/faultnet), with the default
-// configuration at both ends.
+// Package slowlinks measures RPC-over-RDMA over iWARP on links that are slow, long, or that stop
+// for a while. It reports how much of the link bulk transfers use, and how long a NULL beside them
+// waits.
+//
+// It runs in virtual time (testing/synctest) on a network in memory (transport/faultnet). Both ends
+// have the default configuration.
 //
 //	SLOW_TABLE=1 go test -run '^TestTable$' -v ./bench/slowlinks    # prints the whole table
-//	go test ./bench/slowlinks                                       # a part of that, as a test
+//	go test ./bench/slowlinks                                       # checks a part of it
+//
+// docs/performance-history.md has the results.
 package slowlinks

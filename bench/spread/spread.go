@@ -1,5 +1,5 @@
-// Package spread says what is typical of figures that vary: their median, with the quartiles beside
-// it, and where the median of what they are a sample of lies.
+// Package spread summarises figures that vary: their median and quartiles, and an interval for the
+// median of the population that they sample.
 package spread
 
 import (

@@ -1,4 +1,8 @@
-// Package ganesha compares the NFS server with NFS-Ganesha, the server in user space that most
-// people know, in the same run and with the same client. The benchmark has the build tag interop
-// and needs Debian's nfs-ganesha-vfs and rpcbind, and root.
+// Package ganesha compares our NFS server with NFS-Ganesha, a widely used server in user space, in
+// the same run and with the same client.
+//
+//	go test -tags interop -run '^$' -bench . ./interop/ganesha
+//
+// The benchmark needs root and Debian's nfs-ganesha-vfs and rpcbind. Results are in
+// docs/performance.md.
 package ganesha

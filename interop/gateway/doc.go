@@ -1,6 +1,9 @@
-// Package gateway tests clients that others have written, and that know nothing of RDMA, against
-// rpcrdma serve over RDMA, by rpcrdma gateway. The tests have the build tag interop. They need
-// root, and Debian's packages rpcbind and libnfs-utils: two of the clients ask the port mapper of
-// the host for ports. They use the rpcbind that is running, which must not have NFS registered;
-// without one they start their own.
+// Package gateway tests other NFS clients, which know nothing of RDMA, through rpcrdma gateway
+// against rpcrdma serve over RDMA.
+//
+//	go test -tags interop ./interop/gateway
+//
+// The tests need root and Debian's rpcbind and libnfs-utils, because two of the clients ask the
+// host's port mapper for ports. They use a running rpcbind, in which NFS must not be registered, or
+// start their own.
 package gateway

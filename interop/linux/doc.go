@@ -1,7 +1,10 @@
-// Package linux tests the command rpcrdma serve against the Linux kernel's NFS/RDMA client, and
-// transport/iwarp against its Soft-iWARP (siw), in a virtual machine. The tests have the build tag
-// interop; the scripts build and run are the machine, and those in steps what is done in it.
+// Package linux tests our programs against the Linux kernel in a virtual machine: the command
+// rpcrdma serve with the kernel's NFS/RDMA client, our client with its NFS server, and the
+// providers with its Soft-iWARP (siw) and Soft-RoCE (rdma_rxe).
 //
-// TestKerberos adds a realm: the KDC runs on this machine, and the guest has rpc.gssd and
-// rpc.svcgssd, Debian's programs that make the kernel's contexts of RPCSEC_GSS.
+//	go test -tags interop -run TestVariants ./interop/linux
+//
+// The scripts build and run make and start the machine. The scripts in steps run inside it. In
+// TestKerberos, the KDC runs on this machine. The guest has rpc.gssd and rpc.svcgssd, which make
+// the kernel's RPCSEC_GSS contexts. interop/README.md lists the tests and what they need.
 package linux

@@ -1,4 +1,7 @@
-// Package openssl has OpenSSL's commands do TLS with RPC over TCP (RFC 9289). They do not know how
-// RPC asks for TLS, so a relay asks for them. The tests have the build tag interop, and need
-// Debian's openssl.
+// Package openssl tests RPC over TLS (RFC 9289) against OpenSSL's commands. These do not know how
+// RPC asks for TLS, so a relay asks for them.
+//
+//	go test -tags interop ./interop/openssl
+//
+// The tests need Debian's openssl.
 package openssl

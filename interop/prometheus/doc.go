@@ -1,4 +1,7 @@
-// Package prometheus has a real Prometheus scrape rpcrdma serve, evaluate the rules in deploy, and
-// answer the queries of the dashboard there. The tests have the build tag interop, and need
-// Debian's prometheus.
+// Package prometheus tests the metrics with a real Prometheus: it scrapes rpcrdma serve, evaluates
+// the rules in deploy, and answers the queries of the dashboard there.
+//
+//	go test -tags interop ./interop/prometheus
+//
+// The tests need Debian's prometheus.
 package prometheus

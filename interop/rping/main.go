@@ -1,5 +1,5 @@
-// Command rping pings over software iWARP, in the protocol of librdmacm's rping: its peer is that,
-// on any iWARP adapter or Linux's siw, or another one of itself.
+// Command rping is librdmacm's rping over software iWARP. Its peer is librdmacm's rping on an iWARP
+// adapter or on Linux's siw, or another instance of this command.
 package main
 
 import (

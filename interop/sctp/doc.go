@@ -1,9 +1,9 @@
-// Package sctp has tests in which an SCTP peer that is not ours, libusrsctp, carries DDP as RFC
-// 5043 and draft-stewart-rddp-sctp-01 have it, with bytes written by hand. They have the build tag
-// interop, and need gcc, Debian's libusrsctp-dev, and tshark.
+// Package sctp tests iWARP over SCTP (RFC 5043 and draft-stewart-rddp-sctp-01) against another SCTP
+// implementation, libusrsctp. The peer (peer/peer.c) sends the bytes that a test writes by hand.
 //
-// The tests whose names begin with TestOur have our provider on the other side, package iwarp over
-// package transport/iwarp/sctp; in the others it is another such peer.
+//	go test -tags interop ./interop/sctp
 //
-// The peer is the program in the folder peer. ddp.lua teaches tshark DDP over SCTP.
+// In the tests named TestOur... our provider is at the other end: package iwarp over package
+// transport/iwarp/sctp. In the others it is a second libusrsctp peer. ddp.lua teaches tshark DDP
+// over SCTP. The tests need gcc, tshark and Debian's libusrsctp-dev.
 package sctp

@@ -1,4 +1,7 @@
-// Package tshark has tests in which Wireshark's decoder reads sessions of transport/iwarp and
-// rpcrdma off the loopback interface. They have the build tag interop, and need tshark and dumpcap,
-// and the right to capture.
+// Package tshark checks sessions of transport/iwarp and rpcrdma with Wireshark's decoder, which
+// reads them from the loopback interface.
+//
+//	go test -tags interop ./interop/tshark
+//
+// The tests need tshark and dumpcap, and the right to capture.
 package tshark

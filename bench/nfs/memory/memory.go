@@ -1,4 +1,7 @@
-// Package memory is an NFS server of a file system in memory, as benchmarks want it.
+// Package memory sets up an NFS server with a file system in memory, for benchmarks.
+//
+//	s, err := memory.New(memfs.Config{}, oncrpc.ServerConfig{})
+//	s.Start(ctx, addr, serve) // serve accepts connections at addr, on a goroutine
 package memory
 
 import (

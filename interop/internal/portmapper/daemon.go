@@ -1,5 +1,5 @@
-// Package portmapper runs Debian's rpcbind, for tests in which others find servers of ours by it.
-// It takes root, and the package rpcbind.
+// Package portmapper runs Debian's rpcbind, for tests in which other clients look up our servers.
+// It needs root and the package rpcbind.
 package portmapper
 
 import (

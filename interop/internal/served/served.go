@@ -1,5 +1,5 @@
 // Package served runs the commands rpcrdma serve and gateway in processes of their own, for tests
-// in which others are their clients.
+// of other clients.
 package served
 
 import (
