@@ -46,7 +46,7 @@ const (
 func TestClientReplies(t *testing.T) {
 	for _, tt := range []struct {
 		name, reply string
-		want        string // error text behind "rpc call ... to peer: ", or "" for success
+		want        string // error text after "rpc call ... to peer: ", or "" for success
 	}{
 		{"SUCCESS", accepted + "00000000 0000002a", ""},
 		{"SUCCESS with verifier", replyHead + "00000000 00000006 00000003 010203 00 00000000 0000002a", ""},

@@ -61,7 +61,7 @@ func TestOnceAllocations(t *testing.T) {
 			call = call[:len(call)-4]
 			chunks[0].Position = len(call)
 		}
-		got := testing.AllocsPerRun(20, func() { // behind one that fills the pools
+		got := testing.AllocsPerRun(20, func() { // the first call fills the pools
 			for range calls {
 				binary.BigEndian.PutUint32(call, binary.BigEndian.Uint32(call)+tt.next)
 				in.args.Reset(call, nil)

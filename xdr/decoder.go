@@ -9,7 +9,7 @@ import (
 // Decoder reads items from an XDR stream. The zero value decodes an empty stream.
 type Decoder struct {
 	buf      []byte  // inline bytes not decoded yet
-	more     []byte  // and those behind them, in another buffer
+	more     []byte  // more of them, in a second buffer
 	pos      int     // position in the stream
 	floating []Chunk // not taken yet, in order
 	chunks   []Chunk // the others, by position
@@ -103,7 +103,7 @@ func (d *Decoder) Finish() error {
 
 // next returns the next n bytes of the stream, all of them inline.
 func (d *Decoder) next(n int) []byte {
-	if uint(n) > uint(len(d.buf)) { // always so behind an error
+	if uint(n) > uint(len(d.buf)) { // also after an error
 		return d.across(n)
 	}
 	if d.misplaced(n) {

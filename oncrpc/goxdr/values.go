@@ -20,7 +20,7 @@ func ArgsFunc[T any](write func(io.Writer, T) (int64, error), v T) oncrpc.Marsha
 }
 
 // Reply makes v, a pointer to a generated type, receive the results of a call. If the results
-// cannot be decoded, or are longer than v, the call fails with an error that wraps
+// cannot be decoded, or bytes are left over, the call fails with an error that wraps
 // oncrpc.ErrMalformedReply, and [ErrTooDeep] if that is the reason. Decoding uses at most 64 MiB of
 // stack if a level takes 128 bytes, as for a linked list.
 func Reply(v io.ReaderFrom) oncrpc.Unmarshaler { return unmarshaler(v.ReadFrom) }

@@ -129,7 +129,7 @@ func TestCancelQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := newRawPeer(t, recordmark.Config{})
 		first := roundTrip(context.Background(), c, exchange(make([]byte, 5000)))
-		synctest.Wait() // being written, as nobody reads
+		synctest.Wait() // being written, because nobody reads
 		ctx, cancel := context.WithCancel(context.Background())
 		var middle []chan error
 		for range 3 {
@@ -224,7 +224,7 @@ func TestCancelWaitingForReply(t *testing.T) {
 		running(t, neighbour)
 		peer.reply(neighbourXID, 0)
 		returned(t, neighbour, nil)
-		peer.reply(neighbourXID, 0) // once more
+		peer.reply(neighbourXID, 0) // again
 		synctest.Wait()
 		if s := c.Stats(); s.Cancelled != 1 || s.StrayReplies != 2 || s.BadRecords != 0 {
 			t.Errorf("stats %+v", s)

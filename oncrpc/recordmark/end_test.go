@@ -211,7 +211,7 @@ func (s *stubborn) Write(p []byte) (int, error) {
 	s.writing <- struct{}{}
 	<-s.finish
 	var sum byte
-	for _, b := range p { // under the race detector this finds who has touched it
+	for _, b := range p { // the race detector finds concurrent use
 		sum += b
 	}
 	return len(p), nil

@@ -219,7 +219,7 @@ func FuzzConn(f *testing.F) {
 		c, peer := newRawPeer(t, recordmark.Config{MaxRecord: 1 << 16, MaxInFlight: 2})
 		c.Serve(server(t, echo))
 		answered := make(chan struct{})
-		go func() { // takes what is answered, and the call
+		go func() { // reads the answers and the call
 			defer close(answered)
 			p := make([]byte, 4096)
 			for {

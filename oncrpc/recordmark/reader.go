@@ -91,8 +91,8 @@ func (r *reader) fill(rec *record, n, most int) (*record, error) {
 		have := len(rec.data)
 		step := min(n, max(growStep, have, r.largest-have))
 		if have+step > growStep && rec.share == nil && r.reserve != nil {
-			// Reserve the whole record at once. A record that held some memory and waited for more
-			// would block others that wait.
+			// Reserve the whole record at once: a record that holds some memory and waits for more
+			// blocks others.
 			if err := r.reserve(rec, most); err != nil {
 				return rec, err
 			}

@@ -114,7 +114,7 @@ func TestFurtherConnFails(t *testing.T) {
 			select {
 			case k := <-p.conn(t, 1).calls:
 				k.answer <- nil
-			case k := <-p.last(t).calls: // dialled since the first one had calls under way
+			case k := <-p.last(t).calls: // dialled because the first one had pending calls
 				k.answer <- nil
 			}
 		}

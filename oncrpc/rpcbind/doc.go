@@ -24,7 +24,7 @@
 //   - Over the Unix socket, it makes the peer's user the owner of the mapping: "superuser" for
 //     root, or the user's number. Only the owner and root can remove the mapping.
 //   - Over TCP from 127.0.0.1, the owner is "unknown", and any local process can remove the
-//     mapping. Some builds refuse such calls.
+//     mapping. Some builds and configurations refuse such calls.
 //
 // # Network identifiers
 //

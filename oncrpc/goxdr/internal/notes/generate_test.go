@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What is committed is what the compiler makes of notes.x.
+// The committed code is what the compiler generates from notes.x.
 func TestGenerated(t *testing.T) {
 	source, err := os.ReadFile("notes.x")
 	if err != nil {
