@@ -22,7 +22,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// TestBench: the tool starts a server, measures, and says what it has left out.
+// TestBench: bench starts a server, measures, and says which points it left out.
 func TestBench(t *testing.T) {
 	t.Setenv(asCommand, "1s") // in the server's process
 	code, stdout, stderr := execute(t, "bench", "--paths", "loopback,iwarp+crc,tcp", "--ways", "inline-call,read-chunk", "--sizes", "4KiB,64KiB", "--in-flight", "2",
@@ -37,7 +37,8 @@ func TestBench(t *testing.T) {
 	}
 }
 
-// TestBenchOut: the files that it writes. There are few charts of one point, and none takes long.
+// TestBenchOut: the files that bench writes. A single point has few charts, which are quick to
+// make.
 func TestBenchOut(t *testing.T) {
 	t.Setenv(asCommand, "1s")
 	dir := filepath.Join(t.TempDir(), "made")
@@ -102,7 +103,7 @@ func TestBenchServer(t *testing.T) {
 	}
 }
 
-// TestBenchInterrupted: an interrupt before anything was measured.
+// TestBenchInterrupted: an interrupt before the first measurement.
 func TestBenchInterrupted(t *testing.T) {
 	t.Setenv(asCommand, "1s")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -113,7 +114,7 @@ func TestBenchInterrupted(t *testing.T) {
 	}
 }
 
-// noCongestion and noCPU are what is said of a congestion control, and of a CPU, that is not there.
+// noCongestion and noCPU are the messages about a missing congestion control, and a missing CPU.
 var noCongestion, noCPU = "congestion control cannot be set on this system", "a process cannot be pinned to CPUs on this system"
 
 func init() {
@@ -122,7 +123,7 @@ func init() {
 	}
 }
 
-// TestBenchMemory: with too little memory nothing is measured, and what is too small has a name.
+// TestBenchMemory: with too little memory nothing is measured, and the message names the flag.
 func TestBenchMemory(t *testing.T) {
 	t.Setenv(asCommand, "1s")
 	code, stdout, stderr := execute(t, "bench", "--memory", "1", "--cpus", "none")
@@ -131,7 +132,7 @@ func TestBenchMemory(t *testing.T) {
 	}
 }
 
-// TestBenchCommandLine: what cannot be carried out.
+// TestBenchCommandLine: invalid command lines.
 func TestBenchCommandLine(t *testing.T) {
 	for _, tt := range []struct{ args, say string }{
 		{"now", `unknown argument "now"`},
@@ -172,8 +173,7 @@ func TestBenchCommandLine(t *testing.T) {
 	}
 }
 
-// TestBenchExplains: what is said of a server that does not answer, and of what needs no
-// explanation.
+// TestBenchExplains: errors of a server that does not answer, and errors without an explanation.
 func TestBenchExplains(t *testing.T) {
 	_, timeout := new(net.Dialer).DialContext(expired{t.Context()}, "tcp", "127.0.0.1:1")
 	for _, tt := range []struct {
@@ -196,7 +196,7 @@ func TestBenchExplains(t *testing.T) {
 	}
 }
 
-// TestBenchListenFailed: what is said of a host that is not there.
+// TestBenchListenFailed: the message about an unknown host.
 func TestBenchListenFailed(t *testing.T) {
 	err := &net.OpError{Op: "listen", Err: &net.DNSError{Name: "foo", IsNotFound: true}}
 	if got, want := benchcmd.ListenFailed("foo", err).Error(), "--listen foo: there is no host foo: write HOST[:PORT] with an address of this host, or :PORT for all"; got != want {
@@ -214,7 +214,7 @@ type expired struct{ context.Context }
 
 func (expired) Deadline() (time.Time, bool) { return time.Unix(1, 0), true }
 
-// TestBenchOptions: what the flags come to.
+// TestBenchOptions: the options that flags lead to.
 func TestBenchOptions(t *testing.T) {
 	parse := func(args ...string) bench.Options {
 		t.Helper()

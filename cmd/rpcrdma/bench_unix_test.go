@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// TestBenchSignal: an interrupt from the keyboard, which the server's process has, too, ends bench
-// in order, and the server with it.
+// TestBenchSignal: an interrupt from the keyboard also reaches the server's process. It ends both
+// in order.
 func TestBenchSignal(t *testing.T) {
 	t.Setenv(asCommand, "1h")
 	self, err := os.Executable()

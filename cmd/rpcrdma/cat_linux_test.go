@@ -40,7 +40,7 @@ func TestCatLarge(t *testing.T) {
 	}
 }
 
-// TestCatFIFO: what is no regular file is not read.
+// TestCatFIFO: cat reads only regular files.
 func TestCatFIFO(t *testing.T) {
 	r := startRig(t)
 	if err := unix.Mkfifo(r.path("fifo"), 0o644); err != nil {
@@ -52,7 +52,7 @@ func TestCatFIFO(t *testing.T) {
 	}
 }
 
-// TestCatInterrupted: it ends though nobody reads what it prints.
+// TestCatInterrupted: cat ends though nobody reads its output.
 func TestCatInterrupted(t *testing.T) {
 	r := startRig(t)
 	r.file(t, "a", string(rig.Pattern(4<<20)))
@@ -77,7 +77,7 @@ func TestCatInterrupted(t *testing.T) {
 	}
 }
 
-// TestOutputLostOfFiles: a command stops when its output goes nowhere, and says why.
+// TestOutputLostOfFiles: a command stops when its output cannot be written, and says why.
 func TestOutputLostOfFiles(t *testing.T) {
 	r := startRig(t)
 	r.build(t, "a=1", "l -> a")

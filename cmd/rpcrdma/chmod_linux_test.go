@@ -33,7 +33,7 @@ func TestChmod(t *testing.T) {
 	})
 }
 
-// TestRights: what a user who is not root may do, and how it is said that he may not.
+// TestRights: what a user other than root may do, and the message if it may not.
 func TestRights(t *testing.T) {
 	runScript(t, []step{
 		{args: "mkdir --uid=7 -m 777 @/memory/d"},
@@ -52,7 +52,7 @@ func TestRights(t *testing.T) {
 		{args: "chmod 600 @/memory/d/his/file"},
 		{args: "cat --uid=8 @/memory/d/his/file", code: 1, stderr: "cat @/memory/d/his/file: permission denied to user 8\n"},
 
-		// Rights that are taken and given on the way do not hinder who may do that.
+		// chmod -R adds and removes rights such that it can walk the whole tree.
 		{args: "chmod --uid=7 -R a-rwx @/memory/d"},
 		{args: "ls --uid=7 -l @/memory/d", code: 1, stderr: "ls @/memory/d: permission denied to user 7\n", stdout: "total 0\n"},
 		{args: "chmod --uid=7 -R u+rwX @/memory/d"},
@@ -61,7 +61,7 @@ func TestRights(t *testing.T) {
 	})
 }
 
-// TestSquashed: root is told what may have happened to him.
+// TestSquashed: root is told that the server may squash it.
 func TestSquashed(t *testing.T) {
 	r := startRig(t, "--squash", "root")
 	if got := r.exec(t, "tcp", "mkdir", "-m", "700", "--uid=7", "@/memory/d"); got != (outcome{}) {

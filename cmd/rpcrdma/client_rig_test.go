@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// clientRig is a server with two exports, /memory and, where directories can be exported, /export.
-// Users are whom they say they are.
+// clientRig is a server with the exports /memory and, where directories can be exported, /export.
+// It does not squash users.
 type clientRig struct {
 	*serveCommand
 	dir string // which is exported as /export
@@ -33,7 +33,7 @@ func startRig(t *testing.T, args ...string) *clientRig {
 	return r
 }
 
-// schemes are those of the URLs by which a rig is reached.
+// schemes are the schemes of a rig's URLs.
 var schemes = []string{"rdma", "tcp"}
 
 // base returns a URL without its path.
@@ -42,7 +42,7 @@ func (r *clientRig) base(scheme string) string {
 	return scheme + "://" + addr
 }
 
-// outcome is what a command leaves.
+// outcome is the exit code and the output of a command.
 type outcome struct {
 	code   int
 	stdout string
@@ -52,8 +52,8 @@ type outcome struct {
 // summary is the line at the end of a copy.
 var summary = regexp.MustCompile(`(?m)^(get|put|cp): \d+ files?.*\n`)
 
-// exec runs a command line. In arguments, "@/" stands for base(scheme)+"/" (a path behind it is not
-// encoded any more); in what comes back, "@" stands for the base. The line at the end of a copy is
+// exec runs a command line. In arguments, "@/" stands for base(scheme)+"/" (the path after it is
+// already encoded). In the outcome, "@" stands for the base, and the line at the end of a copy is
 // left out.
 func (r *clientRig) exec(t *testing.T, scheme string, args ...string) outcome {
 	t.Helper()
@@ -66,7 +66,7 @@ func (r *clientRig) execContext(ctx context.Context, scheme string, args ...stri
 	return got
 }
 
-// execWhole leaves nothing out.
+// execWhole is exec with the line at the end of a copy.
 func (r *clientRig) execWhole(ctx context.Context, scheme string, args ...string) outcome {
 	base := r.base(scheme)
 	full := make([]string, len(args))
@@ -79,7 +79,7 @@ func (r *clientRig) execWhole(ctx context.Context, scheme string, args ...string
 		strings.ReplaceAll(stderr.String(), base, "@")}
 }
 
-// path returns where a file of /export is on this host.
+// path returns the path on this host of a file of /export.
 func (r *clientRig) path(name string) string { return filepath.Join(r.dir, name) }
 
 // file makes a file in /export, with mode 644, and the directories above it, with mode 755.
@@ -110,7 +110,7 @@ func (r *clientRig) symlink(t *testing.T, target, name string) {
 	}
 }
 
-// tree describes what is in /export, a line for each file. See TreeOf.
+// tree describes the contents of /export, one line per file. See TreeOf.
 func (r *clientRig) tree(t *testing.T) string {
 	t.Helper()
 	return rig.TreeOf(t, r.dir)

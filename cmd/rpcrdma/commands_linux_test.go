@@ -61,7 +61,7 @@ func (r *clientRig) clear(t *testing.T) {
 	}
 }
 
-// commandTest is a command line, and what it does with the files that are there.
+// commandTest is a command line, the files before it, and those after it.
 type commandTest struct {
 	name   string
 	files  []string // for build
@@ -69,7 +69,7 @@ type commandTest struct {
 	stdout string
 	stderr string // if that is all of it, without "rpcrdma " in front of each line
 	code   int
-	tree   []string // what is there afterwards, see TreeOf; nil: what was there before
+	tree   []string // the files afterwards, see TreeOf; nil: those before
 }
 
 // runCommandTests runs each over each transport.
@@ -104,7 +104,7 @@ func runCommandTests(t *testing.T, tests []commandTest) {
 	}
 }
 
-// setUmask sets the umask that commands take to be theirs, for a test.
+// setUmask sets the umask of commands for a test.
 func setUmask(t *testing.T, mask os.FileMode) {
 	was := remote.Umask
 	remote.Umask = mask

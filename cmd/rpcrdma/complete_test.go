@@ -108,7 +108,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestCompleteNothing: a server that is not there does not keep a user waiting.
+// TestCompleteNothing: completion does not wait for a server that does not answer.
 func TestCompleteNothing(t *testing.T) {
 	r := startRig(t)
 	r.stop()
@@ -129,7 +129,7 @@ func TestCompletionScripts(t *testing.T) {
 	}
 }
 
-// TestCompletionUsage: of shells there are four.
+// TestCompletionUsage: there are four shells.
 func TestCompletionUsage(t *testing.T) {
 	for _, args := range [][]string{{"completion", "csh"}, {"completion", "bash", "csh"}} {
 		if code, stdout, stderr := execute(t, args...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, "csh") {

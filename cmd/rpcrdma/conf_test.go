@@ -21,7 +21,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// TestConf: what servers answer, and how it is shown.
+// TestConf: answers of servers, and how conf shows them.
 func TestConf(t *testing.T) {
 	for _, tt := range []struct{ serve, conf, want string }{
 		{"", "", `@ answers CONF_RDMA as program 100400
@@ -81,7 +81,7 @@ reads at client    16
 	}
 }
 
-// TestConfWithoutPrivateData: a server that says nothing at setup.
+// TestConfWithoutPrivateData: a server without private data at setup.
 func TestConfWithoutPrivateData(t *testing.T) {
 	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: reach.Quiet})
 	if err != nil {
@@ -114,8 +114,8 @@ alignment           -     -        0        0
 	}
 }
 
-// TestConfOfOthers: what a server of another kind answers is shown as it came, and beside it what
-// can be made of it.
+// TestConfOfOthers: conf shows the answers of other implementations as they came, and the settings
+// that result.
 func TestConfOfOthers(t *testing.T) {
 	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: reach.Quiet})
 	if err != nil {
@@ -152,7 +152,7 @@ alignment           -     -      768        0
 	}
 }
 
-// serveConf serves CONF_RDMA, and nothing else, until the test ends.
+// serveConf serves only CONF_RDMA, until the test ends.
 func serveConf(t *testing.T, cfg confproto.Config) (addr string) {
 	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: reach.Quiet})
 	if err != nil {
@@ -169,7 +169,7 @@ func serveConf(t *testing.T, cfg confproto.Config) (addr string) {
 	return l.Addr().String()
 }
 
-// TestConfErrors: what fails, and what cannot be carried out.
+// TestConfErrors: failures, and invalid command lines.
 func TestConfErrors(t *testing.T) {
 	denying := serveConf(t, confproto.Config{Clients: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
 	other := startServe(t, "--memory", "/m")
@@ -209,8 +209,8 @@ func TestConfErrors(t *testing.T) {
 	}
 }
 
-// TestDraft: commands and gateway in the draft's dialect do what they do in the other one, with
-// servers that have CONF_RDMA and with servers that have not.
+// TestDraft: commands and gateway work in the draft's dialect, with and without CONF_RDMA at the
+// server.
 func TestDraft(t *testing.T) {
 	data := string(rig.Pattern(300_001))
 	for _, args := range []string{"--inline 16384 --align 4096", "--conf off", "--conf sys --credits 1"} {
@@ -237,7 +237,7 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestOtherDialect: what a command says that keeps to other rules than its server, where that
+// TestOtherDialect: the messages of a command whose dialect is not that of the server, where it
 // matters.
 func TestOtherDialect(t *testing.T) {
 	r := startRig(t, "--dialect", "draft")
@@ -249,7 +249,7 @@ func TestOtherDialect(t *testing.T) {
 	if got := r.exec(t, "rdma", "put", name, "@/memory/odd"); got.code != cli.ExitOK {
 		t.Fatalf("put: %+v", got)
 	}
-	// READs whose length is no multiple of four, and which are filled.
+	// READs whose length is not a multiple of four, so that they need padding.
 	got := r.exec(t, "rdma", "get", "--size", "4099", "@/memory/odd", filepath.Join(dir, "back"))
 	if want := ": round-up counted in a write chunk: the peer speaks the draft's dialect\n"; got.code != cli.ExitFailed || !strings.HasSuffix(got.stderr, want) {
 		t.Errorf("got %+v, want %q", got, want)
@@ -259,7 +259,7 @@ func TestOtherDialect(t *testing.T) {
 	}
 }
 
-// TestDraftGreeting: Linux is not told to mount over RDMA what it cannot.
+// TestDraftGreeting: the greeting has no RDMA mount command that Linux cannot use.
 func TestDraftGreeting(t *testing.T) {
 	s := startServe(t, "--memory", "/m", "--dialect", "draft")
 	_, port, _ := net.SplitHostPort(s.tcp)
@@ -275,8 +275,8 @@ func TestDraftGreeting(t *testing.T) {
 	}
 }
 
-// TestConfLogged: a server's log says of each connection what CONF_RDMA has agreed on, to who asks
-// for it.
+// TestConfLogged: at level debug, the server's log says for each connection what CONF_RDMA has
+// agreed on.
 func TestConfLogged(t *testing.T) {
 	for level, want := range map[string]string{
 		"debug": `level=DEBUG msg="confproto: CONF_RDMA" peer=127\.0\.0\.1:\d+ max_call=16384 max_reply=8192 reads=16 peer_reads=16 align=4096` + "\n",

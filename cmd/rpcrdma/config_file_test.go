@@ -23,7 +23,7 @@ func configFile(t *testing.T, text string) string {
 	return path
 }
 
-// TestConfigFile: a file says what flags say, and flags win.
+// TestConfigFile: a file sets flags, and the command line wins.
 func TestConfigFile(t *testing.T) {
 	const file = `
 # Two exports in memory.
@@ -63,7 +63,7 @@ anonuid = 7
 	}
 }
 
-// TestConfigFileErrors: what a file says wrong is named.
+// TestConfigFileErrors: errors name what is wrong in a file.
 func TestConfigFileErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name, command, file, args string
@@ -125,7 +125,7 @@ func TestConfigFileErrors(t *testing.T) {
 	}
 }
 
-// TestConfigFileKeys: each flag of serve and gateway is a key, and takes a list if it may be
+// TestConfigFileKeys: each flag of serve and gateway is a key. It takes a list if the flag may be
 // repeated.
 func TestConfigFileKeys(t *testing.T) {
 	for _, name := range []string{"serve", "gateway"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// TestCp copies from one server to another, by each way to each.
+// TestCp copies from one server to another, over each pair of transports.
 func TestCp(t *testing.T) {
 	one, two := startRig(t), startRig(t)
 	tree(t, one.path("source"), "small:640:small", "empty:644:", "a/b/deep:600:deep", "link->small",
@@ -48,7 +48,7 @@ func TestCp(t *testing.T) {
 	rig.Holds(t, two.path("empty"), nil)
 }
 
-// TestCpNames: what is named is a file to replace, a directory to copy into, or refused.
+// TestCpNames: the target is a file to replace, a directory to copy into, or an error.
 func TestCpNames(t *testing.T) {
 	r := startRig(t)
 	tree(t, r.dir, "a:644:a", "b:600:b", "dir/c:644:c", "l->a", "gone->nowhere")

@@ -28,8 +28,8 @@ func callsOf(t *testing.T, metrics string) map[string]int {
 	return calls
 }
 
-// TestCopyCalls counts what the server is asked for to copy small files. For each there are these
-// calls and no others; there are some for each directory.
+// TestCopyCalls counts the calls for copying small files: exactly these for each file, and some for
+// each directory.
 func TestCopyCalls(t *testing.T) {
 	const files, directories = 600, 6
 	r := startRig(t, "--metrics", "127.0.0.1:0")

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestPutChanged: a file that is cut off while it is put is put once more, as it is then.
+// TestPutChanged: put copies a file that is truncated meanwhile once more, as it is then.
 func TestPutChanged(t *testing.T) {
 	for _, scheme := range schemes {
 		for _, option := range []string{"-q", "--sparse"} {
@@ -40,8 +40,8 @@ func TestPutChanged(t *testing.T) {
 	}
 }
 
-// TestGetChanged: a file of the server that changes while it is read, and again, replaces nothing.
-// To standard output it cannot be read again.
+// TestGetChanged: a file of the server that changes twice while it is read replaces nothing. To
+// standard output, get cannot start again.
 func TestGetChanged(t *testing.T) {
 	var r *clientRig
 	var left, at atomic.Int64

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// TestPutNoSpace: what did not fit leaves nothing.
+// TestPutNoSpace: a file that did not fit leaves nothing.
 func TestPutNoSpace(t *testing.T) {
 	r := startRig(t, "--memory-size", "8MiB")
 	dir := t.TempDir()
@@ -34,8 +34,8 @@ func TestPutNoSpace(t *testing.T) {
 	}
 }
 
-// TestCopyOneTooLarge: a file for which there is no room takes none from others, and is the only
-// one that is told of.
+// TestCopyOneTooLarge: a file without room takes none from others, and is the only one that is
+// reported.
 func TestCopyOneTooLarge(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("root mounts a small file system")
@@ -78,7 +78,7 @@ func TestCopyOneTooLarge(t *testing.T) {
 			done(t, r.exec(t, "tcp", "rm", "-r", "@/full/t")) // the server may have them open
 		})
 	}
-	// Of several that do not fit, the first is told of, and how many others there are.
+	// Of several files that do not fit, the first is reported, and the number of the others.
 	rig.Write(t, filepath.Join(source, "d", "larger"), rig.Pattern(10<<20))
 	rig.Write(t, filepath.Join(source, "d", "largest"), rig.Pattern(11<<20))
 	got := r.exec(t, "rdma", "put", "-rT", source, "@/full/t")
@@ -92,7 +92,7 @@ func TestCopyOneTooLarge(t *testing.T) {
 	}
 }
 
-// TestGetNoSpace: a full device is said to be full.
+// TestGetNoSpace: the error of a full device says so.
 func TestGetNoSpace(t *testing.T) {
 	r := startRig(t)
 	r.file(t, "file", "content")
@@ -106,7 +106,7 @@ func TestGetNoSpace(t *testing.T) {
 	}
 }
 
-// TestCopyPermission: errors name the file, and other files are copied all the same.
+// TestCopyPermission: errors name the file, and other files are copied nevertheless.
 func TestCopyPermission(t *testing.T) {
 	needRoot(t)
 	r := startRig(t)
@@ -162,7 +162,7 @@ drwx------ "tree/closed"
 	}
 }
 
-// TestCopyPermissionSquashed: root, who is nobody to the server, is told how to call as another.
+// TestCopyPermissionSquashed: root, squashed by the server, is told how to call as another user.
 func TestCopyPermissionSquashed(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("a server that is run by root can tell others from root")
@@ -197,8 +197,8 @@ func TestGetIntoReadOnly(t *testing.T) {
 	}
 }
 
-// TestGetPlanted: a link that came from a server leads nothing out of the directory, whatever comes
-// by its name later.
+// TestGetPlanted: a link from a server never leads out of the directory, whatever comes under its
+// name later.
 func TestGetPlanted(t *testing.T) {
 	r := startRig(t)
 	outside, here := t.TempDir(), t.TempDir()

@@ -16,13 +16,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// interruptedData is more than all WRITEs that are under way at a time.
+// interruptedData is more bytes than all WRITEs under way at a time.
 var interruptedData = rig.Pattern(9<<20 + 1)
 
-// interrupted is how a command ends that was interrupted.
+// interrupted is the outcome of an interrupted command.
 var interrupted = outcome{cli.ExitInterrupted, "", "rpcrdma: interrupted\n"}
 
-// names returns what is in a directory.
+// names returns the names in a directory.
 func names(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -36,8 +36,8 @@ func names(t *testing.T, dir string) string {
 	return strings.Join(all, " ")
 }
 
-// TestPutInterrupted: wherever it is interrupted, the server has the old file or, renamed already,
-// the new one, and no other.
+// TestPutInterrupted: wherever put is interrupted, the server has the old file or the renamed new
+// one, and no other.
 func TestPutInterrupted(t *testing.T) {
 	for _, tt := range []struct {
 		at nfs3.Proc
@@ -80,7 +80,7 @@ func TestPutInterrupted(t *testing.T) {
 	}
 }
 
-// TestGetInterrupted: the old file is there, and no other.
+// TestGetInterrupted: only the old file is there.
 func TestGetInterrupted(t *testing.T) {
 	for _, n := range []int64{1, 7} {
 		for _, scheme := range schemes {
@@ -108,7 +108,7 @@ func TestGetInterrupted(t *testing.T) {
 	}
 }
 
-// TestPutTreeInterrupted: of the files that are being copied, none is left in part.
+// TestPutTreeInterrupted: no file is left in part.
 func TestPutTreeInterrupted(t *testing.T) {
 	source := t.TempDir()
 	for i := range 100 {
@@ -142,7 +142,7 @@ func TestPutTreeInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterruptCounted: an interrupt is a failure, in the line at the end and in JSON.
+// TestInterruptCounted: an interrupt counts as a failure, in the line at the end and in JSON.
 func TestInterruptCounted(t *testing.T) {
 	up := rig.Write(t, filepath.Join(t.TempDir(), "up"), interruptedData)
 	small := rig.Write(t, filepath.Join(t.TempDir(), "small"), nil)
@@ -169,7 +169,7 @@ func TestInterruptCounted(t *testing.T) {
 	}
 }
 
-// TestPutServerGone: when the server is gone, what it may have left of a file is told.
+// TestPutServerGone: if the server goes away, put says which temporary file may be left.
 func TestPutServerGone(t *testing.T) {
 	for _, scheme := range schemes {
 		t.Run(scheme, func(t *testing.T) {
@@ -189,8 +189,7 @@ func TestPutServerGone(t *testing.T) {
 			up := rig.Write(t, filepath.Join(t.TempDir(), "up"), interruptedData)
 			got := r.exec(t, scheme, "put", "--wait", "0", up, "@/memory/file")
 			lines := strings.Split(got.stderr, "\n")
-			// By the time it is looked for, nothing listens there any more, or what has connected
-			// is just being ended.
+			// By then, nothing listens there any more, or the new connection is just being closed.
 			port := "port " + strings.TrimPrefix(r.base(scheme), scheme+"://")
 			refused, reset := "nothing listens at "+port+" any more", "cannot connect to "+port+": connection reset by peer; is the address right, and the network up?"
 			first := []string{"the server has ended the connection", refused, reset}

@@ -25,7 +25,7 @@ func stamp(t *testing.T, name string, n int64) {
 	}
 }
 
-// exact describes files in a directory of this host, as they are.
+// exact describes the files in a directory of this host with all details.
 func exact(t *testing.T, dir string, names []string) string {
 	t.Helper()
 	var b strings.Builder
@@ -44,7 +44,7 @@ func exact(t *testing.T, dir string, names []string) string {
 	return b.String()
 }
 
-// TestCopyKeeps: -p keeps all that there is to keep, exactly.
+// TestCopyKeeps: -p keeps all details exactly.
 func TestCopyKeeps(t *testing.T) {
 	r := startRig(t)
 	source := filepath.Join(t.TempDir(), "source")
@@ -101,7 +101,7 @@ func TestCopyKeeps(t *testing.T) {
 	}
 }
 
-// needRoot skips a test unless it is run by root, who alone makes files of others.
+// needRoot skips a test unless root runs it, who alone can make files of others.
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -120,7 +120,7 @@ func startOpenRig(t *testing.T) *clientRig {
 	return r
 }
 
-// TestPutKeepsAsUser: who may not give files away keeps what he may, and set-ID is dropped.
+// TestPutKeepsAsUser: a user who may not give files away keeps the other details, without set-ID.
 func TestPutKeepsAsUser(t *testing.T) {
 	r := startOpenRig(t)
 	source := t.TempDir()
@@ -157,7 +157,7 @@ func TestPutKeepsAsUser(t *testing.T) {
 	}
 }
 
-// TestCopyModes: without -p new files have the permissions that the umask leaves, and nothing else.
+// TestCopyModes: without -p, new files have permissions less the umask, and no other bits.
 func TestCopyModes(t *testing.T) {
 	r := startRig(t)
 	source := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// killed has a command killed when it has written more than so many bytes of a temporary
-// file in a directory of this host, and returns the name of that.
+// killed kills a command when its temporary file, in a directory of this host, has more than so
+// many bytes. It returns the name of that file.
 func killed(t *testing.T, r *clientRig, dir string, size int64, args ...string) string {
 	t.Helper()
 	cmd := r.process(t, args...)
@@ -41,9 +41,9 @@ func temporaries(t *testing.T, dir string) []string {
 	return names
 }
 
-// TestCopyKilled: what a command that was killed has left, ls -a shows. The next copy leaves it, as
-// long as it may be that of another copy, and removes it when it is older than a day. Other files,
-// and those of others, stay.
+// TestCopyKilled: ls -a shows the temporary file of a killed command. A later copy removes it if it
+// is older than a day, and until then leaves it, as it may be another copy's. Other files, and
+// those of other users, stay.
 func TestCopyKilled(t *testing.T) {
 	eachWay(t, func(t *testing.T, w *copyWay) {
 		large := filepath.Join(w.source, "large")
@@ -108,8 +108,7 @@ func TestCopyKilled(t *testing.T) {
 	})
 }
 
-// TestCopySweepsWhereFilesGo: a file that is named itself also has the directory swept that it goes
-// to.
+// TestCopySweepsWhereFilesGo: a copy of a single file also sweeps its target directory.
 func TestCopySweepsWhereFilesGo(t *testing.T) {
 	eachWay(t, func(t *testing.T, w *copyWay) {
 		tree(t, w.source, "f:644:f")
@@ -128,7 +127,7 @@ drwxr-xr-x "sub"
 	})
 }
 
-// TestRmPartials: temporary files go, whatever their age, and nothing else.
+// TestRmPartials: rm --partials removes temporary files of any age, and nothing else.
 func TestRmPartials(t *testing.T) {
 	r := startRig(t)
 	tree(t, r.dir, "d/.rpcrdma-abcdefghij:600:x", "d/.rpcrdma-bcdefghijk->x", "d/.rpcrdma-x:600:no", "d/file:644:file",

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// TestCopyManyFiles: 2,000 small files go both ways, and 5,000 in one directory, which is more than
-// is looked at at a time.
+// TestCopyManyFiles: 2,000 small files, both ways, and 5,000 in one directory, which is more than
+// one batch.
 func TestCopyManyFiles(t *testing.T) {
 	r := startRig(t)
 	for _, tt := range []struct {

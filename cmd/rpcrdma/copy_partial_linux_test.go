@@ -17,11 +17,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// goesOn is what a copy says that goes on with what another has left.
+// goesOn is the message of a copy that goes on with what another has left.
 var goesOn = regexp.MustCompile(`^rpcrdma [a-z]+ \S+/file: (\S+ [KM]iB) of 16 MiB are there already, and the same: going on from there\n$`)
 
-// TestCopyPartial: a copy that was killed goes on behind what is there and the same, be it that the
-// source, or what is there, has changed.
+// TestCopyPartial: a killed copy goes on after the part that is still the same, even if the source
+// or the part has changed.
 func TestCopyPartial(t *testing.T) {
 	data := rig.Pattern(16 << 20)
 	clear(data[1<<20 : 2<<20]) // a hole for --sparse
@@ -38,7 +38,7 @@ func TestCopyPartial(t *testing.T) {
 					target := filepath.Join(w.target, "file")
 					rig.Write(t, target, []byte("before"))
 					temp := killed(t, w.clientRig, w.target, 10<<20, w.command, "-q", "--partial", option, "--bwlimit", "64MiB", w.from+"/file", w.to)
-					again := 0 // bytes that come again, at least
+					again := 0 // fewest bytes that are copied again
 					switch change {
 					case "the source":
 						want[1000]++
@@ -82,8 +82,8 @@ func TestCopyPartial(t *testing.T) {
 	})
 }
 
-// TestPutPartialInterrupted: what is left by an interrupt is told, and gone on with. What did not
-// fit is not left.
+// TestPutPartialInterrupted: put says what an interrupt leaves, and goes on with it later. A file
+// that did not fit leaves nothing.
 func TestPutPartialInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -131,8 +131,8 @@ func overwrite(t *testing.T, name string, off int64, text string) {
 	}
 }
 
-// TestCopyPartialPlanted: nothing that others can put where --partial looks is written to, or taken
-// for a copy.
+// TestCopyPartialPlanted: --partial does not write to a file that others have put under its name,
+// nor take it for a copy.
 func TestCopyPartialPlanted(t *testing.T) {
 	needRoot(t)
 	data := rig.Pattern(5 << 20)

@@ -22,8 +22,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// putOver runs put -r over a connection that changes what happens to calls of NFS. URLs begin with
-// @.
+// putOver runs put -r over a connection that interferes with NFS calls. URLs begin with @.
 func putOver(t *testing.T, r *clientRig, change func(oncrpc.Transport) oncrpc.Transport,
 	args ...string) outcome {
 	t.Helper()
@@ -60,7 +59,7 @@ func putOver(t *testing.T, r *clientRig, change func(oncrpc.Transport) oncrpc.Tr
 	return outcome{code, "", summary.ReplaceAllString(strings.ReplaceAll(stderr.String(), base, "@"), "")}
 }
 
-// TestPutRepeated: what a call has done before its connection ended is not taken for a failure.
+// TestPutRepeated: a repeated call that has already succeeded does not count as a failure.
 func TestPutRepeated(t *testing.T) {
 	r := startRig(t)
 	up := t.TempDir()
@@ -74,8 +73,8 @@ func TestPutRepeated(t *testing.T) {
 	}
 }
 
-// losing is a connection to a server in which somebody removes temporary files before they are
-// renamed by a call that is repeated.
+// losing is a connection to a server where temporary files disappear before a repeated call renames
+// them.
 type losing struct {
 	oncrpc.Transport
 	dir string
@@ -98,7 +97,7 @@ func (l losing) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return l.Transport.RoundTrip(ctx, x)
 }
 
-// TestPutRepeatedLost: what has the name but is not what was copied is no success.
+// TestPutRepeatedLost: another file under the name is not a success.
 func TestPutRepeatedLost(t *testing.T) {
 	r := startRig(t)
 	up := t.TempDir()
@@ -133,8 +132,8 @@ func (m moving) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return m.Transport.RoundTrip(ctx, x)
 }
 
-// TestPutForgotten: when the server has forgotten its file handles, what is left of a file is told
-// after what went wrong.
+// TestPutForgotten: if the server has forgotten its file handles, put says what went wrong, and
+// then what is left.
 func TestPutForgotten(t *testing.T) {
 	r := startRig(t)
 	next := startServe(t, "--export", "/export="+r.dir, "--squash", "none")

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// TestCopyResult: a copy ends with a line that says what has come of it, unless -q or --json is
-// given, or its one error says it.
+// TestCopyResult: a copy ends with a line about its result, unless -q or --json is given, or a
+// single error says it.
 func TestCopyResult(t *testing.T) {
 	r := startRig(t)
 	t.Chdir(t.TempDir())
@@ -65,8 +65,8 @@ func TestCopyResult(t *testing.T) {
 	}
 }
 
-// TestCopyLimit: no more bytes a second than --bwlimit, of all files together, and all are copied.
-// What is measured is the rate that the command tells, of which a slow machine makes less.
+// TestCopyLimit: all files together stay below --bwlimit, and all are copied. The test takes the
+// rate that the command prints, which is lower on a slow machine.
 func TestCopyLimit(t *testing.T) {
 	r := startRig(t)
 	dir := t.TempDir()

@@ -26,7 +26,7 @@ func at(t *testing.T, name string, ago time.Duration) {
 	}
 }
 
-// TestCopyUpdate: without -p, what is newer or of another size is copied, and links that lead
+// TestCopyUpdate: without -p, -u copies newer files, files of another size, and links that lead
 // elsewhere.
 func TestCopyUpdate(t *testing.T) {
 	eachWay(t, func(t *testing.T, w *copyWay) {
@@ -62,8 +62,8 @@ func TestCopyUpdate(t *testing.T) {
 	})
 }
 
-// TestCopyUpdateKeeps: with -p what has another time is copied. What has another mode, be it a
-// directory, is given that alone, and what is right already is not touched.
+// TestCopyUpdateKeeps: with -p, -u copies files with another time. If only the mode differs, it
+// sets the mode, of directories, too. It leaves the rest alone.
 func TestCopyUpdateKeeps(t *testing.T) {
 	eachWay(t, func(t *testing.T, w *copyWay) {
 		tree(t, w.source, "d/same:640:same", "d/restored:644:new", "d/mode:644:mode", "e/f:644:f", "g/h:644:h", "link->d")
@@ -127,7 +127,7 @@ func modified(t *testing.T, dir, name string) time.Time {
 	return i.ModTime()
 }
 
-// TestCopyChecksum: what has other content is copied, whatever its size and times say.
+// TestCopyChecksum: -c copies files with other content, whatever their sizes and times.
 func TestCopyChecksum(t *testing.T) {
 	large := rig.Pattern(5<<20 + 1)
 	eachWay(t, func(t *testing.T, w *copyWay) {
@@ -162,7 +162,7 @@ func TestCopyChecksum(t *testing.T) {
 	})
 }
 
-// TestCopyIgnoreExisting: what is there stays, whatever it is.
+// TestCopyIgnoreExisting: existing files stay, whatever they are.
 func TestCopyIgnoreExisting(t *testing.T) {
 	eachWay(t, func(t *testing.T, w *copyWay) {
 		tree(t, w.source, "d/there:644:new", "d/more:644:more", "link->new", "linked:644:new", "more->d")
@@ -186,7 +186,7 @@ L "more" -> "d"
 	})
 }
 
-// TestCopyDryRun: what would be copied is said, and nothing is.
+// TestCopyDryRun: --dry-run prints what would be copied, and copies nothing.
 func TestCopyDryRun(t *testing.T) {
 	eachWay(t, func(t *testing.T, w *copyWay) {
 		tree(t, w.source, "a/b/c:644:c", "d:644:new", "same:644:same", "link->d")
@@ -219,8 +219,7 @@ func TestCopyDryRun(t *testing.T) {
 	})
 }
 
-// TestPutUpdateCalls: for files that are unchanged the server is asked for a list of their
-// directory, and for nothing else; nothing is set.
+// TestPutUpdateCalls: for unchanged files, put -u lists their directory, and makes no other calls.
 func TestPutUpdateCalls(t *testing.T) {
 	var lookups, sets atomic.Int64
 	r, _ := startStepped(t, func(_ context.Context, p nfs3.Proc, _ int64) {
@@ -244,8 +243,8 @@ func TestPutUpdateCalls(t *testing.T) {
 	}
 }
 
-// TestPutUpdateAsUser: that the owner of a file cannot be kept is no reason to copy it again, or to
-// give up the rest.
+// TestPutUpdateAsUser: if the owner of a file cannot be kept, put -u does not copy it again, and
+// copies the rest.
 func TestPutUpdateAsUser(t *testing.T) {
 	r := startOpenRig(t)
 	source := t.TempDir()

@@ -19,7 +19,7 @@ func used(t *testing.T, name string) int64 {
 	return i.Sys().(*syscall.Stat_t).Blocks * 512
 }
 
-// TestCopySparse: holes and zeros take no storage at the other side.
+// TestCopySparse: holes and zeros take no storage at the target.
 func TestCopySparse(t *testing.T) {
 	r := startRig(t)
 	const size = 6<<20 + 5

@@ -19,7 +19,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// stepped is a file system that tells of some calls before it executes them.
+// stepped is a file system that reports some calls before it executes them.
 type stepped struct {
 	vfs.FS
 	before func(ctx context.Context, call nfs3.Proc, n int64) // n counts from 1 on

@@ -50,7 +50,7 @@ func TestCopyPipes(t *testing.T) {
 			t.Errorf("%d bytes: %d came back, %v", n, len(got), err)
 		}
 	}
-	// A new file has the permissions that the umask leaves.
+	// A new file has permissions less the umask.
 	here := t.TempDir()
 	done(t, r.exec(t, "rdma", "get", "-p", "@/memory/file", here))
 	if i, err := os.Stat(filepath.Join(here, "file")); err != nil || i.Mode() != 0o666&^remote.Umask {
@@ -58,7 +58,7 @@ func TestCopyPipes(t *testing.T) {
 	}
 }
 
-// TestPutTerminated: the exit code says by which signal a command has ended.
+// TestPutTerminated: the exit code tells which signal ended a command.
 func TestPutTerminated(t *testing.T) {
 	r := startRig(t)
 	for sig, want := range map[os.Signal]string{
@@ -119,7 +119,7 @@ func TestPutInterruptedInput(t *testing.T) {
 	}
 }
 
-// TestGetInterruptedOutput: an interrupt does not wait for who reads the output.
+// TestGetInterruptedOutput: an interrupt does not wait for the reader of the output.
 func TestGetInterruptedOutput(t *testing.T) {
 	r := startRig(t)
 	done(t, r.exec(t, "rdma", "put", rig.Write(t, filepath.Join(t.TempDir(), "file"), rig.Pattern(20<<20)), "@/memory"))

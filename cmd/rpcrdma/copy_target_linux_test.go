@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// TestCopyTarget: a copy of a directory that is repeated goes over the first one with -T, and is
-// never made in it without a word.
+// TestCopyTarget: with -T, a repeated copy of a directory goes over the first one. Without -T, it
+// never ends up inside the first one without a message.
 func TestCopyTarget(t *testing.T) {
 	const (
 		once   = `drwxr-xr-x "d"` + "\n" + `-rw-r--r-- "d/c" "c"` + "\n"
@@ -84,7 +84,7 @@ func TestCopyTarget(t *testing.T) {
 	}
 }
 
-// TestGetTargetHere: who names no directory means this one, whatever its name is.
+// TestGetTargetHere: without a target, get copies into the current directory, whatever its name is.
 func TestGetTargetHere(t *testing.T) {
 	r := startRig(t)
 	tree(t, r.dir, "d/c:644:c")

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// done fails the test unless a command has done what it should, without a word.
+// done fails the test unless a command has succeeded without output.
 func done(t *testing.T, got outcome) {
 	t.Helper()
 	if (got != outcome{}) {
@@ -18,7 +18,7 @@ func done(t *testing.T, got outcome) {
 	}
 }
 
-// TestCopySizes: files of all kinds of sizes come back as they were.
+// TestCopySizes: files of many sizes come back unchanged.
 func TestCopySizes(t *testing.T) {
 	r := startRig(t)
 	all := rig.Pattern(10<<20 + 3)
@@ -38,7 +38,7 @@ func TestCopySizes(t *testing.T) {
 	}
 }
 
-// TestGetOperands: where files go that are named in one way or another.
+// TestGetOperands: where files go, for each way to name source and target.
 func TestGetOperands(t *testing.T) {
 	r := startRig(t)
 	source := t.TempDir()
@@ -112,7 +112,7 @@ func TestGetOperands(t *testing.T) {
 	}
 }
 
-// TestPutOperands: where files go that are named in one way or another.
+// TestPutOperands: where files go, for each way to name source and target.
 func TestPutOperands(t *testing.T) {
 	r := startRig(t)
 	t.Chdir(t.TempDir())

@@ -72,7 +72,7 @@ func TestCopyTree(t *testing.T) {
 	}
 }
 
-// TestCopyOver: what is there is replaced, files with their permissions, or stays.
+// TestCopyOver: existing files are replaced and keep their permissions; others stay.
 func TestCopyOver(t *testing.T) {
 	r := startRig(t)
 	source, here := t.TempDir(), t.TempDir()
@@ -153,7 +153,7 @@ func tree(t *testing.T, dir string, files ...string) {
 	}
 }
 
-// TestCopyLinks: links that are named are followed without -r, and with a slash behind them.
+// TestCopyLinks: links on the command line are followed without -r, or with a slash at the end.
 func TestCopyLinks(t *testing.T) {
 	r := startRig(t)
 	t.Chdir(t.TempDir())
@@ -215,7 +215,7 @@ func TestCopyLinks(t *testing.T) {
 	}
 }
 
-// TestGetThroughLink: a link that is named as LOCAL is followed, one that leads nowhere is not.
+// TestGetThroughLink: get follows a link in LOCAL, unless it leads nowhere.
 func TestGetThroughLink(t *testing.T) {
 	r := startRig(t)
 	t.Chdir(t.TempDir())
@@ -240,7 +240,7 @@ L "link" -> "elsewhere/file"
 	}
 }
 
-// TestCopySpecial: a FIFO in a tree is not copied, but what comes through one that is named.
+// TestCopySpecial: a FIFO in a tree is not copied. Of one on the command line, the data is.
 func TestCopySpecial(t *testing.T) {
 	r := startRig(t)
 	t.Chdir(t.TempDir())

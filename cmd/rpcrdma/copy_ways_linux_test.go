@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// copyWay is one of put, get and cp, between two directories that this host can look into.
+// copyWay is one of put, get and cp, between two directories that this host can see.
 type copyWay struct {
 	*clientRig
 	command        string
@@ -42,13 +42,13 @@ func eachWay(t *testing.T, test func(t *testing.T, w *copyWay)) {
 	}
 }
 
-// copy copies what is in the source to the target.
+// copy copies the contents of the source to the target.
 func (w *copyWay) copy(t *testing.T, options ...string) outcome {
 	t.Helper()
 	return w.exec(t, "tcp", append(append([]string{w.command, "-rT"}, options...), w.from, w.to)...)
 }
 
-// copied returns the names of files and links in the target that a command makes anew.
+// copied returns the names of files and links in the target that a command has made.
 func (w *copyWay) copied(t *testing.T, options ...string) string {
 	t.Helper()
 	before := inodes(t, w.target)
@@ -63,7 +63,7 @@ func (w *copyWay) copied(t *testing.T, options ...string) string {
 	return strings.Join(names, " ")
 }
 
-// inodes returns the number of each file in a directory that is no directory.
+// inodes returns the inode number of each file in a directory, without directories.
 func inodes(t *testing.T, dir string) map[string]uint64 {
 	t.Helper()
 	all := make(map[string]uint64)
@@ -85,7 +85,7 @@ func inodes(t *testing.T, dir string) map[string]uint64 {
 	return all
 }
 
-// same fails the test unless the target has what the source has.
+// same fails the test unless source and target have the same contents.
 func (w *copyWay) same(t *testing.T) {
 	t.Helper()
 	if got, want := rig.TreeOf(t, w.target), rig.TreeOf(t, w.source); got != want {

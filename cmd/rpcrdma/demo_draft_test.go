@@ -41,7 +41,7 @@ func columns(t *testing.T, out, row string) map[string]int {
 	return nil
 }
 
-// demonstrable are the providers that this system has.
+// demonstrable are the providers that work on this system.
 func demonstrable() []string {
 	names := slices.Sorted(maps.Keys(reach.Providers))
 	if runtime.GOOS != "linux" {
@@ -50,7 +50,7 @@ func demonstrable() []string {
 	return names
 }
 
-// The demo of the draft uses each of its mechanisms, whatever is copied, and its table shows that.
+// The draft's demo uses each mechanism, whatever it copies, and its table shows that.
 func TestDemoDraft(t *testing.T) {
 	path, sum := input(t, "file", 100_000) // no round-up, no padding by itself
 	for _, name := range demonstrable() {

@@ -21,11 +21,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// asCommand makes this test binary be the command. It is how long further signals mean what the
-// first meant.
+// asCommand turns this test binary into the command. Its value is for how long further signals
+// count as the first.
 const asCommand = "RPCRDMA_TEST_AS_COMMAND"
 
-// statusFile is where the command leaves what Linux says of its process in the end.
+// statusFile is where the command leaves its /proc/self/status at the end.
 const statusFile = "RPCRDMA_TEST_STATUS_FILE"
 
 func TestMain(m *testing.M) {

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// TestDF: the command, on file systems of a size that is known.
+// TestDF: df on file systems of known size.
 func TestDF(t *testing.T) {
 	r := &clientRig{serveCommand: startServe(t, "--memory", "/a", "--memory", "/b", "--memory-size", "4MiB")}
 	for _, scheme := range schemes {

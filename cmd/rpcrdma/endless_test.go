@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// endless is a file system whose directories have new names of one file for ever.
+// endless is a file system whose directories never end: they have ever new names of one file.
 type endless struct {
 	vfs.FS
 	file vfs.Object
@@ -41,7 +41,7 @@ func (e *endless) Lookup(ctx context.Context, c *vfs.Cred, dir nfs3.FH,
 	return e.FS.Lookup(ctx, c, dir, "file")
 }
 
-// TestEndless: directories without end end at a limit, which is said.
+// TestEndless: the listing of an endless directory stops at a limit, with an error.
 func TestEndless(t *testing.T) {
 	held, listed := remote.MostHeld, remote.MostListed
 	remote.MostHeld, remote.MostListed = 300, 450

@@ -22,7 +22,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// TestGatewayCommandLine: what cannot be carried out, and what is said about it.
+// TestGatewayCommandLine: invalid command lines, and their messages.
 func TestGatewayCommandLine(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -95,8 +95,8 @@ func startGateway(t *testing.T, dial serve.RPCBindDialer, args ...string) *serve
 	return s
 }
 
-// TestGateway: a session over TCP with a server over RDMA, with the look-ups of rpcbind at the same
-// port, and an end in order.
+// TestGateway: a session over TCP with a server over RDMA, look-ups of rpcbind at the same port,
+// and an orderly end.
 func TestGateway(t *testing.T) {
 	server := startServe(t, "--memory", "/export", "--squash", "none")
 	g := startGateway(t, nil, "--to", "rdma://"+server.rdma)
@@ -127,7 +127,7 @@ func TestGateway(t *testing.T) {
 	}
 }
 
-// TestGatewayMountTo: MOUNT goes where it is told.
+// TestGatewayMountTo: MOUNT goes where --mount-to says.
 func TestGatewayMountTo(t *testing.T) {
 	nfs, mount := startServe(t, "--memory", "/nfs"), startServe(t, "--memory", "/mount")
 	for _, args := range [][]string{
@@ -146,7 +146,7 @@ func TestGatewayMountTo(t *testing.T) {
 	}
 }
 
-// TestGatewayMountToItself: calls do not go round.
+// TestGatewayMountToItself: the gateway does not call itself.
 func TestGatewayMountToItself(t *testing.T) {
 	server := startServe(t, "--memory", "/export")
 	for _, listen := range []string{"127.0.0.1", ""} {
@@ -176,8 +176,7 @@ func TestGatewayMountToItself(t *testing.T) {
 	}
 }
 
-// TestGatewayProbe: that the server is not there is said at once, and no client is needed to learn
-// it.
+// TestGatewayProbe: the gateway logs a missing server at once, without any client.
 func TestGatewayProbe(t *testing.T) {
 	server := startServe(t, "--memory", "/export")
 	for _, tt := range []struct{ to, want string }{
@@ -194,7 +193,7 @@ func TestGatewayProbe(t *testing.T) {
 	}
 }
 
-// TestGatewayMaxReply: odd replies, and the largest with the smallest messages, have their place.
+// TestGatewayMaxReply: replies of odd lengths fit, and the largest ones with the smallest messages.
 func TestGatewayMaxReply(t *testing.T) {
 	server := startServe(t, "--memory", "/export")
 	for _, args := range []string{"--max-reply 5000001", "--max-reply 64MiB --inline 1KiB"} {
@@ -206,7 +205,7 @@ func TestGatewayMaxReply(t *testing.T) {
 	}
 }
 
-// TestGatewayAllow: who is not named is disconnected, and logged once.
+// TestGatewayAllow: a client that --allow does not name is disconnected, and logged once.
 func TestGatewayAllow(t *testing.T) {
 	server := startServe(t, "--memory", "/export")
 	null := func(g *serveCommand) error {
@@ -260,8 +259,8 @@ func TestGatewayRPCBind(t *testing.T) {
 	}
 }
 
-// TestGatewayNoServer: a gateway whose server is not there says so once, and lives. The calls of
-// its clients wait, on connections that stay, and are answered when the server is there.
+// TestGatewayNoServer: a gateway without its server logs that once, and goes on. Clients' calls
+// wait on their connections, and are answered when the server comes.
 func TestGatewayNoServer(t *testing.T) {
 	server := startServe(t, "--memory", "/export")
 	server.stop()

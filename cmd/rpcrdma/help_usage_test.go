@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// TestHelpFlags: lines of flags are short, and flags of connections are by themselves behind the
-// command's own.
+// TestHelpFlags: lines of flags are short, and flags of connections follow the command's own, under
+// their own title.
 func TestHelpFlags(t *testing.T) {
 	for _, tt := range []struct{ name, own, connection string }{
 		{"ls", "--long --help", "--uid --gid --groups --wait --connections --size --parallel --credits --inline --crc --dialect"},
@@ -48,7 +48,7 @@ func TestHelpFlags(t *testing.T) {
 	}
 }
 
-// TestHelpSays: what is to be known of the draft's dialect, and of URLs of servers.
+// TestHelpSays: facts about the draft's dialect, and about URLs of servers.
 func TestHelpSays(t *testing.T) {
 	for _, tt := range []struct{ name, say string }{
 		{"conf", "rpcrdma conf rdma://HOST[:PORT | ?rpcbind[=PORT]]"},
@@ -73,7 +73,7 @@ func TestHelpSays(t *testing.T) {
 	}
 }
 
-// TestHelpRoot: what a user needs to know first.
+// TestHelpRoot: the help of rpcrdma has what users need first.
 func TestHelpRoot(t *testing.T) {
 	for _, args := range [][]string{nil, {"help"}, {"--help"}, {"-h"}} {
 		code, stdout, stderr := execute(t, args...)
@@ -88,7 +88,7 @@ func TestHelpRoot(t *testing.T) {
 	}
 }
 
-// TestHelpCommand: help of a command is what --help prints.
+// TestHelpCommand: the command help prints the same as --help.
 func TestHelpCommand(t *testing.T) {
 	for _, command := range []string{"ls", "chown", "help", "completion", "completion bash"} {
 		_, want, _ := execute(t, append(strings.Fields(command), "--help")...)
@@ -99,7 +99,7 @@ func TestHelpCommand(t *testing.T) {
 	}
 }
 
-// TestUnknownCommand: there is a message in one line, and nothing else.
+// TestUnknownCommand: the error is one line, with a hint at --help.
 func TestUnknownCommand(t *testing.T) {
 	for args, want := range map[string]string{
 		"xyzzy":               `unknown command "xyzzy"`,
@@ -125,7 +125,7 @@ func TestUnknownCommand(t *testing.T) {
 	}
 }
 
-// TestUnknownFlag: flags that may be meant are named, of the same command.
+// TestUnknownFlag: the error suggests similar flags of the same command.
 func TestUnknownFlag(t *testing.T) {
 	for args, want := range map[string]string{
 		"ls --recursiv rdma://h":        "unknown flag: --recursiv: did you mean --recursive?",

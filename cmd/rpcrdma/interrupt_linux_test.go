@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// TestFilesInterrupted: what is interrupted does nothing more, and says so in its own way.
+// TestFilesInterrupted: interrupted commands do nothing more, and say so.
 func TestFilesInterrupted(t *testing.T) {
 	r := startRig(t)
 	r.build(t, "a=1", "d/b=2", "l -> a")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestJSON: what --json prints is as docs/json.md has it.
+// TestJSON: --json prints what docs/json.md describes.
 func TestJSON(t *testing.T) {
 	r := startRig(t)
 	for _, args := range [][]string{

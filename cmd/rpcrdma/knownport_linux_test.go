@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestKnownPort has a server listen where it does by default, and a client connect to a URL without
-// a port: both have 20049, the one registered for NFS (rpcrdma-10-6, rpcrdma-12-3). Nobody is
-// asked.
+// TestKnownPort: a server listens at its default port, and a client connects by a URL without a
+// port. Both use 20049, the port registered for NFS (rpcrdma-10-6, rpcrdma-12-3), without asking
+// rpcbind.
 func TestKnownPort(t *testing.T) {
 	const host = "127.20.0.49" // of this host, and of no other test
 	l, err := net.Listen("tcp", host+":20049")

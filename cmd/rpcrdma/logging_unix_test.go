@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// TestLogFormat: with --log-format json each line of the log is an object, and it has the first and
-// the last of a client.
+// TestLogFormat: with --log-format json each line of the log is an object. The log has the first
+// and the last connection of a client.
 func TestLogFormat(t *testing.T) {
 	s := startServe(t, "--memory", "/export", "--log-format", "json")
 	for range 2 {
@@ -49,7 +49,7 @@ func TestLogFormat(t *testing.T) {
 	}
 }
 
-// TestLogLevelSignal: SIGUSR1 has the log say everything, and the next one what the flags say.
+// TestLogLevelSignal: SIGUSR1 switches the log to debug, and the next one back.
 func TestLogLevelSignal(t *testing.T) {
 	s := startServe(t, "--memory", "/export", "--log-level", "error")
 	const debug = `level=DEBUG msg="nfs: mounted"`

@@ -46,7 +46,7 @@ func TestLsLarge(t *testing.T) {
 	}
 }
 
-// TestLsTerminal: on a terminal, names do what terminals do with none of them.
+// TestLsTerminal: on a terminal, names with control characters are quoted.
 func TestLsTerminal(t *testing.T) {
 	terminal, shown := openTerminal(t)
 	r := startRig(t)
@@ -66,7 +66,7 @@ func TestLsTerminal(t *testing.T) {
 	}
 }
 
-// openTerminal returns a terminal, and what has been written to it when it has been closed.
+// openTerminal returns a terminal, and a function for what was written to it until it was closed.
 func openTerminal(t *testing.T) (terminal *os.File, shown func() string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

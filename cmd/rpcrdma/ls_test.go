@@ -57,7 +57,7 @@ func TestLs(t *testing.T) {
 	})
 }
 
-// TestLsExports: above the exports there are the exports.
+// TestLsExports: above the exports, ls lists the exports.
 func TestLsExports(t *testing.T) {
 	s := startServe(t, "--memory", "/b", "--memory", "/srv/data", "--memory", "/srv/a b")
 	r := &clientRig{serveCommand: s}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestMemory: the demo takes the size of the file, which its server keeps, and 64 MiB.
+// TestMemory: the demo takes no more memory than the file, which its server keeps, and 64 MiB.
 func TestMemory(t *testing.T) {
 	const size = 256 << 20
 	path := filepath.Join(t.TempDir(), "large")
@@ -27,7 +27,7 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Not rusage's figure, which begins with what this process has.
+	// Not the figure of rusage, which begins with that of this process.
 	name := filepath.Join(t.TempDir(), "status")
 	cmd := exec.CommandContext(t.Context(), self, "demo", path)
 	cmd.Env = append(os.Environ(), asCommand+"=1s", statusFile+"="+name)

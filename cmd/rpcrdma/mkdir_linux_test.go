@@ -33,7 +33,7 @@ func TestMkdir(t *testing.T) {
 	})
 }
 
-// TestMkdirReadOnly: where nothing can be made, what exists is fine still.
+// TestMkdirReadOnly: with -p, an existing directory is fine even on a read-only file system.
 func TestMkdirReadOnly(t *testing.T) {
 	r := startRig(t, "--read-only")
 	r.build(t, "a/b/", "l -> a", "f=1")

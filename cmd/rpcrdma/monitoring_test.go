@@ -12,7 +12,7 @@ import (
 
 var metricsLine = regexp.MustCompile(`(?m)^metrics on (http://.*)/metrics, whether`)
 
-// metricsURL is where a server says that it answers Prometheus, up to the path.
+// metricsURL is the URL of metrics in a server's greeting, up to the path.
 func metricsURL(t *testing.T, greeting string) string {
 	t.Helper()
 	m := metricsLine.FindStringSubmatch(greeting)
@@ -49,8 +49,8 @@ func wantLines(t *testing.T, metrics string, lines ...string) {
 	}
 }
 
-// TestServeMetrics reads off the metrics what clients have done over either transport, and that the
-// server is well.
+// TestServeMetrics: metrics show what clients have done over each transport, and the health checks
+// that the server is well.
 func TestServeMetrics(t *testing.T) {
 	s := startServe(t, "--memory", "/export", "--metrics", "127.0.0.1:0")
 	url := metricsURL(t, s.greeting)
@@ -103,7 +103,7 @@ func TestGatewayMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsUsage: an address that is none, or is taken, is told at once.
+// TestMetricsUsage: an invalid address, or one that is taken, is an error at once.
 func TestMetricsUsage(t *testing.T) {
 	s := startServe(t, "--memory", "/export", "--metrics", "127.0.0.1:0")
 	taken := strings.TrimPrefix(metricsURL(t, s.greeting), "http://")

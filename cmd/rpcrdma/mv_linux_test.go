@@ -62,7 +62,7 @@ func TestMv(t *testing.T) {
 	})
 }
 
-// TestMvLinkedTwice: of two links to one file the one that is moved goes.
+// TestMvLinkedTwice: moving one of two hard links over the other removes the first.
 func TestMvLinkedTwice(t *testing.T) {
 	runScript(t, []step{
 		{args: "touch @/memory/a"},

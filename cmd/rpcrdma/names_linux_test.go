@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// TestNames: users and groups are named as this host does, as far as it has names for them.
+// TestNames: users and groups have their names on this host, if they have any.
 func TestNames(t *testing.T) {
 	runScript(t, []step{
 		{args: "touch -d 2006-01-02T15:04:05Z --uid root --gid root --groups root,7 @/memory/f"},

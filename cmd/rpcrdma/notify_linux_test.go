@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// manager is what systemd is to a service: a socket that learns its status.
+// manager stands for systemd: a socket that receives the status of a service.
 type manager struct{ *net.UnixConn }
 
-// newManager has processes that are started from now on tell their status there. A name that begins
-// with @ is abstract.
+// newManager makes the socket for processes that start from now on. A name that begins with @ is
+// abstract.
 func newManager(t *testing.T, name string) manager {
 	t.Helper()
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
@@ -26,7 +26,7 @@ func newManager(t *testing.T, name string) manager {
 	return manager{conn}
 }
 
-// learns fails the test unless that is what it is told next.
+// learns fails the test unless this is the next status.
 func (m manager) learns(t *testing.T, want string) {
 	t.Helper()
 	if err := m.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
@@ -91,7 +91,7 @@ func TestNotifyGateway(t *testing.T) {
 	}
 }
 
-// TestNotifyNobody: a socket that is not there is no reason not to serve.
+// TestNotifyNobody: serve works without the socket.
 func TestNotifyNobody(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "missing"))
 	s := startServe(t, "--memory", "/m")

@@ -16,15 +16,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// startRoCE runs serve over RoCE, and over more if so told, at an address of the test's own.
+// startRoCE runs serve over RoCE, at an address of the test's own. More arguments may add
+// providers.
 func startRoCE(t *testing.T, args ...string) *serveCommand {
 	t.Helper()
 	at := netip.AddrPortFrom(rocerig.Addr(t), 0)
 	return startServe(t, append([]string{"--provider", "roce", "--listen", at.String()}, args...)...)
 }
 
-// TestServeRoCE has clients reach a server over RoCE, alone and beside iWARP, which has the same
-// port.
+// TestServeRoCE: clients reach a server over RoCE, alone and together with iWARP at the same port.
 func TestServeRoCE(t *testing.T) {
 	for _, tt := range []struct {
 		providers string
@@ -65,7 +65,7 @@ func TestServeRoCE(t *testing.T) {
 	}
 }
 
-// TestServeRoCEGreeting: what mounts over each provider.
+// TestServeRoCEGreeting: the mount commands for each provider.
 func TestServeRoCEGreeting(t *testing.T) {
 	s := startRoCE(t, "--provider", "iwarp,sctp,roce", "--sctp-udp", "0", "--memory", "/export")
 	host, rdma, _ := net.SplitHostPort(s.rdma)
@@ -88,7 +88,7 @@ func TestServeRoCEGreeting(t *testing.T) {
 	}
 }
 
-// TestServeRoCEAllow: who is not allowed gets no connection, and is counted.
+// TestServeRoCEAllow: a client that is not allowed gets no connection, and is counted.
 func TestServeRoCEAllow(t *testing.T) {
 	s := startRoCE(t, "--memory", "/export", "--allow", "192.0.2.0/24", "--metrics", "127.0.0.1:0")
 	code, _, errs := execute(t, "ls", "rdma+roce://"+s.rdma+"/export")
@@ -116,7 +116,7 @@ func TestServeRoCELookups(t *testing.T) {
 	}
 }
 
-// TestServeRoCETaken: somebody else has the UDP port.
+// TestServeRoCETaken: another process has the UDP port.
 func TestServeRoCETaken(t *testing.T) {
 	ip := rocerig.Addr(t)
 	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, roce.UDPPort)))
@@ -133,7 +133,7 @@ func TestServeRoCETaken(t *testing.T) {
 	}
 }
 
-// TestRoCENobody: there is RoCE, and nobody at the port of the service.
+// TestRoCENobody: the server has RoCE, but nothing listens at the port of the service.
 func TestRoCENobody(t *testing.T) {
 	s := startRoCE(t, "--memory", "/export")
 	s2 := strings.TrimSuffix(s.rdma, port(t, s.rdma)) + "1"
@@ -143,7 +143,7 @@ func TestRoCENobody(t *testing.T) {
 	}
 }
 
-// TestProbeRoCE: what is found of a server at which nothing is wrong.
+// TestProbeRoCE: the findings for a healthy server.
 func TestProbeRoCE(t *testing.T) {
 	s := startRoCE(t, "--memory", "/a", "--squash", "none", "--credits", "32")
 	mountAs(t, dialTCP(t, s.tcp), 1000, "/a").put(t, "file", rig.Pattern(100_000))
@@ -169,7 +169,8 @@ func TestProbeRoCE(t *testing.T) {
 	}
 }
 
-// TestProbeRoCERefused: there is RoCE, and nobody at the port; of MPA nothing is said.
+// TestProbeRoCERefused: the server has RoCE, but nothing listens at the port. Probe says nothing
+// about MPA.
 func TestProbeRoCERefused(t *testing.T) {
 	s := startServe(t, "--provider", "roce", "--listen", rocerig.Addr(t).String()+":20049", "--memory", "/a")
 	other := strings.Replace(s.rdma, ":20049", ":20050", 1)
@@ -182,7 +183,7 @@ func TestProbeRoCERefused(t *testing.T) {
 	}
 }
 
-// TestProbeNoRoCE: nothing has UDP port 4791 of a host that answers over TCP.
+// TestProbeNoRoCE: the host answers over TCP, but its UDP port 4791 is closed.
 func TestProbeNoRoCE(t *testing.T) {
 	s := startServe(t, "--listen", rocerig.Addr(t).String()+":0", "--memory", "/a")
 	up := func(p *probe.Prober) {
@@ -194,7 +195,7 @@ func TestProbeNoRoCE(t *testing.T) {
 	}
 }
 
-// TestServeMetricsRoCE: what RoCE counts is there where it is served.
+// TestServeMetricsRoCE: a server over RoCE has its metrics.
 func TestServeMetricsRoCE(t *testing.T) {
 	s := startServe(t, "--provider", "roce", "--listen", rocerig.Addr(t).String()+":0", "--memory",
 		"/export", "--metrics", "127.0.0.1:0")
@@ -220,8 +221,9 @@ const (
 	disconnectReply   = "\x00\x16\x00\x00"
 )
 
-// TestTraceRoCE: from the request to the end of the connection, at the server. The client's trace
-// is for interop/tshark: in one process, whoever has opened the socket of an address has the trace.
+// TestTraceRoCE: the trace of a server, from the request to the end of the connection.
+// interop/tshark tests that of a client: in one process, the trace has the end that opened the
+// socket.
 func TestTraceRoCE(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "served")
 	s := startRoCE(t, "--memory", "/export", "--trace", file)

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// rdmaAt is the server at an address over iWARP.
+// rdmaAt is the Target of a server at an address over iWARP.
 func rdmaAt(t *testing.T, addr string) reach.Target {
 	t.Helper()
 	at, err := reach.ParseTarget("rdma://" + addr)
@@ -21,7 +21,7 @@ func rdmaAt(t *testing.T, addr string) reach.Target {
 	return at
 }
 
-// sctpLine is where a server says that it is reached over SCTP.
+// sctpLine is the line of the greeting about SCTP.
 var sctpLine = regexp.MustCompile(`(?m)^NFS over RDMA \(sctp\) on (.*), in UDP port (\d+)$`)
 
 // sctpURL is the URL of a server over SCTP, without a path.
@@ -34,7 +34,7 @@ func (s *serveCommand) sctpURL(t *testing.T) (base, options string) {
 	return "rdma+sctp://" + m[1], "?udp=" + m[2]
 }
 
-// TestServeSCTP has clients reach a server over SCTP, with several connections on one association.
+// TestServeSCTP: clients reach a server over SCTP, with several connections on one association.
 func TestServeSCTP(t *testing.T) {
 	s := startServe(t, "--provider", "iwarp,sctp", "--sctp-udp", "0", "--memory", "/export", "--squash", "none")
 	base, options := s.sctpURL(t)
@@ -58,7 +58,7 @@ func TestServeSCTP(t *testing.T) {
 	}
 }
 
-// TestServeSCTPAllow: who is not allowed gets no association, and is counted.
+// TestServeSCTPAllow: a client that is not allowed gets no association, and is counted.
 func TestServeSCTPAllow(t *testing.T) {
 	s := startServe(t, "--provider", "iwarp,sctp", "--sctp-udp", "0", "--memory", "/export", "--allow", "192.0.2.0/24")
 	base, options := s.sctpURL(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// TestPatterns: * and [ in a URL stand for files, unless there is one of that very name.
+// TestPatterns: * and [ in a URL match files, unless a file has exactly that name.
 func TestPatterns(t *testing.T) {
 	logs := []string{"a.log=1", "b.log=2", ".c.log=3", "keep=4"}
 	runCommandTests(t, []commandTest{
@@ -52,7 +52,7 @@ func TestPatterns(t *testing.T) {
 	})
 }
 
-// TestPatternsCopied: get and cp copy what a pattern stands for.
+// TestPatternsCopied: get and cp copy the files that match a pattern.
 func TestPatternsCopied(t *testing.T) {
 	r := startRig(t)
 	tree(t, r.dir, "a.bin:644:a", "b.bin:644:b", "c.txt:644:c", "one/x:644:x", "to/keep:644:k")

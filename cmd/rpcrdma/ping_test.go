@@ -40,7 +40,7 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// TestPingFails: what is said when there is no answer, or none that helps.
+// TestPingFails: messages if there is no answer, or an error.
 func TestPingFails(t *testing.T) {
 	s := startServe(t, "--memory", "/export")
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // whose connections nobody takes
@@ -84,8 +84,7 @@ func TestPingFails(t *testing.T) {
 	}
 }
 
-// TestPingServerGone: a server that goes away costs calls, and an interrupt ends ping with what
-// there was.
+// TestPingServerGone: calls fail while the server is gone. An interrupt ends ping with a summary.
 func TestPingServerGone(t *testing.T) {
 	s := startServe(t, "--memory", "/export")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -105,7 +104,7 @@ func TestPingServerGone(t *testing.T) {
 	}
 }
 
-// TestPingInterrupted: an interrupt before there was any answer, over either transport.
+// TestPingInterrupted: an interrupt before the first answer, over each transport.
 func TestPingInterrupted(t *testing.T) {
 	for _, scheme := range schemes {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -117,7 +116,7 @@ func TestPingInterrupted(t *testing.T) {
 		go func() {
 			c, _ := l.Accept()
 			cancel()
-			accepted <- c // to be closed when all is over: this says nothing
+			accepted <- c // keep it open, silent, until the end
 		}()
 		out, errs := newTranscript(), newTranscript()
 		code := run(ctx, []string{"ping", "--timeout", "1m", scheme + "://" + l.Addr().String()}, out, errs)
@@ -131,8 +130,7 @@ func TestPingInterrupted(t *testing.T) {
 	}
 }
 
-// TestPingSummary: the shortest and the longest time are as they were, and no percentile is beyond
-// them.
+// TestPingSummary: the shortest and the longest time are exact, and no percentile is beyond them.
 func TestPingSummary(t *testing.T) {
 	for _, tt := range []struct {
 		took []time.Duration

@@ -12,12 +12,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// advicePort is for who is refused because of his port.
+// advicePort is the advice to a caller that is refused because of its port.
 const advicePort = "it may want calls from a port below 1024 (secure, the default of exports " +
 	"files): add insecure to the export, or call as root, over TCP or iWARP"
 
-// TestPrivilegedPort: an export without the option insecure is reached over RDMA as over TCP, from
-// a port below 1024. Who may not have one is told so, by probe, too.
+// TestPrivilegedPort: an export without the option insecure is reached over RDMA and TCP from a
+// port below 1024. A process that may not use one gets advice, from probe, too.
 func TestPrivilegedPort(t *testing.T) {
 	s := serveFile(t, "/m *(rw,memory)\n")
 	if !strings.Contains(s.greeting, "    not /m: Linux calls from a port above 1023 over RDMA, which needs the option insecure\n") {
@@ -44,7 +44,7 @@ func TestPrivilegedPort(t *testing.T) {
 	}
 }
 
-// TestUnprivilegedRoCE: over RoCE nobody has a port below 1024, and is told what to do.
+// TestUnprivilegedRoCE: over RoCE there are no ports below 1024. Commands say what to do.
 func TestUnprivilegedRoCE(t *testing.T) {
 	f := &exportsFile{path: filepath.Join(t.TempDir(), "exports")}
 	f.write(t, "/m *(rw,memory)\n")

@@ -27,7 +27,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// TestProbeNoHost: a name that is none.
+// TestProbeNoHost: an unknown name.
 func TestProbeNoHost(t *testing.T) {
 	f := probing{}.of(t, "rdma://no..host").names(t, "name", probe.Fail, probe.CauseNoHost)
 	if !strings.Contains(f.Do, "no..host") {
@@ -48,7 +48,8 @@ func TestProbeRefused(t *testing.T) {
 	probing{}.of(t, "rdma+sctp://127.0.0.1/?udp="+udp).names(t, "port", probe.Fail, probe.CauseRefused)
 }
 
-// TestProbeWrongPort: nothing listens, but the server is at another port; or something else does.
+// TestProbeWrongPort: nothing listens, but the server is at another port; or another service
+// listens.
 func TestProbeWrongPort(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	dead := deadport.New(t, "127.0.0.1").String()
@@ -84,7 +85,7 @@ func TestProbeWrongPort(t *testing.T) {
 	}
 }
 
-// TestProbeEnded: a server that does not take connections from this host.
+// TestProbeEnded: a server that refuses connections from this host.
 func TestProbeEnded(t *testing.T) {
 	s := startServe(t, "--memory", "/a", "--allow", "192.0.2.0/24")
 	for scheme, addr := range map[string]string{"rdma": s.rdma, "tcp": s.tcp} {
@@ -95,7 +96,7 @@ func TestProbeEnded(t *testing.T) {
 	}
 }
 
-// listening has connections served until the test ends.
+// listening serves connections until the test ends.
 func listening(t *testing.T, serve func(net.Conn)) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -123,7 +124,7 @@ func listening(t *testing.T, serve func(net.Conn)) (addr string) {
 	return l.Addr().String()
 }
 
-// TestProbeSwapped: the port of RDMA is given for TCP's, and the other way round.
+// TestProbeSwapped: a URL of TCP with the port of RDMA, and the other way round.
 func TestProbeSwapped(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	for scheme, addr := range map[string]string{"rdma": s.tcp, "tcp": s.rdma} {
@@ -135,7 +136,7 @@ func TestProbeSwapped(t *testing.T) {
 	}
 }
 
-// TestProbeNotRegistered: rpcbind is to be asked, and does not know.
+// TestProbeNotRegistered: the URL has ?rpcbind, but rpcbind does not know the port.
 func TestProbeNotRegistered(t *testing.T) {
 	empty := tcpServer(t, rpcbind.Programs(nil)...)
 	r := probing{}.of(t, "rdma://127.0.0.1?rpcbind="+strconv.Itoa(rdmaAt(t, empty).Port))
@@ -148,7 +149,7 @@ func TestProbeNotRegistered(t *testing.T) {
 	}
 }
 
-// TestProbeMute: a port that takes connections, and says nothing.
+// TestProbeMute: a port that takes connections, and never answers.
 func TestProbeMute(t *testing.T) {
 	t.Parallel()
 	addr := listening(t, func(c net.Conn) { io.Copy(io.Discard, c) })
@@ -157,7 +158,7 @@ func TestProbeMute(t *testing.T) {
 	}
 }
 
-// choosing is a server of iWARP that accepts some requests only.
+// choosing is an iWARP server that accepts only some requests.
 func choosing(t *testing.T, accept func(*mpa.Request) bool) (addr string) {
 	t.Helper()
 	return rdmaServer(t, iwarp.Config{CRC: iwarp.CRCOff,
@@ -169,8 +170,8 @@ func choosing(t *testing.T, accept func(*mpa.Request) bool) (addr string) {
 		}}, programsOf(t, nfsserver.Export{Path: "/", FS: exported(t)})...)
 }
 
-// TestProbeCRC: one side requires CRC32C. Where the other refuses it there is no connection; where
-// it can do so that is good to know.
+// TestProbeCRC: one side requires CRC32C. If the other refuses, there is no connection; if it
+// agrees, probe notes it.
 func TestProbeCRC(t *testing.T) {
 	crc := func(value string) func(*probe.Flags) {
 		return func(f *probe.Flags) {
@@ -203,7 +204,7 @@ func TestProbeCRC(t *testing.T) {
 	}
 }
 
-// TestProbeIRD: the server can have no RDMA Read under way, or wants more than there are.
+// TestProbeIRD: the server may have no RDMA Read under way, or wants more than the client allows.
 func TestProbeIRD(t *testing.T) {
 	programs := programsOf(t, nfsserver.Export{Path: "/", FS: exported(t)})
 	for _, low := range []iwarp.Config{{ORD: -1}, {ORD: 64, RequiredORD: 64}} {
@@ -212,7 +213,7 @@ func TestProbeIRD(t *testing.T) {
 	}
 }
 
-// TestProbeRejected: a server that refuses connections for a reason that it does not say.
+// TestProbeRejected: a server that refuses connections without a reason.
 func TestProbeRejected(t *testing.T) {
 	addr := choosing(t, func(*mpa.Request) bool { return false })
 	f := probing{}.of(t, "rdma://"+addr).names(t, "mpa", probe.Fail, probe.CauseRejected)
@@ -221,8 +222,8 @@ func TestProbeRejected(t *testing.T) {
 	}
 }
 
-// TestProbeRoCETaken: UDP port 4791 of this host, as the test has it, is somebody's; and one that
-// is silent may be RoCE's.
+// TestProbeRoCETaken: another process has the UDP port of RoCE on this host; and a silent port may
+// be RoCE's.
 func TestProbeRoCETaken(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	l, err := net.ListenUDP("udp", nil)
@@ -238,7 +239,7 @@ func TestProbeRoCETaken(t *testing.T) {
 	}
 }
 
-// TestProbeGateway: a gateway that does not reach its server, and one that does.
+// TestProbeGateway: a gateway that cannot reach its server, and one that can.
 func TestProbeGateway(t *testing.T) {
 	t.Parallel()
 	lonely := startGateway(t, nil, "--to", "rdma://"+deadport.New(t, "127.0.0.1").String())
@@ -268,7 +269,7 @@ func TestProbeNoMount(t *testing.T) {
 	}
 }
 
-// TestProbeNotForHost: an export that is for others.
+// TestProbeNotForHost: an export for other hosts.
 func TestProbeNotForHost(t *testing.T) {
 	addr := tcpServer(t, programsOf(t,
 		nfsserver.Export{Path: "/all", FS: exported(t)},
@@ -281,7 +282,7 @@ func TestProbeNotForHost(t *testing.T) {
 	probing{}.of(t, "tcp://"+addr+"/all").names(t, "mount", probe.Note, probe.CauseNotForHost)
 }
 
-// TestProbeGone: the directory that is exported has been removed.
+// TestProbeGone: the exported directory has been removed.
 func TestProbeGone(t *testing.T) {
 	dir := t.TempDir()
 	s := startServe(t, "--export", "/data="+dir)
@@ -351,7 +352,7 @@ func TestProbeTLS(t *testing.T) {
 	}
 }
 
-// TestProbeSquash: root is nobody, or not, or that cannot be told.
+// TestProbeSquash: the server squashes root, or not, or probe cannot tell.
 func TestProbeSquash(t *testing.T) {
 	as := func(uid cli.UserFlag) func(*probe.Flags) {
 		return func(f *probe.Flags) {
@@ -416,7 +417,7 @@ func TestProbeSquash(t *testing.T) {
 	}
 }
 
-// TestProbeFile: a path in the URL that is no file, or one that the caller may not read.
+// TestProbeFile: a path in the URL that is not a file, or that the caller may not read.
 func TestProbeFile(t *testing.T) {
 	s := startServe(t, "--memory", "/a", "--squash", "none")
 	m := mountAs(t, dialTCP(t, s.tcp), 1000, "/a")

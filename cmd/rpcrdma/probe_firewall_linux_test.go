@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 )
 
-// TestProbeFirewall: a port from which nothing comes back.
+// TestProbeFirewall: a port that does not answer.
 func TestProbeFirewall(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, "--memory", "/a")
@@ -29,7 +29,7 @@ func TestProbeFirewall(t *testing.T) {
 	}
 }
 
-// TestProbeFirewallMount: NFS can be reached, and the port of MOUNT not.
+// TestProbeFirewallMount: NFS can be reached, but not the port of MOUNT.
 func TestProbeFirewallMount(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, "--memory", "/a")
@@ -38,8 +38,8 @@ func TestProbeFirewallMount(t *testing.T) {
 	r.names(t, "mount", probe.Fail, probe.CauseFirewall)
 }
 
-// dropping is a port at which Linux drops what asks for a connection, as a firewall does: that of a
-// socket whose queue is full, since nobody accepts.
+// dropping is a port at which Linux drops SYNs like a firewall: its socket has a full queue,
+// because nobody accepts.
 func dropping(t *testing.T) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -9,9 +9,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// TestProbeLeaves: no connection with a port of RDMA is left without a word, nor right after the
-// setup, which Linux does not survive: with the first the listener is gone, with the second a
-// thread of the kernel.
+// TestProbeLeaves: probe never leaves a connection to an RDMA port before it has sent something,
+// nor right after the setup. Linux does not survive these: the first stops its listener, the second
+// crashes a kernel thread.
 func TestProbeLeaves(t *testing.T) {
 	server := rdmaServer(t, iwarp.Config{}, programsOf(t,
 		nfsserver.Export{Path: "/", FS: exported(t)})...)
@@ -51,8 +51,8 @@ func TestProbeLeaves(t *testing.T) {
 	}
 }
 
-// turnsOf passes a connection on until both have ended it, and returns how often the client has
-// spoken after the server had, and whether the server was the first to end it.
+// turnsOf passes a connection on until both ends have closed it. It returns how often the client
+// spoke after the server, and whether the server closed first.
 func turnsOf(client, server net.Conn) (turns int, refused bool) {
 	var (
 		mu     sync.Mutex // guards what follows

@@ -24,7 +24,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// probing is how a test probes: what is at other ports of this machine does not matter.
+// probing is how a test probes. It ignores the other ports of this machine.
 type probing struct {
 	flags  func(*probe.Flags)
 	short  bool // some call gets no answer
@@ -34,7 +34,7 @@ type probing struct {
 // reported is a report that tests look at.
 type reported struct{ probe.Report }
 
-// of probes a URL, once for people and once for programs, and returns what the latter get.
+// of probes a URL, once for text and once for JSON, and returns the JSON report.
 func (how probing) of(t *testing.T, url string) (r reported) {
 	t.Helper()
 	var out bytes.Buffer
@@ -89,7 +89,7 @@ func (how probing) run(t *testing.T, url string, asJSON bool, out *bytes.Buffer)
 	return p.Run(t.Context())
 }
 
-// freeUDP is a UDP port that nobody has, most likely.
+// freeUDP is a UDP port that is probably free.
 func freeUDP(t *testing.T) int {
 	t.Helper()
 	l, err := net.ListenUDP("udp", nil)

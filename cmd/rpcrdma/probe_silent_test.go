@@ -16,7 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// stuckFS is a file system whose disk hangs, in one kind of operation.
+// stuckFS is a file system whose disk hangs in one kind of operation.
 type stuckFS struct {
 	vfs.FS
 	attrs, reads bool
@@ -44,7 +44,7 @@ func (f *stuckFS) Read(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, 
 	return f.FS.Read(ctx, c, h, off, n, r)
 }
 
-// TestProbeDisk: the server answers what it can without its disk.
+// TestProbeDisk: a server whose disk hangs answers only what needs no disk.
 func TestProbeDisk(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -67,7 +67,7 @@ func TestProbeDisk(t *testing.T) {
 	}
 }
 
-// TestProbeOtherDisk: the disk of another export than the URL's hangs.
+// TestProbeOtherDisk: the disk of another export hangs.
 func TestProbeOtherDisk(t *testing.T) {
 	t.Parallel()
 	over := make(chan struct{})
@@ -92,8 +92,8 @@ func served(t *testing.T, scheme string, programs ...oncrpc.Program) (addr strin
 	return tcpServer(t, programs...)
 }
 
-// TestProbeMTU: packets of full size are lost on the way, in one direction, and with them all that
-// comes behind them on their connection.
+// TestProbeMTU: packets of full size are lost in one direction, and with them all that follows on
+// their connection.
 func TestProbeMTU(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range schemes {
@@ -110,11 +110,11 @@ func TestProbeMTU(t *testing.T) {
 	}
 }
 
-// fullSegment is how many bytes a packet of a usual MTU has.
+// fullSegment is the number of bytes in a packet of a usual MTU.
 const fullSegment = 1400
 
-// blackHole passes connections on to an address, of which in one direction what comes at once may
-// have less than fullSegment bytes. Of a connection with more nothing goes on in that direction.
+// blackHole passes connections on to an address. In one direction, it stops a connection at the
+// first fullSegment bytes that come at once.
 func blackHole(t *testing.T, to string, up bool) (addr string) {
 	t.Helper()
 	var lost atomic.Int32

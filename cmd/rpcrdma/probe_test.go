@@ -15,8 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
-// TestProbe: of a server at which nothing is wrong nothing is said to be, and all is found that
-// there is.
+// TestProbe: a healthy server has no failures, and all findings.
 func TestProbe(t *testing.T) {
 	s := startServe(t, "--provider", "iwarp,sctp", "--sctp-udp", "0", "--memory", "/a", "--memory",
 		"/b", "--squash", "none", "--credits", "32")
@@ -70,7 +69,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestProbeText: what people see.
+// TestProbeText: the output for people.
 func TestProbeText(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	text := probing{}.text(t, "rdma://"+s.rdma+"/a")
@@ -160,7 +159,7 @@ func TestProbeInterrupted(t *testing.T) {
 	}
 }
 
-// TestProbeNoExport: a path that is no export, and a server that has none to mount.
+// TestProbeNoExport: a path outside of all exports, and a server without exports.
 func TestProbeNoExport(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	r := probing{}.of(t, "tcp://"+s.tcp+"/b")

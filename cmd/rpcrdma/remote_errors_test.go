@@ -27,7 +27,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// TestExplain: what to do about errors of connecting.
+// TestExplain: advice about errors of connecting.
 func TestExplain(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Err: words.ConnRefused}
 	startup := func(err error) error { return &transport.OpError{Op: "dial", Err: &mpa.StartupError{Err: err}} }
@@ -111,8 +111,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainFound: what is said of a server that rpcbind has named, or that is one over RDMA
-// alone: no advice to do what was done, or what cannot be.
+// TestExplainFound: no advice to do what was done, or what is impossible, for a server found by
+// rpcbind or over RDMA alone.
 func TestExplainFound(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Err: words.ConnRefused}
 	notMPA := &transport.OpError{Op: "dial", Err: &mpa.StartupError{Err: mpa.ErrNotMPA}}
@@ -181,7 +181,7 @@ func tcpServer(t *testing.T, programs ...oncrpc.Program) (addr string) {
 	return l.Addr().String()
 }
 
-// TestRemoteErrors: what users see who name the wrong port, or the wrong path, of a real server.
+// TestRemoteErrors: the messages for a wrong port or path of a real server.
 func TestRemoteErrors(t *testing.T) {
 	s := startServe(t, "--memory", "/a", "--memory", "/data")
 	closed := deadport.New(t, "127.0.0.1").String()
@@ -211,7 +211,7 @@ func TestRemoteErrors(t *testing.T) {
 		}
 		r.Close()
 	}
-	// Commands say the same.
+	// Commands print the same.
 	lookups := startServe(t, "--memory", "/a", "--rdma-rpcbind", "127.0.0.1:0").lookups(t)
 	code, _, stderr := execute(t, "ls", "rdma://"+lookups+"/a")
 	if want := "port " + lookups + " is not the port of NFS: it answers PROG_UNAVAIL; write ?rpcbind in place of the port to find it\n"; code != cli.ExitFailed ||
@@ -224,7 +224,7 @@ func TestRemoteErrors(t *testing.T) {
 	}
 }
 
-// TestRemoteNoMount: an NFS server alone.
+// TestRemoteNoMount: an NFS server without MOUNT.
 func TestRemoteNoMount(t *testing.T) {
 	s := &remote.Server{Target: reach.Target{Scheme: "rdma", Host: "h", Port: 20049}}
 	search := &nfsmount.SearchError{Host: "h", Tried: []nfsmount.Attempt{{Where: "there", Err: io.EOF}}}
@@ -242,7 +242,7 @@ func TestRemoteNoMount(t *testing.T) {
 	}
 }
 
-// TestCheckPort: a server that answers nothing from a port that anybody can have, as Linux's does.
+// TestCheckPort: a server that refuses calls from ports above 1023, like Linux's.
 func TestCheckPort(t *testing.T) {
 	procs := make([]oncrpc.Procedure, nfs3.ProcGetAttr+1)
 	procs[nfs3.ProcGetAttr].Handler = func(_ context.Context, c *oncrpc.Call) error {

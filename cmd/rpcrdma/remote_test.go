@@ -16,7 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// newRemotes returns what a command has that is given flags, and what it writes to standard error.
+// newRemotes returns the Session of a command with flags, and its standard error.
 func newRemotes(t *testing.T, flags ...string) (*remote.Session, *transcript) {
 	t.Helper()
 	var r remote.Session
@@ -36,8 +36,7 @@ func (s *serveCommand) url(scheme, path string) string {
 	return scheme + "://" + map[string]string{"rdma": s.rdma, "tcp": s.tcp}[scheme] + path
 }
 
-// TestRemoteOpen: URLs lead to exports, each of which is mounted once, over one connection to the
-// server, until the end.
+// TestRemoteOpen: each export is mounted once, over one connection to the server, until the end.
 func TestRemoteOpen(t *testing.T) {
 	s := startServe(t, "--memory", "/a", "--memory", "/a b/c")
 	for _, scheme := range schemes {
@@ -99,7 +98,7 @@ func TestRemoteOpen(t *testing.T) {
 	}
 }
 
-// TestRemoteExports: what a server exports, whatever the path.
+// TestRemoteExports: the exports of a server, whatever the path of the URL.
 func TestRemoteExports(t *testing.T) {
 	s := startServe(t, "--memory", "/a", "--memory", "/b")
 	for _, scheme := range schemes {
@@ -111,7 +110,7 @@ func TestRemoteExports(t *testing.T) {
 	}
 }
 
-// TestRemoteMountPort: MOUNT is asked for where the URL says.
+// TestRemoteMountPort: commands call MOUNT at the mountport of the URL.
 func TestRemoteMountPort(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	other := startServe(t, "--memory", "/b")
@@ -127,7 +126,7 @@ func TestRemoteMountPort(t *testing.T) {
 	}
 }
 
-// TestRemoteIdentity: who calls is who the flags say.
+// TestRemoteIdentity: calls have the identity of the flags.
 func TestRemoteIdentity(t *testing.T) {
 	s := startServe(t, "--memory", "/a", "--squash", "none")
 	r, _ := newRemotes(t, "--uid", "1234", "--gid", "5", "--groups", "6,7")
@@ -144,7 +143,7 @@ func TestRemoteIdentity(t *testing.T) {
 	if err != nil || a.UID != 1234 || a.GID != 5 {
 		t.Errorf("the file belongs to %d:%d, %v, want 1234:5", a.UID, a.GID, err)
 	}
-	// To give a file to a group takes being in it.
+	// Only members of a group may give files to it.
 	for group, want := range map[uint32]error{7: nil, 8: nfs3.ErrPerm} {
 		_, err := m.Client.SetAttr(t.Context(), o.File,
 			nfs3.Sattr{GID: nfs3.Set32{Set: true, To: group}}, nil)
@@ -154,7 +153,7 @@ func TestRemoteIdentity(t *testing.T) {
 	}
 }
 
-// TestRemoteFlags: how connections are made is what the flags say.
+// TestRemoteFlags: connections follow the flags.
 func TestRemoteFlags(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	r, _ := newRemotes(t, "--size", "2MiB", "--parallel", "3", "--credits", "9", "--inline",
@@ -206,7 +205,7 @@ func TestRemoteFlagErrors(t *testing.T) {
 	}
 }
 
-// TestRemoteBack: calls wait for a server that is gone until it is back, and the user is told.
+// TestRemoteBack: calls wait until a server is back, and the user is told.
 func TestRemoteBack(t *testing.T) {
 	for _, scheme := range schemes {
 		t.Run(scheme, func(t *testing.T) {
@@ -241,7 +240,7 @@ func TestRemoteBack(t *testing.T) {
 	}
 }
 
-// TestRemoteGone: calls fail at once if they may not wait, and say why.
+// TestRemoteGone: with --wait 0, calls fail at once, and say why.
 func TestRemoteGone(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	r, stderr := newRemotes(t, "--wait", "0")
@@ -250,7 +249,7 @@ func TestRemoteGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.stop()
-	for { // the first may be told of the end of the connection
+	for { // the first call may get the end of the connection
 		err := m.Client.Null(t.Context())
 		if err == nil {
 			t.Fatal("a server that is gone has answered")

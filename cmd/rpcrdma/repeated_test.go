@@ -16,8 +16,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestRepeated: what a call has done before its connection ended is not taken for a failure where
-// that can be found out.
+// TestRepeated: a repeated call that has already succeeded does not count as a failure, if that can
+// be found out.
 func TestRepeated(t *testing.T) {
 	r := startRig(t)
 	m := mountAs(t, dialTCP(t, r.tcp), 0, "/memory")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// step is a command line of a script, and what is to come of it.
+// step is a command line of a script, and its expected outcome.
 type step struct {
 	args   string // with spaces between them; @/ as in rig.exec
 	stdout string
@@ -14,9 +14,9 @@ type step struct {
 	code   int
 }
 
-// runScript runs command lines one after another, over each transport, as root if they do not say
-// otherwise, against a server whose /memory is empty. In outputs, TIME stands for
-// 2006-01-02T15:04:05Z as ls prints it here.
+// runScript runs command lines one after another, over each transport, against a server with an
+// empty /memory. They call as root by default. In outputs, TIME stands for 2006-01-02T15:04:05Z as
+// ls prints it here.
 func runScript(t *testing.T, steps []step) {
 	t.Helper()
 	at := time.Unix(1136214245, 0).Format("2006-01-02 15:04:05")

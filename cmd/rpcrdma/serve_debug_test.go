@@ -16,7 +16,7 @@ import (
 
 var debugLine = regexp.MustCompile(`(?m)^profiles on (http://.*)/debug/pprof/, counters on /debug/vars$`)
 
-// debugURL is where a server says that it answers profilers, up to the path.
+// debugURL is the URL of profiles in a server's greeting, up to the path.
 func (s *serveCommand) debugURL(t *testing.T) string {
 	t.Helper()
 	m := debugLine.FindStringSubmatch(s.greeting)
@@ -26,7 +26,7 @@ func (s *serveCommand) debugURL(t *testing.T) string {
 	return m[1]
 }
 
-// fetch returns what is at a URL, over a connection that stays open until the test ends.
+// fetch gets a URL over a connection that stays open until the test ends.
 func fetch(t *testing.T, url string) []byte {
 	t.Helper()
 	transport := new(http.Transport)
@@ -43,7 +43,7 @@ func fetch(t *testing.T, url string) []byte {
 	return b
 }
 
-// TestDebug: what there is, and that it ends with the server while connections are idle.
+// TestDebug: the pages of --debug. They end with the server, even while connections are idle.
 func TestDebug(t *testing.T) {
 	s := startServe(t, "--memory", "/export", "--debug=127.0.0.1:0")
 	url := s.debugURL(t)
@@ -78,7 +78,7 @@ func TestDebug(t *testing.T) {
 	}
 }
 
-// TestDebugProfileEnds: a server does not wait for a profile that is being taken.
+// TestDebugProfileEnds: a server that stops does not wait for a running profile.
 func TestDebugProfileEnds(t *testing.T) {
 	s := startServe(t, "--memory", "/export", "--debug=127.0.0.1:0")
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.debugURL(t), "http://"))
@@ -98,7 +98,7 @@ func TestDebugProfileEnds(t *testing.T) {
 	}
 }
 
-// TestDebugGateway: the gateway has it, too.
+// TestDebugGateway: the gateway has --debug, too.
 func TestDebugGateway(t *testing.T) {
 	server := startServe(t, "--memory", "/export")
 	g := startGateway(t, nil, "--to", "rdma://"+server.rdma, "--debug=127.0.0.1:0")
@@ -112,7 +112,7 @@ func TestDebugGateway(t *testing.T) {
 	}
 }
 
-// TestDebugOff: without the flag, and with an empty address, there is none.
+// TestDebugOff: there is no port without the flag, or with an empty address.
 func TestDebugOff(t *testing.T) {
 	for _, args := range [][]string{nil, {"--debug="}} {
 		s := startServe(t, append(args, "--memory", "/export")...)
@@ -123,7 +123,7 @@ func TestDebugOff(t *testing.T) {
 	}
 }
 
-// TestDebugCommandLine: what is not taken for an address.
+// TestDebugCommandLine: invalid addresses.
 func TestDebugCommandLine(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

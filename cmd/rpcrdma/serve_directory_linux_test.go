@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestServeDirectory: what clients write is in the directory.
+// TestServeDirectory: files that clients write are in the directory.
 func TestServeDirectory(t *testing.T) {
 	dir := t.TempDir()
 	s := startServe(t, "--export", "/export="+dir, "--squash", "none")
@@ -54,11 +54,11 @@ func TestServeDirectoryReadOnly(t *testing.T) {
 	}
 }
 
-// TestServeState: with the state of an earlier run, handles of that run are good, of two exports
-// beside one another; without, and for another export, they are stale.
+// TestServeState: with the state of an earlier run, its handles are good, for two exports. Without
+// it, and for another export, they are stale.
 func TestServeState(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
-	state := filepath.Join(t.TempDir(), "var", "state") // to be made
+	state := filepath.Join(t.TempDir(), "var", "state") // does not exist yet
 	uid := uint32(os.Getuid())
 	args := []string{"--export", "/a=" + a, "--export", "/b/c=" + b, "--squash", "none"}
 
@@ -100,8 +100,8 @@ func TestServeState(t *testing.T) {
 	}
 }
 
-// TestServeSameFiles: exports that have files in common are served, with a warning; one by way of a
-// symbolic link is found, too.
+// TestServeSameFiles: exports that share files are served with a warning, also if they do by a
+// symbolic link.
 func TestServeSameFiles(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	link := filepath.Join(other, "link")
@@ -115,7 +115,7 @@ func TestServeSameFiles(t *testing.T) {
 	}
 }
 
-// TestServeStateInTheWay: state that cannot be used is told from a directory that cannot.
+// TestServeStateInTheWay: errors tell unusable state from an unusable directory.
 func TestServeStateInTheWay(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	args := []string{"serve", "--listen", "127.0.0.1:0", "--mount", "none", "--export", "/e=" + dir, "--state", state}

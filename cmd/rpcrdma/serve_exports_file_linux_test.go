@@ -20,7 +20,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
-// exportsFile is a file of --exports and the server that serves what it says.
+// exportsFile is a file of --exports, and its server.
 type exportsFile struct {
 	*serveCommand
 	path string
@@ -41,7 +41,7 @@ func (f *exportsFile) write(t *testing.T, text string) {
 	}
 }
 
-// reload has the server read a text, and waits for what it logs then.
+// reload writes a text to the file, sends SIGHUP, and waits for a log message.
 func (f *exportsFile) reload(t *testing.T, text, logged string) {
 	t.Helper()
 	f.write(t, text)
@@ -52,7 +52,7 @@ func (f *exportsFile) reload(t *testing.T, text, logged string) {
 	f.await(t, logged, before+1)
 }
 
-// await waits until something has been logged so many times.
+// await waits until the log has a text so many times.
 func (f *exportsFile) await(t *testing.T, logged string, times int) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); strings.Count(f.stderr.String(), logged) < times; {
@@ -65,16 +65,16 @@ func (f *exportsFile) await(t *testing.T, logged string, times int) {
 
 const reloaded = "exports reloaded"
 
-// TestServeReloadToKerberos: exports that begin to want Kerberos change nothing at a server without
-// a keytab, whose log says what to do.
+// TestServeReloadToKerberos: if the file asks for Kerberos, and the server has no keytab, nothing
+// changes, and the log says what to do.
 func TestServeReloadToKerberos(t *testing.T) {
 	s := serveFile(t, "/m *(rw,insecure,memory)\n")
 	s.reload(t, "/m *(rw,insecure,memory,sec=krb5)\n", "restart serve, so that it reads the keytab (--keytab)")
 	mountAs(t, dialTCP(t, s.tcp), 7, "/m").put(t, "file", []byte("data"))
 }
 
-// TestServeReloadUsers: the file of --map-users is read again with the exports, and one with an
-// error changes nothing.
+// TestServeReloadUsers: a reload also reads the file of --map-users. If that has an error, nothing
+// changes.
 func TestServeReloadUsers(t *testing.T) {
 	kt := keytabOf(t, "nfs/localhost")
 	users := filepath.Join(t.TempDir(), "users")
@@ -95,8 +95,8 @@ func TestServeReloadUsers(t *testing.T) {
 	s.reload(t, file, reloaded)
 }
 
-// TestServeExportsFile: exports come, go and change under a client that has mounted them, when the
-// file is read again. A file with an error changes nothing.
+// TestServeExportsFile: exports come, go and change under a client that has mounted them when the
+// server reads the file again. A file with an error changes nothing.
 func TestServeExportsFile(t *testing.T) {
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
@@ -107,7 +107,7 @@ func TestServeExportsFile(t *testing.T) {
 	}
 	s := serveFile(t, fmt.Sprintf("%s 127.0.0.1(rw,no_root_squash,insecure) *(ro)\n/m *(rw,insecure,memory)\n", one),
 		"--memory", "/flag", "--state", t.TempDir())
-	// The first takes a port below 1024 of some.
+	// For the first, some clients need a port below 1024.
 	if !strings.Contains(s.greeting, "nolock 127.0.0.1:"+one) || !strings.Contains(s.greeting, "noresvport 127.0.0.1:/m ") {
 		t.Errorf("greeting: %s", s.greeting)
 	}
@@ -159,7 +159,7 @@ func TestServeExportsFile(t *testing.T) {
 }
 
 // TestServeMadeAgain: a directory that is removed and made again is served again, and so is one
-// that is made only now.
+// that is made later.
 func TestServeMadeAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "export")
 	later := filepath.Join(t.TempDir(), "later")
@@ -196,7 +196,7 @@ func TestServeMadeAgain(t *testing.T) {
 	}
 }
 
-// TestServeMountPoint: what has to be mounted is exported when it is.
+// TestServeMountPoint: an export with mp is served when something is mounted there.
 func TestServeMountPoint(t *testing.T) {
 	dir := t.TempDir()
 	s := serveFile(t, dir+" *(rw,insecure,mp)\n")
@@ -231,8 +231,8 @@ func TestServeMountPoint(t *testing.T) {
 	}
 }
 
-// TestServeCrossMnt: what is mounted below an export is entered by its mount, when it comes, and is
-// gone when it goes.
+// TestServeCrossMnt: clients enter a file system that is mounted below an export, and lose it when
+// it is unmounted.
 func TestServeCrossMnt(t *testing.T) {
 	dir := t.TempDir()
 	inner := filepath.Join(dir, "sub", "with space")
@@ -283,7 +283,7 @@ func TestServeCrossMnt(t *testing.T) {
 	}
 }
 
-// TestServeCheck: --check tells what would be exported, and what is wrong.
+// TestServeCheck: --check prints what would be exported, and what is wrong.
 func TestServeCheck(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "exports")

@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// keytabOf makes a keytab with a key of a principal of EXAMPLE.ORG, and takes the tickets away that
-// whoever runs the test may have.
+// keytabOf makes a keytab with a key of a principal of EXAMPLE.ORG. It hides the tickets of the
+// user who runs the test.
 func keytabOf(t *testing.T, principal string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func encodeKeytab(principal, realm string) []byte {
 	return append(b, e...)
 }
 
-// TestServeKerberos: what a server with a keytab says, and what those say who have no ticket.
+// TestServeKerberos: the messages of a server with a keytab, and of commands without a ticket.
 func TestServeKerberos(t *testing.T) {
 	kt := keytabOf(t, "nfs/localhost")
 	s := startServe(t, "--memory", "/proved", "--sec", "krb5p:krb5", "--keytab", kt, "--conf", "gss")
@@ -112,8 +112,7 @@ func TestServeKerberos(t *testing.T) {
 	}
 }
 
-// TestServeExportsSec: --sec holds for the lines of a file that do not say sec=, and for no others.
-// --check tells it.
+// TestServeExportsSec: --sec applies only to the lines of a file without sec=. --check shows it.
 func TestServeExportsSec(t *testing.T) {
 	kt := keytabOf(t, "nfs/localhost")
 	const file = "/silent *(rw,insecure,memory)\n/said *(rw,insecure,memory,sec=sys)\n" +
@@ -145,8 +144,8 @@ func TestServeExportsSec(t *testing.T) {
 	}
 }
 
-// TestServeExportsReadOnly: flags that only exports of the command line heed go with a file as long
-// as there is such an export.
+// TestServeExportsReadOnly: flags for exports of the command line are allowed with a file if there
+// is such an export.
 func TestServeExportsReadOnly(t *testing.T) {
 	for _, args := range []string{"--read-only=false", "--memory /m --read-only --squash all --anonuid 7"} {
 		args = "serve --check --exports " + os.DevNull + " " + args
@@ -156,8 +155,8 @@ func TestServeExportsReadOnly(t *testing.T) {
 	}
 }
 
-// TestMountWithoutKerberos: where Linux cannot make contexts for NFS over RDMA, it mounts with
-// AUTH_SYS over RDMA, if the export takes it.
+// TestMountWithoutKerberos: if Linux cannot make contexts for NFS over RDMA, the greeting mounts
+// with AUTH_SYS over RDMA, if the export takes it.
 func TestMountWithoutKerberos(t *testing.T) {
 	kt := keytabOf(t, "nfs/localhost")
 	s := startServe(t, "--memory", "/m", "--sec", "krb5i:sys", "--keytab", kt)
@@ -170,7 +169,7 @@ func TestMountWithoutKerberos(t *testing.T) {
 	}
 }
 
-// TestCheckUsers: --check finds users of a map whom this host does not have.
+// TestCheckUsers: --check finds users of the map that this host does not have.
 func TestCheckUsers(t *testing.T) {
 	kt := keytabOf(t, "nfs/localhost")
 	path := filepath.Join(t.TempDir(), "users")
@@ -193,8 +192,8 @@ func TestServeUnusedKeytab(t *testing.T) {
 	}
 }
 
-// TestKerberosFallback: who is refused something, without a ticket, is told that his calls prove
-// nothing, and why.
+// TestKerberosFallback: a permission error without a ticket says that calls do not use Kerberos,
+// and why.
 func TestKerberosFallback(t *testing.T) {
 	kt := keytabOf(t, "nfs/localhost")
 	s := startServe(t, "--memory", "/m", "--sec", "krb5p:krb5:sys", "--keytab", kt)
@@ -226,7 +225,7 @@ func TestKerberosFallback(t *testing.T) {
 	}
 }
 
-// TestServeKeytab: a server does not start whose keytab is not one of NFS.
+// TestServeKeytab: a server does not start with a keytab without a key for NFS.
 func TestServeKeytab(t *testing.T) {
 	kt := keytabOf(t, "host/localhost")
 	const ports = " --listen 127.0.0.1:0 --mount 127.0.0.1:0"
@@ -247,7 +246,8 @@ func TestServeKeytab(t *testing.T) {
 	}
 }
 
-// TestNoKerberos: a server without a keytab is called with AUTH_SYS, and says so of others.
+// TestNoKerberos: commands call a server without a keytab with AUTH_SYS. Other flavours are errors
+// that say so.
 func TestNoKerberos(t *testing.T) {
 	kt := keytabOf(t, "nfs/localhost")
 	s := startServe(t, "--memory", "/said", "--sec", "sys")

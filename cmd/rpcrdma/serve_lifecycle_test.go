@@ -56,7 +56,7 @@ func letGo(g *faultnet.Relay) {
 	}
 }
 
-// TestServeDrains: a call that is under way when the signal comes is answered.
+// TestServeDrains: a call under way when the signal comes is answered.
 func TestServeDrains(t *testing.T) {
 	s := startServe(t, "--memory", "/export")
 	g := newGate(t, s.rdma)
@@ -106,7 +106,7 @@ func TestServeDrainLimit(t *testing.T) {
 	}
 }
 
-// TestServeLogLevel: how much a server says that nothing happens to.
+// TestServeLogLevel: how much an idle server logs.
 func TestServeLogLevel(t *testing.T) {
 	for level, want := range map[string]int{"info": 2, "warn": 0, "error": 0} {
 		s := startServe(t, "--memory", "/export", "--log-level", level)

@@ -22,7 +22,7 @@ import (
 
 var lookupsLine = regexp.MustCompile(`(?m)^look-ups over RDMA \(iwarp\) on (.*)$`)
 
-// lookups returns where a server answers look-ups alone.
+// lookups returns the address of a server's port for look-ups.
 func (s *serveCommand) lookups(t *testing.T) string {
 	t.Helper()
 	m := lookupsLine.FindStringSubmatch(s.greeting)
@@ -42,7 +42,7 @@ func needIPv6(t *testing.T) {
 	l.Close()
 }
 
-// port returns that of an address.
+// port returns the port of an address.
 func port(t *testing.T, addr string) string {
 	t.Helper()
 	_, p, err := net.SplitHostPort(addr)
@@ -52,8 +52,8 @@ func port(t *testing.T, addr string) string {
 	return p
 }
 
-// TestServeRDMARPCBind: a port over RDMA tells where the programs are, and has none of them but
-// that of the look-ups. What it names over RDMA can be connected to.
+// TestServeRDMARPCBind: the port of --rdma-rpcbind tells where the programs are, and serves only
+// look-ups. The RDMA ports that it names can be connected to.
 func TestServeRDMARPCBind(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "[::1]"} {
 		t.Run(host, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestServeRDMARPCBindEverywhere(t *testing.T) {
 	}
 }
 
-// TestServeRDMARPCBindUsage: addresses that cannot be, and one that is taken.
+// TestServeRDMARPCBindUsage: invalid addresses, and one that is taken.
 func TestServeRDMARPCBindUsage(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -184,8 +184,8 @@ func TestServeRPCBind6(t *testing.T) {
 	}
 }
 
-// TestFindURL: commands find NFS by a URL with ?rpcbind, by each port that answers look-ups, over
-// either transport and family, in either dialect.
+// TestFindURL: commands find NFS by a URL with ?rpcbind, by each port for look-ups, over each
+// transport and family, in each dialect.
 func TestFindURL(t *testing.T) {
 	for _, tt := range []struct{ host, dialect string }{{"127.0.0.1", "rfc8166"}, {"[::1]", "rfc8166"}, {"127.0.0.1", "draft"}, {"[::1]", "draft"}} {
 		t.Run(tt.dialect+", "+tt.host, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestFindURL(t *testing.T) {
 	}
 }
 
-// TestFindURLFails: what is said where nobody knows the port, or the port is wrong.
+// TestFindURLFails: messages if the port is unknown or wrong.
 func TestFindURLFails(t *testing.T) {
 	dead := deadport.New(t, "127.0.0.1").String()
 	gone := newLookups(t, rpcbind.Mapping{Program: nfs3.Program, Version: nfs3.Version, Netid: "rdma", Addr: universal(t, dead)})
@@ -261,7 +261,7 @@ func TestFindURLAgain(t *testing.T) {
 	}
 }
 
-// TestFindURLTwo: URLs with other ports of rpcbind are of other servers.
+// TestFindURLTwo: URLs with different ports of rpcbind name different servers.
 func TestFindURLTwo(t *testing.T) {
 	var r remote.Session
 	defer r.Close()
@@ -273,7 +273,7 @@ func TestFindURLTwo(t *testing.T) {
 	}
 }
 
-// move changes the address of all that is registered.
+// move changes the address of all registrations.
 func (p *fakeRpcbind) move(addr string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

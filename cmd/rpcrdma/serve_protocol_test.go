@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// TestServeProtocol: what the flags say about iWARP and RPC-over-RDMA is what a client meets.
+// TestServeProtocol: clients see the settings of the flags for iWARP and RPC-over-RDMA.
 func TestServeProtocol(t *testing.T) {
 	type met struct {
 		crc, markers bool

@@ -20,7 +20,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// transcript is an output that several goroutines write, and that tests wait for.
+// transcript is an output that several goroutines write to, and that tests wait for.
 type transcript struct {
 	mu      sync.Mutex // guards what follows
 	text    bytes.Buffer
@@ -60,7 +60,7 @@ func (o *transcript) await(text string, over <-chan struct{}) string {
 	}
 }
 
-// serveCommand is the command "serve", running within the test.
+// serveCommand is a serve command that runs within the test.
 type serveCommand struct {
 	greeting  string
 	rdma, tcp string // addresses
@@ -140,7 +140,7 @@ func dialTCP(t *testing.T, addr string) oncrpc.Transport {
 	return c
 }
 
-// user calls as a user of that number, with a group of the same.
+// user returns a client that calls as a user, with a group of the same number.
 func user(t *testing.T, conn oncrpc.Transport, id uint32) *nfsclient.Client {
 	t.Helper()
 	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "client", UID: id, GID: id})
@@ -150,7 +150,7 @@ func user(t *testing.T, conn oncrpc.Transport, id uint32) *nfsclient.Client {
 	return nfsclient.New(conn, cred)
 }
 
-// mounted is a file system as a user sees it.
+// mounted is a mounted export, for one user.
 type mounted struct {
 	*nfsclient.Client
 	root nfs3.FH
@@ -185,7 +185,7 @@ func (m mounted) put(t *testing.T, name string, data []byte) nfs3.FH {
 	return info.(*nfsfs.Info).Handle()
 }
 
-// get returns what is in a file.
+// get returns the contents of a file.
 func (m mounted) get(t *testing.T, h nfs3.FH) []byte {
 	t.Helper()
 	f, err := nfsfs.New(m.Client, h, nfsfs.Config{}).Open(t.Context(), "")

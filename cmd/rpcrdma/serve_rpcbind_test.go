@@ -99,7 +99,7 @@ func (p *fakeRpcbind) unset(m rpcbind.Mapping) bool {
 	return true
 }
 
-// same reports whether there can be only one of the two.
+// same reports whether two mappings exclude each other.
 func same(a, b rpcbind.Mapping) bool {
 	return a.Program == b.Program && a.Version == b.Version && a.Netid == b.Netid
 }
@@ -161,8 +161,8 @@ func universal(t *testing.T, addr string) string {
 	return fmt.Sprintf("%v.%d.%d", a.IP, a.Port>>8, a.Port&0xff)
 }
 
-// TestServeRPCBind: both programs are registered at both ports while the server runs, and not
-// after; what another server left is replaced, and what is not this one's stays.
+// TestServeRPCBind: both programs are registered at both ports while the server runs. Registrations
+// that another server left are replaced; others stay.
 func TestServeRPCBind(t *testing.T) {
 	other := rpcbind.Mapping{Program: 400000, Version: 1, Netid: "tcp", Addr: "127.0.0.1.0.99"}
 	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp",
@@ -198,7 +198,7 @@ func TestServeRPCBind(t *testing.T) {
 	}
 }
 
-// TestServeRPCBindWithoutTCP registers what there is.
+// TestServeRPCBindWithoutTCP registers only the RDMA port.
 func TestServeRPCBindWithoutTCP(t *testing.T) {
 	p := newFakeRpcbind(t)
 	s, _ := startRegistered(t, p.dial, "--mount", "none")
@@ -210,8 +210,7 @@ func TestServeRPCBindWithoutTCP(t *testing.T) {
 	}
 }
 
-// TestServeLookup: both ports tell where everything is, whether rpcbind is told or not, and are not
-// told otherwise.
+// TestServeLookup: both ports answer look-ups, with or without --rpcbind, and refuse changes.
 func TestServeLookup(t *testing.T) {
 	registered, _ := startRegistered(t, newFakeRpcbind(t).dial)
 	registered.greet(t)
@@ -308,8 +307,7 @@ func TestServeRPCBindFails(t *testing.T) {
 	}
 }
 
-// TestServeRPCBindStays: that the registration cannot be taken back is said, and is no reason to
-// fail.
+// TestServeRPCBindStays: if the server cannot unregister, it logs that, and does not fail.
 func TestServeRPCBindStays(t *testing.T) {
 	p := newFakeRpcbind(t)
 	s, ended := startRegistered(t, p.dial)
@@ -326,8 +324,8 @@ func TestServeRPCBindStays(t *testing.T) {
 	}
 }
 
-// TestServeRPCBindGone: an rpcbind that is gone when the server ends may come back with what it
-// knew, and may not.
+// TestServeRPCBindGone: an rpcbind that is gone when the server ends may come back with the
+// registrations, or without.
 func TestServeRPCBindGone(t *testing.T) {
 	p := newFakeRpcbind(t)
 	s, ended := startRegistered(t, p.dial)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestServeNoHangup: a SIGHUP that is ignored when the server is started, as nohup has it, stays
-// so; otherwise it is caught.
+// TestServeNoHangup: if SIGHUP is ignored when the server starts, as under nohup, it stays ignored;
+// else the server catches it.
 func TestServeNoHangup(t *testing.T) {
 	heedHangup(t)
 	for _, ignored := range []bool{false, true} {

@@ -23,8 +23,8 @@ func send(t *testing.T, cmd *exec.Cmd, sig syscall.Signal) {
 	}
 }
 
-// heedHangup lets processes that are started from now on have a SIGHUP that is not ignored, whether
-// this one is run by nohup or not.
+// heedHangup makes processes that start from now on not ignore SIGHUP, even if this one runs under
+// nohup.
 func heedHangup(t *testing.T) {
 	t.Helper()
 	hangups := make(chan os.Signal, 1)
@@ -50,7 +50,8 @@ func TestServeSignal(t *testing.T) {
 	}
 }
 
-// TestServeSignalTwice: signals that come together are one, and the call under way is answered.
+// TestServeSignalTwice: signals that come together count as one, and the call under way is
+// answered.
 func TestServeSignalTwice(t *testing.T) {
 	heedHangup(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
@@ -73,7 +74,8 @@ func TestServeSignalTwice(t *testing.T) {
 	}
 }
 
-// TestServeSecondSignal: one that comes later ends the process at once, though a call is under way.
+// TestServeSecondSignal: a later second signal ends the process at once, even if a call is under
+// way.
 func TestServeSecondSignal(t *testing.T) {
 	heedHangup(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
@@ -96,9 +98,9 @@ func TestServeSecondSignal(t *testing.T) {
 	}
 }
 
-// untilOver does something again and again, because nothing tells when it takes effect, until the
-// server has ended. There is time between them: giving signals back their usual meaning waits until
-// none is being delivered.
+// untilOver repeats an action until the server has ended, because nothing tells when it takes
+// effect. It pauses in between: restoring the default action of signals waits until none is being
+// delivered.
 func untilOver(s *serveCommand, do func()) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -112,8 +114,8 @@ func untilOver(s *serveCommand, do func()) {
 	}
 }
 
-// TestServeBrokenPipe: a server whose messages nobody reads any more, as with Ctrl-C in a pipeline,
-// ends in order all the same.
+// TestServeBrokenPipe: a server whose output nobody reads any more, as after Ctrl-C in a pipeline,
+// still ends in order.
 func TestServeBrokenPipe(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

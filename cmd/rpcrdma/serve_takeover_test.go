@@ -18,7 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// silentAddr returns an address at which somebody listens who does not say anything.
+// silentAddr returns an address where a listener never answers.
 func silentAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -100,7 +100,7 @@ func TestServeRPCBindTaken(t *testing.T) {
 	}
 }
 
-// TestReplaceable: what is registered is asked whether it is alive.
+// TestReplaceable: registered servers are asked whether they are alive.
 func TestReplaceable(t *testing.T) {
 	const nfs, mount = 100003, 100005
 	alive, mountd, denying := rpcAddr(t, nfs, false), rpcAddr(t, mount, false), rpcAddr(t, nfs,
@@ -152,7 +152,7 @@ func TestReplaceable(t *testing.T) {
 	}
 }
 
-// TestReplaceableOurs: what is registered at our own ports was left by an earlier run, and is not
+// TestReplaceableOurs: registrations at our own ports are left from an earlier run, and are not
 // asked.
 func TestReplaceableOurs(t *testing.T) {
 	p := openPorts(t)
@@ -171,8 +171,8 @@ func TestReplaceableOurs(t *testing.T) {
 	}
 }
 
-// TestReplaceableLimit: one that does not answer in time is not alive, unless it is this server
-// that is told to end.
+// TestReplaceableLimit: a server that does not answer in time is not alive; but if this server is
+// told to stop, that is an error.
 func TestReplaceableLimit(t *testing.T) {
 	left := rpcbind.Mapping{Program: 100003, Version: 3, Netid: "tcp",
 		Addr: universal(t, silentAddr(t))}

@@ -16,7 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestServe: what is written by way of one port can be read by way of the other.
+// TestServe: a file written over one port can be read over the other.
 func TestServe(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -58,7 +58,7 @@ func exchange(t *testing.T, s *serveCommand, data []byte) {
 	}
 }
 
-// TestServeMountCommands: the commands name the ports and the exports, as a shell takes them.
+// TestServeMountCommands: the mount commands name the ports and the exports, quoted for a shell.
 func TestServeMountCommands(t *testing.T) {
 	s := startServe(t, "--memory", "/my files", "--memory", "/other", "--memory-size", "64MiB")
 	_, rdma, _ := net.SplitHostPort(s.rdma)
@@ -79,7 +79,7 @@ func TestServeMountCommands(t *testing.T) {
 	}
 }
 
-// TestServeWithoutTCP: MOUNT is there over RDMA, too.
+// TestServeWithoutTCP: MOUNT is served over RDMA, too.
 func TestServeWithoutTCP(t *testing.T) {
 	for _, mount := range []string{"none", ""} {
 		s := startServe(t, "--memory", "/export", "--mount", mount)
@@ -103,8 +103,8 @@ func TestServeReadOnly(t *testing.T) {
 	}
 }
 
-// TestServeSquash: who owns the files that a user makes. The root directory of a file system in
-// memory lets everybody make some.
+// TestServeSquash: the owners of files that users make. Everybody may make files in the root of a
+// file system in memory.
 func TestServeSquash(t *testing.T) {
 	for _, tt := range []struct {
 		args   string
@@ -138,8 +138,8 @@ func TestServeSquash(t *testing.T) {
 	}
 }
 
-// TestServeAllow: the connections of others than those named are closed before anything is read
-// from them, at every port.
+// TestServeAllow: every port closes connections that --allow does not name before it reads from
+// them.
 func TestServeAllow(t *testing.T) {
 	for _, tt := range []struct {
 		args string

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/testcert"
 )
 
-// TestServeTLS: clients reach a server over TCP with TLS, and with --tls-ca not without, nor
-// without a certificate of their own.
+// TestServeTLS: clients reach a server over TCP with TLS. With --tls-ca they must use TLS, with a
+// certificate of their own.
 func TestServeTLS(t *testing.T) {
 	certs, err := testcert.New()
 	if err != nil {

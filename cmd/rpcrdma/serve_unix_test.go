@@ -31,8 +31,8 @@ func TestServePortTaken(t *testing.T) {
 	}
 }
 
-// startProcess runs serve in a process of its own. In the time of repeat, further signals mean what
-// the first meant.
+// startProcess runs serve in its own process. For the time repeat, further signals count as the
+// first.
 func startProcess(t *testing.T, repeat string, args ...string) (*serveCommand, *exec.Cmd) {
 	t.Helper()
 	self, err := os.Executable()
@@ -58,7 +58,7 @@ func startProcess(t *testing.T, repeat string, args ...string) (*serveCommand, *
 	return s, cmd
 }
 
-// TestServeProcessFails: the exit code of the process is that of the command.
+// TestServeProcessFails: the process has the exit code of the command.
 func TestServeProcessFails(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
-// TestServeCommandLine: what cannot be carried out, and what is said about it.
+// TestServeCommandLine: invalid command lines, and their messages.
 func TestServeCommandLine(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -167,7 +167,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestCut: names of all lengths stay recognizable in messages, and messages short.
+// TestCut: messages stay short, and names of all lengths recognizable.
 func TestCut(t *testing.T) {
 	path := strings.Repeat("/directory", 25)
 	for in, want := range map[string]string{
@@ -184,7 +184,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestDescribe: what is said of exports of a user other than root.
+// TestDescribe: descriptions of exports, for a user other than root.
 func TestDescribe(t *testing.T) {
 	cfg := serve.NewConfig(nil)
 	rules := []nfsserver.Rule{cfg.Rule()}
@@ -297,7 +297,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// TestServeOutputLost: a server that cannot tell where it listens does not serve.
+// TestServeOutputLost: a server that cannot print its greeting does not serve.
 func TestServeOutputLost(t *testing.T) {
 	stderr := newTranscript()
 	code := run(t.Context(), []string{"serve", "--memory", "/m", "--listen", "127.0.0.1:0", "--mount", "none"}, full{}, stderr)

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestSpecialFiles: what ls and stat say about them. Those of a device exist in the memory of the
-// server alone.
+// TestSpecialFiles: what ls and stat print about special files. Devices exist only in the server's
+// memory.
 func TestSpecialFiles(t *testing.T) {
 	r := startRig(t)
 	m := mountAs(t, dialTCP(t, r.tcp), 0, "/memory")
@@ -53,7 +53,7 @@ func TestSpecialFiles(t *testing.T) {
 			t.Errorf("%s: got %+v, want %q in it", name, got, want)
 		}
 	}
-	// They are removed, and moved, as files are.
+	// They can be removed and moved like files.
 	if err := unix.Mkfifo(r.path("fifo"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestTouch(t *testing.T) {
 	})
 }
 
-// TestTouchTimes: which times are set, to what.
+// TestTouchTimes: which times touch sets, and to what.
 func TestTouchTimes(t *testing.T) {
 	r := startRig(t)
 	for _, scheme := range schemes {

@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/testcert"
 )
 
-// traceOfFile returns a trace, having looked whether it is one, to the last packet.
+// traceOfFile returns a trace, after checking it to the last packet.
 func traceOfFile(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -58,7 +58,7 @@ func has(t *testing.T, what string, b []byte, want ...string) {
 	}
 }
 
-// TestTrace: what a client and a server have sent and received is in the files of both.
+// TestTrace: the traces of client and server have what both have sent and received.
 func TestTrace(t *testing.T) {
 	for _, scheme := range schemes {
 		t.Run(scheme, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestTraceSCTP(t *testing.T) {
 	has(t, "client", traceOfFile(t, files[0]), shutdownAck, shutdownComplete)
 }
 
-// TestTraceTLS: at both ends there is what is on the wire, and that is encrypted.
+// TestTraceTLS: both traces have the bytes on the wire, which are encrypted.
 func TestTraceTLS(t *testing.T) {
 	certs, err := testcert.New()
 	if err != nil {
@@ -205,7 +205,7 @@ func TestTraceGateway(t *testing.T) {
 	}
 }
 
-// TestTraceEnvironment: it stands in for the flag.
+// TestTraceEnvironment: RPCRDMA_TRACE works like the flag.
 func TestTraceEnvironment(t *testing.T) {
 	r := startRig(t)
 	dir := t.TempDir()
@@ -238,8 +238,8 @@ func TestTraceEnvironment(t *testing.T) {
 	has(t, "environment", traceOfFile(t, env), mpaRequest)
 }
 
-// TestTraceNotThere: a file that cannot be made is an error before anything is done, and a command
-// line that is wrong leaves the file alone.
+// TestTraceNotThere: if the file cannot be made, the command does nothing. An invalid command line
+// leaves the file alone.
 func TestTraceNotThere(t *testing.T) {
 	dir := t.TempDir()
 	nowhere := filepath.Join(dir, "no", "trace")
@@ -263,8 +263,8 @@ func TestTraceNotThere(t *testing.T) {
 	}
 }
 
-// TestTraceBound: a trace ends at its bound, which is told once; the command does what it is to do.
-// What was in the file before is gone.
+// TestTraceBound: a trace ends at its limit, with one message, and the command goes on. The old
+// contents of the file are gone.
 func TestTraceBound(t *testing.T) {
 	const most = 200_000
 	reach.TraceMost = most
@@ -295,8 +295,8 @@ func TestTraceBound(t *testing.T) {
 	}
 }
 
-// TestTraceBench: what bench measures is in its trace, and the server that it starts does not write
-// to the same file.
+// TestTraceBench: bench traces what it measures. The server that it starts does not write to the
+// same file.
 func TestTraceBench(t *testing.T) {
 	const most = 256 << 10 // which even a slow machine fills in the second
 	reach.TraceMost = most

@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// covered is a file system in which something else is mounted at each name "mnt", as a server shows
-// that which does not enter it: it lists the name, and no more.
+// covered is a file system with a mount point at each name "mnt", as a server shows it that does
+// not enter it: the list has only the name.
 type covered struct{ vfs.FS }
 
 func (c covered) ReadDir(ctx context.Context, cred *vfs.Cred, dir nfs3.FH, cookie uint64,
@@ -38,8 +38,8 @@ func (c covered) Lookup(ctx context.Context, cred *vfs.Cred, dir nfs3.FH,
 	return o, attr, err
 }
 
-// TestUnseen: what a server lists and does not let be looked at is listed, and the error is about
-// that alone and blames nobody for it.
+// TestUnseen: ls lists an entry that cannot be looked up. The error is about this entry alone, and
+// does not blame the user.
 func TestUnseen(t *testing.T) {
 	mem, err := memfs.New(memfs.Config{})
 	if err != nil {

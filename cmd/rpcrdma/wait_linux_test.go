@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
 
-// TestWait: a server that gives no answer ends the command, which says what kind of silence it is.
+// TestWait: if a server does not answer, the command ends, and says which kind of silence it was.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	mute := listening(t, func(c net.Conn) { io.Copy(io.Discard, c) })
@@ -39,8 +39,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestWaitInTheMiddle: a server that has answered and then does so no more ends the command, too,
-// and its temporary file is spoken of.
+// TestWaitInTheMiddle: if a server stops answering, the command ends, too, and mentions its
+// temporary file.
 func TestWaitInTheMiddle(t *testing.T) {
 	t.Parallel()
 	r := startRig(t)
@@ -83,7 +83,7 @@ func TestWaitInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestWaitMount: the program MOUNT may be what is silent.
+// TestWaitMount: MOUNT may be the program that does not answer.
 func TestWaitMount(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, "--memory", "/a")

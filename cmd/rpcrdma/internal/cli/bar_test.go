@@ -24,7 +24,7 @@ func screen(out string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestBar: what a terminal shows in the course of a transfer.
+// TestBar: what a terminal shows during a transfer.
 func TestBar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -77,7 +77,7 @@ func TestBar(t *testing.T) {
 	})
 }
 
-// TestBarNowhere: what is no terminal gets no bar.
+// TestBarNowhere: without a terminal there is no bar.
 func TestBarNowhere(t *testing.T) {
 	var out bytes.Buffer
 	b := NewBar(&out)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHumanSize: the wanted texts are those that ls -lh of coreutils prints.
+// TestHumanSize: the expected texts are those of ls -lh of coreutils.
 func TestHumanSize(t *testing.T) {
 	for n, want := range map[uint64]string{
 		0:                "0",

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestOnSignal: the first signal ends the context, and signals are given back after the time in
-// which they repeat it.
+// TestOnSignal: the first signal ends the context. After the time for repetitions, signals have
+// their default action again.
 func TestOnSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		signals := make(chan os.Signal, 1)

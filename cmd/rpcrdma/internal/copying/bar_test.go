@@ -22,7 +22,7 @@ import (
 // barOn returns a bar on a terminal.
 func barOn(out *bytes.Buffer) *cli.Bar { return &cli.Bar{W: out, Terminal: true} }
 
-// TestBarOfCopy: what is said of a server while files are copied does not go past the bar.
+// TestBarOfCopy: notices about a server go through the bar.
 func TestBarOfCopy(t *testing.T) {
 	var out bytes.Buffer
 	cmd := &cobra.Command{}
@@ -38,8 +38,8 @@ func TestBarOfCopy(t *testing.T) {
 	}
 }
 
-// TestCopyTold: the bar knows the whole from the beginning if files are named, and of a tree while
-// its first files are copied.
+// TestCopyTold: the bar knows the total from the beginning for files on the command line, and for a
+// tree while the first files are copied.
 func TestCopyTold(t *testing.T) {
 	const files = copiers + 5
 	for _, named := range []bool{true, false} {

@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// TestChanged has a file change while it is copied, in the first attempt or in both. What is copied
-// in the end is the file at one time, or nothing.
+// TestChanged changes a file while it is copied, in the first attempt or in both. The copy is the
+// file at one point in time, or there is none.
 func TestChanged(t *testing.T) {
 	old, late := strings.Repeat("old", 1000), strings.Repeat("new", 1000)
 	for name, tt := range map[string]struct {

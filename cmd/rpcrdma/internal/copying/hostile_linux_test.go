@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// hostile is a place that names a link and a directory alike, and tells what is in the directory
-// when the link has been made.
+// hostile is a place with a link and a directory of the same name. It lists the directory when the
+// link has been made.
 type hostile struct {
 	*localDir
 	target string
@@ -43,7 +43,7 @@ func (h *hostile) open(ctx context.Context, _ string, _ *details) (content, erro
 	return h.localDir.open(ctx, "evil", nil)
 }
 
-// linked is a place that tells when a link has been made in it.
+// linked is a place that reports when a link has been made in it.
 type linked struct {
 	*localDir
 	made chan struct{}

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 )
 
-// TestEachRun: runs are what is not zeros, by blocks of the file.
+// TestEachRun: runs are the blocks of a file that are not zeros.
 func TestEachRun(t *testing.T) {
 	data := make([]byte, 10*holeSize)
 	for _, i := range []int{0, holeSize, 3*holeSize - 1, 5 * holeSize, 9*holeSize + 100} {
@@ -44,12 +44,12 @@ func TestEachRun(t *testing.T) {
 	}
 }
 
-// nowhere takes what is written anywhere.
+// nowhere discards what is written.
 type nowhere struct{}
 
 func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
 
-// TestPutSparseBar: holes count neither as done nor as to be done.
+// TestPutSparseBar: the bar counts holes neither as done nor as left.
 func TestPutSparseBar(t *testing.T) {
 	const size, data = 32 << 20, 3 << 20
 	f, err := os.Create(filepath.Join(t.TempDir(), "file"))

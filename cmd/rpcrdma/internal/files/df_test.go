@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestDFRows: the numbers that df makes of the server's.
+// TestDFRows: the numbers that df derives from the server's.
 func TestDFRows(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -44,7 +44,7 @@ func TestDFRows(t *testing.T) {
 	}
 }
 
-// TestTable: columns are as wide as what is in them, by characters.
+// TestTable: columns are as wide as their contents, in characters.
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	table := cli.Table{{"Name", "Size", "%"}, {"äöü/long", "1", "100%"}, {"x", "123456", "-"}}

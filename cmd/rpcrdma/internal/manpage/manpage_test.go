@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/manpage"
 )
 
-// pour returns a command with all that a page shows, and what is above it.
+// pour returns a command with all that a page shows, and a parent.
 func pour() (above, cmd *cobra.Command) {
 	above = &cobra.Command{Use: "kitchen", Short: "Cook \"fast\""}
 	cmd = &cobra.Command{
@@ -45,7 +45,7 @@ It ends with ~, ^ and ` + "`.",
 	return above, cmd
 }
 
-// TestWrite: a page has all that --help says, as it stands there.
+// TestWrite: a page has all of --help, unchanged.
 func TestWrite(t *testing.T) {
 	above, cmd := pour()
 	const want = `.TH "KITCHEN\-POUR" "1" "" "go\-rpcrdma v1.2" "User Commands"

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// told is a MessageHandler that tells of each message.
+// told is a MessageHandler that reports each message.
 type told chan struct{}
 
 func (c told) Received(batch []transport.Message) {
@@ -19,7 +19,7 @@ func (c told) Received(batch []transport.Message) {
 	}
 }
 
-// expiring is a context whose time is over when the test says so.
+// expiring is a context that the test lets expire.
 type expiring struct {
 	context.Context
 	over chan struct{}

@@ -81,7 +81,7 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// TestTargetServer: what names the server, as one can write it.
+// TestTargetServer: the URL that names the server can be parsed again.
 func TestTargetServer(t *testing.T) {
 	for url, want := range map[string]string{
 		"rdma://host":                                "rdma://host",
@@ -170,7 +170,7 @@ func TestIsURL(t *testing.T) {
 	}
 }
 
-// FuzzTarget: what is parsed prints as what parses to the same; and a path of any bytes survives.
+// FuzzTarget: a parsed URL prints as one that parses to the same Target, with a path of any bytes.
 func FuzzTarget(f *testing.F) {
 	for _, s := range []string{
 		"rdma://host/export/a%20b?mountport=9", "tcp://[fe80::1%25eth0]:2049/", "rdma://host//x/../y/.", "tcp://h:1/%FF\xfe/é", "rdma://h/x?rpcbind=9&mountport=8", "rdma://h?rpcbind", "rdma://h?sec=krb5i&rpcbind=7", "rdma://[::1%252525]",

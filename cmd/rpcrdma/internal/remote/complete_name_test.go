@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 )
 
-// FuzzCompleteName: what completes a word begins with it, and stands for the name.
+// FuzzCompleteName: a completion begins with the word, and decodes to the name.
 func FuzzCompleteName(f *testing.F) {
 	for _, s := range []struct{ typed, name string }{
 		{"", "name"}, {"na", "name"}, {"na%6D", "name"}, {"a%", "a b"}, {"a%2", "a b"}, {"%C3", "ä"}, {"%f", "\xff"},

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
-// TestIdentity: whoever is called for has his own groups, not those of who calls.
+// TestIdentity: with --uid, calls have the groups of that user, not of the process.
 func TestIdentity(t *testing.T) {
 	const unknown = 4294967000 // to this host
 	tests := []struct {
@@ -33,7 +33,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestIdentityKnown: a user of this host has the group that it says.
+// TestIdentityKnown: --uid of a user of this host takes that user's group.
 func TestIdentityKnown(t *testing.T) {
 	u, err := osuser.Current()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// late is a connection on which each call is answered after a time, or never if that is 0.
+// late is a connection that answers each call after some time, or never if that is 0.
 type late struct {
 	oncrpc.Transport
 	after time.Duration
@@ -49,7 +49,7 @@ func (l *late) Done() <-chan struct{} { return l.done }
 func (l *late) Err() error            { return net.ErrClosed }
 func (l *late) RemoteAddr() net.Addr  { return &net.TCPAddr{} }
 
-// patientWith returns what calls go through that wait for up to 5 s, and what the user is told.
+// patientWith returns a transport that waits for up to 5 s, and the messages to the user.
 func patientWith(t *testing.T, l *late, verbose bool) (patient, *strings.Builder) {
 	t.Helper()
 	told := new(strings.Builder)
@@ -63,8 +63,8 @@ func patientWith(t *testing.T, l *late, verbose bool) (patient, *strings.Builder
 	return patient{conn, p}, told
 }
 
-// TestPatienceSlow: a server that answers each call after 4 s is waited for, however often, and
-// what is said of it is said to who wants to know.
+// TestPatienceSlow: a command waits for a server that answers each call after 4 s, however often.
+// Only with --verbose does it say so.
 func TestPatienceSlow(t *testing.T) {
 	for verbose, want := range map[bool]string{
 		false: "",

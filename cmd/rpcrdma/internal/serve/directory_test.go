@@ -30,7 +30,7 @@ func TestDirectoryError(t *testing.T) {
 	}
 }
 
-// TestStateError: what to do about state that may not be made.
+// TestStateError: what to do if the state directory may not be created.
 func TestStateError(t *testing.T) {
 	got := stateError(&fs.PathError{Op: "mkdir", Path: "/x", Err: os.ErrPermission}, 1000)
 	if want := "mkdir /x: permission denied: user 1000, who runs serve, may not create it: name another --state, or run serve as root"; got == nil || got.Error() != want {
@@ -41,7 +41,7 @@ func TestStateError(t *testing.T) {
 	}
 }
 
-// TestOverlap: which directories have files in common.
+// TestOverlap: which directories share files.
 func TestOverlap(t *testing.T) {
 	top := t.TempDir()
 	a, inA, b := filepath.Join(top, "a"), filepath.Join(top, "a", "in"), filepath.Join(top, "ab")

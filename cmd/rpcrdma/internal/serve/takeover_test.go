@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestExcludes: who keeps whom from listening.
+// TestExcludes: which listeners exclude which addresses.
 func TestExcludes(t *testing.T) {
 	for _, tt := range []struct {
 		listener, other string

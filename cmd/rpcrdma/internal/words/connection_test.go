@@ -20,7 +20,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// TestConnectionReason: why a call got no answer is told without the layers that it went through.
+// TestConnectionReason: the reason why a call got no answer, without the layers that wrapped it.
 func TestConnectionReason(t *testing.T) {
 	peer := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 20049}
 	call := func(err error) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// TestReason: one reason, without the layers that an error has come through.
+// TestReason: one reason, without the layers that wrapped the error.
 func TestReason(t *testing.T) {
 	call := func(err error) error { return &nfsclient.Error{Op: "GETATTR", Err: &oncrpc.CallError{Err: err}} }
 	inPath := func(err error) error { return &fs.PathError{Op: "stat", Path: "a", Err: err} }
