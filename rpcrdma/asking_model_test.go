@@ -8,10 +8,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// TestAsking has a server grant and answer as it likes, at once and late, with replies of all
-// kinds, and callers give up whenever they like. At each step the client has as many calls on the
-// wire as it was granted, RDMA_DONEs counted, neither more nor fewer; each call ends as it must;
-// each reply with a read list gets one RDMA_DONE.
+// TestAsking lets a server grant and answer at random, at once and late, with replies of all kinds,
+// while callers cancel at random. At each step the client has exactly as many calls on the wire as
+// it was granted, RDMA_DONEs included. Each call ends as it must, and each reply with a read list
+// gets one RDMA_DONE.
 func TestAsking(t *testing.T) {
 	kinds := []string{"call", "call", "data", "long", "read", "call", "short", "data", "read",
 		"give up", "bad", "refused", "long", "read"}

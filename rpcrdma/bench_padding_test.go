@@ -16,9 +16,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// BenchmarkPadding compares the ways for the data of a small WRITE to get to a place at the server
-// that is a multiple of 4096: by read chunk, which is fetched there; inline, from where it is
-// copied there; and inline and padded (RDMA_MSGP, draft section 3.9), so that it is used where it
+// BenchmarkPadding compares how the data of a small WRITE can get to an address at the server that
+// is a multiple of 4096: by read chunk, which is fetched there; inline, from where it is copied
+// there; and inline with padding (RDMA_MSGP, draft section 3.9), so that it is used where it
 // has landed. The calls of the three take turns. It reports the time of a call of each way, and how
 // many times as fast as by read chunk the other two are: the median of all turns.
 //

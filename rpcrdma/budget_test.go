@@ -264,8 +264,8 @@ func TestBudgetConnectionEnds(t *testing.T) {
 	}
 }
 
-// TestBudgetForgets has hosts come and go: what is known of one goes with its last connection, but
-// not before the memory of its calls is back.
+// TestBudgetForgets: the budget forgets a host when its last connection has ended and the memory of
+// all its calls is back.
 func TestBudgetForgets(t *testing.T) {
 	b := newBudget(100)
 	hosts := func(want int) {
@@ -505,8 +505,8 @@ func (m *budgetModel) lose(conn int, started []uint32) {
 	m.waiting = slices.DeleteFunc(m.waiting, gone)
 }
 
-// TestNothingWithheldAfterEnd has a handler reply when its connection has ended, with RDMA_DONEs
-// owed that do not come any more.
+// TestNothingWithheldAfterEnd: a handler replies after its connection has ended, while RDMA_DONEs
+// are owed that will not come any more.
 func TestNothingWithheldAfterEnd(t *testing.T) {
 	cfg, err := Config{
 		Dialect: Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072, Credits: 16,
@@ -540,8 +540,8 @@ func TestNothingWithheldAfterEnd(t *testing.T) {
 	}
 }
 
-// BenchmarkBudgetRelease gives memory back that suffices for none of those who wait, however many
-// these are, of one host or of as many.
+// BenchmarkBudgetRelease gives back memory that suffices for none of the waiting calls. There are
+// few or many of them, of one host or each of its own.
 func BenchmarkBudgetRelease(b *testing.B) {
 	for _, waiting := range []int{10, 30_000} {
 		for _, hosts := range []int{1, waiting} {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCallTable holds a table of calls against a map.
+// TestCallTable compares a table of calls with a map.
 func TestCallTable(t *testing.T) {
 	var table callTable
 	want := make(map[uint32]*call)
@@ -36,7 +36,7 @@ func TestCallTable(t *testing.T) {
 	}
 }
 
-// TestCallTableStop ends going through a table early.
+// TestCallTableStop ends an iteration over a table early.
 func TestCallTableStop(t *testing.T) {
 	var table callTable
 	for xid := range uint32(3) {

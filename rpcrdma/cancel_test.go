@@ -93,8 +93,8 @@ func TestCancelSending(t *testing.T) {
 	}
 }
 
-// TestCancelUnderWay cancels a call at each stage after it was sent. The peer then goes on as if
-// nothing had happened: neither the caller's memory nor the calls beside it notice.
+// TestCancelUnderWay cancels a call at each stage after it was sent. The peer continues as if
+// nothing had happened. Neither the caller's memory nor other calls are affected.
 func TestCancelUnderWay(t *testing.T) {
 	const size = 100_000
 	stages := []string{"sent", "half written", "written", "half read", "read", "deadline"}
@@ -245,7 +245,7 @@ func TestCancelStorm(t *testing.T) {
 	waitFor(t, func() bool { _, inFlight, _ := c.Credits(); return inFlight == 0 })
 }
 
-// TestCancelWithoutAbandon cancels calls over a provider that cannot cut memory loose: the caller
+// TestCancelWithoutAbandon cancels calls over a provider that is no transport.Abandoner: the caller
 // waits for the reply, and after CancelGrace the connection is closed.
 func TestCancelWithoutAbandon(t *testing.T) {
 	for _, answered := range []bool{true, false} {

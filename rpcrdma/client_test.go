@@ -241,8 +241,8 @@ func (p *rawPeer) writeChunk(c chunks.WriteChunk, b []byte) {
 	}
 }
 
-// TestBadReplies has the server answer in error: the call ends with a typed error, nothing is sent
-// back (docs/readings.md, 5), and the connection lives on.
+// TestBadReplies sends bad replies: the call ends with a typed error, nothing is sent back
+// (docs/readings.md, 5), and the connection stays.
 func TestBadReplies(t *testing.T) {
 	t.Run("rfc8166", func(t *testing.T) { testBadReplies(t, rpcrdma.RFC8166) })
 	t.Run("draft", func(t *testing.T) { testBadReplies(t, rpcrdma.Draft) })
@@ -382,8 +382,8 @@ func testBadReplies(t *testing.T, dialect rpcrdma.Dialect) {
 	}
 }
 
-// TestUnknownXID checks that replies and errors to no call are dropped and counted, and
-// cost the calls under way no receive.
+// TestUnknownXID checks that replies and errors that match no call are dropped and counted, and do
+// not cost calls under way a receive.
 func TestUnknownXID(t *testing.T) {
 	t.Run("rfc8166", func(t *testing.T) { testUnknownXID(t, rpcrdma.RFC8166) })
 	t.Run("draft", func(t *testing.T) { testUnknownXID(t, rpcrdma.Draft) })
@@ -410,7 +410,7 @@ func testUnknownXID(t *testing.T, dialect rpcrdma.Dialect) {
 	}
 }
 
-// TestGrants checks what a client makes of grants.
+// TestGrants checks that a client keeps to its grants.
 func TestGrants(t *testing.T) {
 	tests := []struct{ grant, want uint32 }{{0, 1}, {1, 1}, {5, 5}, {1000, 8}}
 	for _, tt := range tests {
@@ -455,8 +455,8 @@ func testGrants(t *testing.T, dialect rpcrdma.Dialect, grant, want uint32) {
 	}
 }
 
-// TestTooLarge checks that a call that no header can describe, or over the maximum, is refused
-// here.
+// TestTooLarge checks that a call with too many segments for a header, or longer than the maximum,
+// fails without being sent.
 func TestTooLarge(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{MaxMessage: 1 << 20, SegmentSize: 1024}, inline4k)
 	ctx := context.Background()

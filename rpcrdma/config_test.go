@@ -23,8 +23,8 @@ func (d unusedDialer) Dial(context.Context, string, []byte) (transport.Endpoint,
 
 func (d unusedDialer) MaxPrivateData() int { return 512 }
 
-// TestConfigErrors has fields out of range, and such that contradict others. Neither Dial nor Serve
-// begins anything then.
+// TestConfigErrors sets fields that are out of range or contradict others. Dial and Serve fail
+// before they begin anything.
 func TestConfigErrors(t *testing.T) {
 	const draft = rpcrdma.Draft
 	bytes := func(n int64) int64 { return n }
@@ -110,7 +110,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestConfigAlone sets one field alone, at its bounds, at both ends of a connection: it works.
+// TestConfigAlone sets single fields to their bounds, at both ends of a connection. It works.
 func TestConfigAlone(t *testing.T) {
 	const draft = rpcrdma.Draft
 	for name, cfg := range map[string]rpcrdma.Config{

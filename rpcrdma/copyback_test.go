@@ -8,9 +8,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestCopyBack has a server answer a call that offers a write chunk, over a provider that cannot
-// import the caller's memory: the chunk is memory of the pool, and copied back afterwards. Only
-// what the server says to have written is, whatever else comes with the reply.
+// TestCopyBack offers a write chunk over a provider that cannot import the caller's memory. The
+// chunk is memory of the pool, which is copied to the caller's afterwards: only what the server
+// says it has written, whatever else comes with the reply.
 func TestCopyBack(t *testing.T) {
 	const size = 5000
 	tests := []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestTotalsOfTraffic: what one end has sent in each way the other has received, to the byte; and
-// what a connection has counted stays when it has ended.
+// TestTotalsOfTraffic: for each way to travel, one end has received exactly the bytes that the
+// other has sent. The numbers stay when a connection has ended.
 func TestTotalsOfTraffic(t *testing.T) {
 	const size = 20_000 // beyond the inline sizes
 	header := 40        // of an RPC call with AUTH_NONE
@@ -91,8 +91,8 @@ func TestTotalsOfTraffic(t *testing.T) {
 	}
 }
 
-// TestTotalsOfConns: connections count by provider and by how they ended, and the counters of many
-// add up; so do the credits of those that there are.
+// TestTotalsOfConns: connections are counted by provider and by how they ended. The statistics of
+// all connections add up, and so do the credits of open ones.
 func TestTotalsOfConns(t *testing.T) {
 	const n = 3
 	var ours, theirs rpcrdma.Counters
@@ -130,7 +130,7 @@ func TestTotalsOfConns(t *testing.T) {
 	}
 }
 
-// TestEnds: how a connection has ended is told apart.
+// TestEnds checks how the ends of connections are classified.
 func TestEnds(t *testing.T) {
 	var counters rpcrdma.Counters
 	r := newRig(t, rpcrdma.Config{Counters: &counters, Credits: 1})

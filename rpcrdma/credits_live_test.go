@@ -13,9 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestGrantsMove has a server lower, raise and hold the grant while hundreds of calls run: at each
-// moment as many are on the wire as it allows, neither more nor, as there are always some that
-// wait, fewer.
+// TestGrantsMove: a server lowers, raises and keeps the grant while hundreds of calls run. Exactly
+// as many are on the wire as it allows: not fewer, because some always wait.
 func TestGrantsMove(t *testing.T) {
 	cycle := func(n int, grants ...int) []int { return slices.Repeat(grants, n) }
 	tests := []struct {
@@ -117,9 +116,8 @@ func TestWindowLowered(t *testing.T) {
 	}
 }
 
-// TestRealGrants has a client and a server keep to whatever is smaller, of what one asks for and
-// what the other has to give: at no moment are there more calls in handlers, or more receives
-// posted.
+// TestRealGrants: a client asks for some credits and a server has some. There are never more calls
+// in handlers, or more receives posted, than the smaller of both.
 func TestRealGrants(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for _, tt := range []struct{ server, client, want int }{{1, 64, 1}, {64, 1, 1}, {64, 5, 5}, {3, 64, 3}, {200, 100, 100}} {
@@ -163,8 +161,8 @@ func TestRealGrants(t *testing.T) {
 	}
 }
 
-// TestReceivesShrink has a client ask for less: the receives that are posted for it become fewer
-// with each call, as they cannot be recalled.
+// TestReceivesShrink: a client asks for fewer credits. Posted receives cannot be recalled, so their
+// number decreases with each call.
 func TestReceivesShrink(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -198,8 +196,8 @@ func TestReceivesShrink(t *testing.T) {
 	}
 }
 
-// TestGrantsFollowMemory has the calls of a client wait for the server's memory: the grant shrinks,
-// further calls wait with the client, and all goes on when there is memory again.
+// TestGrantsFollowMemory: calls of a client wait for the server's memory. The grant shrinks, and
+// further calls wait at the client. All continue when there is memory again.
 func TestGrantsFollowMemory(t *testing.T) {
 	const size = 64 << 10
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {

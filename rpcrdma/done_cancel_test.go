@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestCancelBeforeReads gives a call up before its reply with a read list comes: nothing is read,
-// and the server still learns that it may free it.
+// TestCancelBeforeReads cancels a call before its reply with a read list comes. Nothing is read,
+// and the server still gets an RDMA_DONE.
 func TestCancelBeforeReads(t *testing.T) {
 	const size = 5001
 	c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
@@ -40,8 +40,8 @@ func TestCancelBeforeReads(t *testing.T) {
 	}
 }
 
-// TestCancelWhileReading gives a call up while the chunks of its reply are read, at each stage of
-// that. The Reads go on, the RDMA_DONE follows them, and what was named to the call is not touched.
+// TestCancelWhileReading cancels a call at each stage of reading the chunks of its reply. The Reads
+// continue, the RDMA_DONE follows them, and the caller's memory is not touched.
 func TestCancelWhileReading(t *testing.T) {
 	const size, parts = 9000, 3
 	for _, long := range []bool{false, true} {

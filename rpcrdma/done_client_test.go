@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// TestResultsByReadChunk names memory for results that the server cannot reach, as the chunks are
-// too small for all of them: what does not land there by itself is moved.
+// TestResultsByReadChunk: the write chunks are too small for all results, so the server leaves the
+// others to be read. The client moves those to the caller's memory.
 func TestResultsByReadChunk(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 	c := r.dial(rpcrdma.Config{Dialect: rpcrdma.Draft})
@@ -61,8 +61,8 @@ func (p *rawPeer) nextDone(xid, credits uint32) {
 	}
 }
 
-// TestClientReads has a raw server leave replies to a real client to read, in every form that is
-// allowed, those included that this project's server does not use.
+// TestClientReads: a raw server sends a real client replies to read, in every form that is allowed,
+// including those that our server does not use.
 func TestClientReads(t *testing.T) {
 	const size = 5001
 	data := pattern(1, size)
@@ -203,8 +203,8 @@ func clientWorks(t *testing.T, c *rpcrdma.Conn, p *rawPeer) {
 	}
 }
 
-// TestDoneAfterReads checks that the RDMA_DONE leaves when the last RDMA Read is complete and not
-// before, and that the call lasts as long.
+// TestDoneAfterReads checks that the RDMA_DONE leaves, and the call ends, only when the last RDMA
+// Read is complete.
 func TestDoneAfterReads(t *testing.T) {
 	made, hold := heldReads()
 	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, hold)

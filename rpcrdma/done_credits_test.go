@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestGrantsWhileReading has a reply lower the grant while an earlier one is still read: the
-// earlier grant does not come back with it, nor is the later one lost.
+// TestGrantsWhileReading: a reply lowers the grant while an earlier one is still being read. When
+// that is done, the later grant stays in force.
 func TestGrantsWhileReading(t *testing.T) {
 	for _, serves := range []bool{false, true} {
 		for _, second := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg} {

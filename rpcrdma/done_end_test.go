@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestEndsWhilePinned ends connections, from either side, at each stage of replies that are left to
-// be read. Everything is given back.
+// TestEndsWhilePinned ends connections, from either side, at each stage of replies that the client
+// reads. All memory is given back.
 func TestEndsWhilePinned(t *testing.T) {
 	stages := []struct {
 		name string
@@ -76,8 +76,8 @@ func TestEndsWhilePinned(t *testing.T) {
 	}
 }
 
-// TestShutdownWaitsForDone shuts a server down that has replies to be read: it waits for the
-// RDMA_DONE as for every call under way.
+// TestShutdownWaitsForDone: Shutdown waits for the RDMA_DONE of a reply, as for every call under
+// way.
 func TestShutdownWaitsForDone(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 	p := r.raw(inline4k)
@@ -100,8 +100,8 @@ func TestShutdownWaitsForDone(t *testing.T) {
 	r.allBack()
 }
 
-// TestReadsAfterFailed has replies be read of memory that is not there, which ends their
-// connections. What their calls leave behind for others to use does these no harm.
+// TestReadsAfterFailed: replies name memory that does not exist, and reading it ends their
+// connections. Later calls reuse the structures of those calls without harm.
 func TestReadsAfterFailed(t *testing.T) {
 	const size = 5001
 	data := pattern(1, size)

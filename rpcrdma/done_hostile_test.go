@@ -12,9 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// TestBadReplyReads has the server send read lists in error. The call ends with a typed error; the
-// server gets one RDMA_DONE all the same, as it may hold memory for the reply, and the connection
-// lives on.
+// TestBadReplyReads sends replies with bad read lists. The call ends with a typed error, and the
+// connection stays. The server still gets one RDMA_DONE, because it may hold memory for the reply.
 func TestBadReplyReads(t *testing.T) {
 	const size = 5001
 	data := pattern(1, size)
@@ -124,8 +123,8 @@ func TestBadReplyReads(t *testing.T) {
 	}
 }
 
-// TestReplyReadsImpossible has a client get read lists that it cannot read, as the server said to
-// serve no Reads, or the connection can make none. The server learns that it may free them.
+// TestReplyReadsImpossible: a client gets read lists that it cannot read, because the server serves
+// no Reads or the connection can make none. The server still gets an RDMA_DONE.
 func TestReplyReadsImpossible(t *testing.T) {
 	for _, tt := range []string{"said so", "no ORD"} {
 		t.Run(tt, func(t *testing.T) {
@@ -160,9 +159,9 @@ func (e noReads) Info() transport.Info {
 	return info
 }
 
-// TestReplyReadsToNoCall has replies with read lists come that no call awaits: unknown ones, ones
-// to calls that are answered, and second ones while the first is read. They are counted, nothing is
-// read of them, and no RDMA_DONE tells of them, since there may be no such reply at the server.
+// TestReplyReadsToNoCall sends replies with read lists that match no pending call: unknown ones,
+// those of answered calls, and second ones while the first is being read. They are counted, but not
+// read. No RDMA_DONE answers them, because the server may have no such reply.
 func TestReplyReadsToNoCall(t *testing.T) {
 	made, hold := heldReads()
 	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, hold)
@@ -200,8 +199,8 @@ func TestReplyReadsToNoCall(t *testing.T) {
 	}
 }
 
-// TestReplyReadInRFC8166 sends a client of RFC 8166 replies with read lists: none is read, and no
-// RDMA_DONE tells of them (RFC 8166 section 4.3).
+// TestReplyReadInRFC8166 sends a client of RFC 8166 replies with read lists. None is read, and no
+// RDMA_DONE is sent (RFC 8166 section 4.3).
 func TestReplyReadInRFC8166(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	for _, typ := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg} {

@@ -34,9 +34,8 @@ func TestDoneOvertakes(t *testing.T) {
 	r.memoryBack(p)
 }
 
-// TestDoneOvertakesTwice has RDMA_DONEs arrive while Sends are not known to be complete: two for
-// one reply, and one for a reply that has nothing to be read. The second of the two, and the last,
-// are for nothing.
+// TestDoneOvertakesTwice: RDMA_DONEs arrive before Sends are known to be complete: two for one
+// reply, and one for a reply without a read list. The second of the two, and the last, are ignored.
 func TestDoneOvertakesTwice(t *testing.T) {
 	r, made := newSlowRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 	p := r.raw(inline4k)
@@ -64,8 +63,8 @@ func TestDoneOvertakesTwice(t *testing.T) {
 	r.memoryBack(p)
 }
 
-// TestDonesIgnored sends RDMA_DONEs that acknowledge nothing, more than there are credits: they are
-// counted, and cost neither receives nor replies anything.
+// TestDonesIgnored sends more RDMA_DONEs that acknowledge nothing than there are credits. They are
+// counted, and have no effect on receives or replies.
 func TestDonesIgnored(t *testing.T) {
 	for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(dialect.String(), func(t *testing.T) {
@@ -104,8 +103,8 @@ func TestDonesIgnored(t *testing.T) {
 	}
 }
 
-// TestDonesOfOneXID has two replies of one transaction id pinned: each RDMA_DONE frees one, the
-// older first.
+// TestDonesOfOneXID: two replies with the same XID are pinned. Each RDMA_DONE frees one, the older
+// one first.
 func TestDonesOfOneXID(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 	p := r.raw(inline4k)
@@ -130,9 +129,9 @@ func TestDonesOfOneXID(t *testing.T) {
 	r.memoryBack(p)
 }
 
-// TestDoneMissed has a client send no RDMA_DONE for PeerTimeout. The memory is taken back and the
-// connection lives on (draft section 3.8), until the client reads what is gone. An RDMA_DONE that
-// comes late does no harm.
+// TestDoneMissed: a client sends no RDMA_DONE within PeerTimeout. The memory is taken back, and the
+// connection stays (draft section 3.8) until the client reads that memory. A late RDMA_DONE does no
+// harm.
 func TestDoneMissed(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: 20 * time.Millisecond})
 	p := r.raw(inline4k)
@@ -164,8 +163,8 @@ func TestDoneMissed(t *testing.T) {
 	other.alive()
 }
 
-// TestDoneMissedAgain has two replies not be acknowledged, with a time between them in which
-// nothing waits for the client, and no clock runs.
+// TestDoneMissedAgain: two replies are not acknowledged. In between nothing waits for the client,
+// so that no clock runs.
 func TestDoneMissedAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour})
@@ -185,9 +184,9 @@ func TestDoneMissedAgain(t *testing.T) {
 	})
 }
 
-// TestNeverDone has a client never send an RDMA_DONE, though it gets its replies: their memory is
-// taken back each time. In the end its connection ends, and no other, as an RDMA_DONE that may
-// still come has a receive of its own.
+// TestNeverDone: a client gets its replies but never sends an RDMA_DONE. Their memory is taken back
+// each time. Each missing RDMA_DONE keeps a receive, so in the end its connection ends, but no
+// other.
 func TestNeverDone(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: 8, PeerTimeout: 20 * time.Millisecond})
 	other := r.raw(inline4k)

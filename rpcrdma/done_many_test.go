@@ -8,10 +8,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestManyNeverDone has many clients each leave a reply unread, and send no RDMA_DONE: they fill
-// the server's memory several times over, as each has one reply pinned in any case (rpcrdma-11-8).
-// A call of another client that needs no memory is answered at once. One that needs some waits
-// until the time of the others has run out; then all of it is there again.
+// TestManyNeverDone: many clients each leave one reply unread and send no RDMA_DONE. Each may have
+// one pinned reply in any case, so they fill the server's memory several times (rpcrdma-11-8). A
+// call of another client that needs no memory is answered at once. One that needs some waits until
+// the others' time has run out. Then all memory is free again.
 func TestManyNeverDone(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		cfg := smallShare

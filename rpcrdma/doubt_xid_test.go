@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// TestOurXIDInTheirCall has the peer make a long call with the transaction id of a call of ours,
-// whose reply comes early, late, or to nobody (docs/readings.md, 8). In the Draft the call looks
+// TestOurXIDInTheirCall: the peer makes a long call with the XID of our pending call, whose reply
+// comes earlier, later, or after a cancellation (docs/readings.md, 8). In the Draft the call looks
 // like a long reply until its message is here.
 func TestOurXIDInTheirCall(t *testing.T) {
 	for _, tt := range []struct {
@@ -118,8 +118,8 @@ func TestOurXIDInTheirCall(t *testing.T) {
 	}
 }
 
-// TestBothWaysReads has two real ends call each other with the same transaction ids, in long calls
-// with long replies.
+// TestBothWaysReads: two real ends call each other with the same XIDs, in long calls with long
+// replies.
 func TestBothWaysReads(t *testing.T) {
 	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, NoReplyChunks: true, MinChunk: 1 << 20}
 	r := newRig(t, cfg)

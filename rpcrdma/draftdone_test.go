@@ -64,9 +64,9 @@ func (r *rig) freed(n int) {
 	}
 }
 
-// TestReplyReads has a server answer a client that offers too little, or nothing (draft sections
-// 3.4, 3.8, 5.1, 5.2). The client reads what it was left. The memory of the reply stays until its
-// RDMA_DONE, and no longer.
+// TestReplyReads: a client offers too few chunks, or none, and reads the rest of the reply (draft
+// sections 3.4, 3.8, 5.1 and 5.2). The memory of the reply stays until its RDMA_DONE, and no
+// longer.
 func TestReplyReads(t *testing.T) {
 	const first = 24 + 4 + 8 // position of the first item's data
 	tests := []struct {
@@ -225,7 +225,7 @@ func (p *rawPeer) holed(h *rpcrdma.Header, body []byte, writes []int, size int) 
 	return stream
 }
 
-// TestReplyNotRead checks where a reply goes that needs no read chunks, or must not have any.
+// TestReplyNotRead checks how a reply travels that needs no read chunks, or must not have any.
 func TestReplyNotRead(t *testing.T) {
 	tests := []struct {
 		name        string
@@ -281,8 +281,8 @@ func TestReplyNotRead(t *testing.T) {
 	}
 }
 
-// TestReplyReadsBothEnds has a real client read what a real server leaves it, over providers of all
-// abilities and of the fewest.
+// TestReplyReadsBothEnds: a real client reads replies of a real server, over providers with all
+// abilities and with none.
 func TestReplyReadsBothEnds(t *testing.T) {
 	for _, abilities := range []string{"all", "minimum"} {
 		t.Run(abilities, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// TestManyInDoubt has the peer send more long messages with the transaction id of one call of ours
-// than there can be. Two are fetched at a time, for each such call; what comes beyond is dropped.
+// TestManyInDoubt: the peer sends too many long messages with the XID of one of our pending calls.
+// Two are fetched at a time for each such call. Others are dropped.
 func TestManyInDoubt(t *testing.T) {
 	r := newBothWays(t, rpcrdma.Config{})
 	s, xid := r.pending()
@@ -43,9 +43,9 @@ func TestManyInDoubt(t *testing.T) {
 	r.checkReceives()
 }
 
-// TestGrantsInDoubt has a message be in doubt while another call of the peer's is answered, by a
-// reply to be acknowledged. That one grants what it would otherwise, a call beside the RDMA_DONE:
-// as far as one can tell, there is no other call under way.
+// TestGrantsInDoubt: a message is in doubt while another call of the peer is answered by a reply
+// with a read list. That grants the same as otherwise, one call beside the RDMA_DONE, because no
+// other call is known to be under way.
 func TestGrantsInDoubt(t *testing.T) {
 	for _, tt := range []string{"none", "call", "reply"} {
 		t.Run(tt, func(t *testing.T) {
@@ -88,8 +88,8 @@ func TestGrantsInDoubt(t *testing.T) {
 	}
 }
 
-// TestMemoryInDoubt has a message in doubt come while all memory for calls is in use. When it
-// proves to be a call it waits like others; when it proves to be our reply it does not.
+// TestMemoryInDoubt: a message in doubt comes while all memory for calls is in use. If it turns out
+// to be a call, it waits like others. If it is our reply, it does not wait.
 func TestMemoryInDoubt(t *testing.T) {
 	for _, tt := range []string{"call", "reply"} {
 		t.Run(tt, func(t *testing.T) {
@@ -138,8 +138,8 @@ func TestMemoryInDoubt(t *testing.T) {
 	}
 }
 
-// TestMemoryInDoubtOneByOne has messages in doubt come while all memory for calls is in use: they
-// are fetched one at a time, so that no more than the memory of one is used beyond.
+// TestMemoryInDoubtOneByOne: messages in doubt come while all memory for calls is in use. They are
+// fetched one at a time, so that only one of them exceeds the budget.
 func TestMemoryInDoubtOneByOne(t *testing.T) {
 	cfg := rpcrdma.Config{
 		Dialect: rpcrdma.Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072,
@@ -180,9 +180,8 @@ func TestMemoryInDoubtOneByOne(t *testing.T) {
 	r.checkReceives()
 }
 
-// TestReplyTakenForCall has a long message be taken for a call, as no call of this side has its
-// transaction id, until it is here and turns out to be a reply. It leaves nothing behind in the
-// account of grants.
+// TestReplyTakenForCall: a long message is taken for a call, because no pending call has its XID.
+// When it has been fetched it turns out to be a reply. It does not count in the account of grants.
 func TestReplyTakenForCall(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 // around it, in messages that are not sent. What padded messages look like is tested from outside
 // (msgp_test.go).
 
-// TestThreshold checks which rdma_thresh is said: above all opaque data that is not padded, and the
-// length of none that is beside.
+// TestThreshold checks the choice of rdma_thresh: it is above the length of all opaque data that is
+// not padded, and not equal to that of any that is.
 func TestThreshold(t *testing.T) {
 	const inline = 40 // so there may be opaque data of 36 bytes
 	tests := []struct {
@@ -53,8 +53,8 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
-// TestPaddingNotAmbiguous pads random messages: whether a receiver takes the threshold for "at or
-// above" or for "exceeds", it reads the same, and padded data is aligned.
+// TestPaddingNotAmbiguous pads random messages. A receiver decodes the same whether it reads the
+// threshold as "at or above" or as "exceeds", and padded data is aligned.
 func TestPaddingNotAmbiguous(t *testing.T) {
 	length := rapid.OneOf(rapid.IntRange(0, 12), rapid.IntRange(0, 400), rapid.SampledFrom([]int{63, 64, 65, 127, 128, 129}))
 	type item struct {

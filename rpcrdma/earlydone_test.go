@@ -8,9 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestEarlyDoneStalls has the RDMA_DONE for a reply come before its Send is complete, and the peer
-// take nothing from then on: the Send, and with it the memory of the reply, is watched as long,
-// whatever the peer says.
+// TestEarlyDoneStalls: the RDMA_DONE for a reply comes before its Send is complete, and then the
+// peer takes nothing more. PeerTimeout still applies to the Send, and so to the reply's memory.
 func TestEarlyDoneStalls(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		for _, early := range []bool{false, true} {
@@ -45,8 +44,8 @@ func TestEarlyDoneStalls(t *testing.T) {
 	})
 }
 
-// TestEarlyDoneSent has the Send end in time after all: with it the reply is done with, and nothing
-// is watched any more.
+// TestEarlyDoneSent: the Send completes in time after all. That ends the reply, and PeerTimeout no
+// longer applies.
 func TestEarlyDoneSent(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		r, made := newSlowRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour})

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// TestEndWithRepliesWaiting ends a connection whose replies wait for room in the endpoint's queue:
-// the calls have ended then, and Shutdown need not wait for them.
+// TestEndWithRepliesWaiting ends a connection whose replies wait for room in the endpoint's queue.
+// That ends the calls, so Shutdown need not wait for them.
 func TestEndWithRepliesWaiting(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const depth, calls = 2, 20
@@ -59,8 +59,8 @@ func TestEndWithRepliesWaiting(t *testing.T) {
 	})
 }
 
-// TestFetchEndsBefore has RDMA Reads be flushed some time before the connection has ended: who
-// fetched finds that the context of the call has ended, and so what the error comes of.
+// TestFetchEndsBefore: RDMA Reads are flushed some time before the connection has ended. The
+// handler that fetched finds the context of its call ended, and so knows the cause of the error.
 func TestFetchEndsBefore(t *testing.T) {
 	made, flushed := make(chan *heldRequests, 1), make(chan struct{})
 	r := newRigOn(t, rpcrdma.Config{}, loopback.Config{},

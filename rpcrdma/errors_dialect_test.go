@@ -55,8 +55,8 @@ func (p *rawPeer) wantAnswer(f outcome, xid, grant uint32) {
 	}
 }
 
-// TestMalformed sends a server everything malformed, on one connection: the answers are those that
-// the dialect has, the counters say what happened, and after each the connection works.
+// TestMalformed sends a server all malformed messages, on one connection. It answers as its dialect
+// says and counts them, and after each message the connection works.
 func TestMalformed(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		cfg := malformedConfig(d)
@@ -100,8 +100,8 @@ func testMalformed(t *testing.T, r *rig, p *rawPeer, d rpcrdma.Dialect) {
 	p.t = t
 }
 
-// TestMalformedToClient sends everything malformed to a client with no call under way: to one that
-// serves, and to one that does not, which grants one credit only.
+// TestMalformedToClient sends all malformed messages to a client without pending calls: one that
+// serves, and one that does not, which grants only one credit.
 func TestMalformedToClient(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for _, serves := range []bool{true, false} {
@@ -150,9 +150,9 @@ func callAnswered(t *testing.T, c *rpcrdma.Conn, p *rawPeer) {
 	}
 }
 
-// TestMalformedReplies sends everything malformed with the transaction id of a call under way. What
-// may be its reply ends it and is never answered with an error, but by an RDMA_DONE if it has a
-// read list in the Draft. What is not leaves it alone.
+// TestMalformedReplies sends all malformed messages with the XID of a pending call. A message that
+// may be its reply ends the call. It is never answered with an error, and in the Draft by an
+// RDMA_DONE if it has a read list. Other messages do not affect the call.
 func TestMalformedReplies(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) { testMalformedReplies(t, d, false) })
@@ -215,9 +215,8 @@ func testMalformedReplies(t *testing.T, d rpcrdma.Dialect, serves bool) {
 	p.t = t
 }
 
-// TestMalformedLateReplies sends everything malformed that is a reply to a call which was cancelled
-// meanwhile: the call comes to its end, its credit is free again, and nothing is sent but the
-// RDMA_DONE that there may be to send.
+// TestMalformedLateReplies sends all malformed replies to a call that was cancelled meanwhile. The
+// call ends and its credit is free again. Nothing is sent, except perhaps an RDMA_DONE.
 func TestMalformedLateReplies(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {

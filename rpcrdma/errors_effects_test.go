@@ -63,8 +63,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestNoErrorStorm has two ends send each other all that is malformed: no error is answered with
-// another, though each comes to an end that knows nothing of it.
+// TestNoErrorStorm: two ends send each other all malformed messages. No error is answered with
+// another one, though none of them matches a call.
 func TestNoErrorStorm(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -116,8 +116,8 @@ func TestNoErrorStorm(t *testing.T) {
 	}
 }
 
-// TestFatal sends what the protocol has no answer for: RDMA itself ends the connection. Others do
-// not notice.
+// TestFatal does what the protocol has no answer for, so that RDMA itself ends the connection.
+// Other connections are not affected.
 func TestFatal(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		r := newRig(t, rpcrdma.Config{Dialect: d})
@@ -168,8 +168,8 @@ func TestFatal(t *testing.T) {
 	}
 }
 
-// TestStrayLongReply sends long replies that answer nothing. That they are no calls their messages
-// tell, once they have been fetched: they are not answered with an error, and take no receive away.
+// TestStrayLongReply sends long replies that match no call. Only their messages, once fetched, show
+// that they are no calls. They are not answered with an error, and cost no receive.
 func TestStrayLongReply(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -199,8 +199,8 @@ func TestStrayLongReply(t *testing.T) {
 	}
 }
 
-// TestFaultsOnce checks what the log says of malformed messages: the first of a kind aloud, lest a
-// peer fill it.
+// TestFaultsOnce checks that malformed messages are logged at WARN once for each kind, so that a
+// peer cannot fill the log.
 func TestFaultsOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name string

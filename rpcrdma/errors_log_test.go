@@ -39,8 +39,7 @@ func (l logLines) loud() (n int) {
 	return n
 }
 
-// TestFaultsOfReplies checks what the log of a client says of replies in error: the first of a kind
-// aloud.
+// TestFaultsOfReplies checks how a client logs bad replies: the first of a kind at WARN.
 func TestFaultsOfReplies(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -78,7 +77,7 @@ func TestFaultsOfReplies(t *testing.T) {
 	}
 }
 
-// TestFaultsOfResults checks what the log of a server says of results that find no room.
+// TestFaultsOfResults checks how a server logs results that do not fit.
 func TestFaultsOfResults(t *testing.T) {
 	logger, lines := logTo()
 	r := newRig(t, rpcrdma.Config{Logger: logger})
@@ -98,7 +97,7 @@ func TestFaultsOfResults(t *testing.T) {
 	}
 }
 
-// TestFaultsOfLongCalls checks that the log of a server names the limit that a call is beyond.
+// TestFaultsOfLongCalls checks that a server logs the limit that a call exceeds.
 func TestFaultsOfLongCalls(t *testing.T) {
 	logger, lines := logTo()
 	r := newRig(t, rpcrdma.Config{Logger: logger, MaxMessage: rpcrdma.MaxInline})
@@ -112,8 +111,8 @@ func TestFaultsOfLongCalls(t *testing.T) {
 	}
 }
 
-// TestStraysAreQuiet sends what answers nothing, again and again: the log says so where it is asked
-// for every detail, and is quiet otherwise.
+// TestStraysAreQuiet sends replies that match no call, again and again. They are logged only at
+// DEBUG.
 func TestStraysAreQuiet(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		logger, lines := logTo()
@@ -131,8 +130,8 @@ func TestStraysAreQuiet(t *testing.T) {
 	}
 }
 
-// TestLongCallsCutOff has a client go away while the server reads its long calls: that is nothing
-// to say aloud, for each of them least of all.
+// TestLongCallsCutOff: a client goes away while the server reads its long calls. The calls are not
+// logged at WARN.
 func TestLongCallsCutOff(t *testing.T) {
 	logger, lines := logTo()
 	r := newRig(t, rpcrdma.Config{Logger: logger})

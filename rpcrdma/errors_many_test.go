@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestMalformedAtOnce uses a whole grant for messages with something wrong, at once, and then for
-// calls. Nothing is lost with them: no receive, no credit and no memory.
+// TestMalformedAtOnce uses a whole grant for malformed messages at once, and then for calls. No
+// receive, credit or memory is lost.
 func TestMalformedAtOnce(t *testing.T) {
 	const grant = 4
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
@@ -76,8 +76,8 @@ func TestMalformedAtOnce(t *testing.T) {
 	}
 }
 
-// TestMalformedRepliesAtOnce answers a whole grant of calls with something wrong, and then as many
-// well.
+// TestMalformedRepliesAtOnce answers a whole grant of calls with malformed replies, and then as
+// many calls with good ones.
 func TestMalformedRepliesAtOnce(t *testing.T) {
 	const grant = 4
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
@@ -146,8 +146,8 @@ func TestMalformedRepliesAtOnce(t *testing.T) {
 	}
 }
 
-// TestTruncatedReplies cuts replies off at every byte of their headers. What has the four words
-// that every header has ends its call; what has not is nobody's.
+// TestTruncatedReplies cuts replies off at every byte of their headers. One that still has the four
+// fixed words ends its call. A shorter one is ignored.
 func TestTruncatedReplies(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		c, p := rawServer(t, malformedConfig(d), inline4k)
@@ -180,8 +180,7 @@ func TestTruncatedReplies(t *testing.T) {
 	}
 }
 
-// TestCreditsOfErrors sends headers in error that ask for, or grant, none or all of the credits
-// that there can be.
+// TestCreditsOfErrors sends bad headers that ask for, or grant, 0 or 2^32-1 credits.
 func TestCreditsOfErrors(t *testing.T) {
 	const most = 8
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// TestReadListNotAgreed has a client send read lists though it has agreed to serve no RDMA Reads
-// (draft section 6.2): nothing is read.
+// TestReadListNotAgreed: a client sends read lists although it agreed to serve no RDMA Reads (draft
+// section 6.2). Nothing is read.
 func TestReadListNotAgreed(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		r := newRig(t, rpcrdma.Config{Dialect: d})
@@ -46,8 +46,8 @@ func TestReadListNotAgreed(t *testing.T) {
 	}
 }
 
-// TestReplyReadsHalfExposed has the provider fail in the middle of a reply that the client is to
-// read: the client gets ERR_CHUNK, and nothing is held for it.
+// TestReplyReadsHalfExposed: the provider fails to expose part of a reply that the client should
+// read. The client gets ERR_CHUNK, and no memory stays in use.
 func TestReplyReadsHalfExposed(t *testing.T) {
 	var left atomic.Int32
 	wrap := func(ep transport.Endpoint) transport.Endpoint { return fewWindows{ep, &left} }

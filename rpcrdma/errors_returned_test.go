@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestReturnedChunks has a reply return chunks that are not those offered.
+// TestReturnedChunks sends replies whose returned chunks differ from those offered.
 func TestReturnedChunks(t *testing.T) {
 	const size = 10_001
 	type answer struct {

@@ -37,8 +37,8 @@ func (p *rawPeer) burst(msgs ...[]byte) {
 	}
 }
 
-// TestExceeded has clients send more than they were granted: each is cut off, both ends know why,
-// and nobody else notices.
+// TestExceeded: clients send more than they were granted. Each loses its connection, both ends know
+// why, and no other connection is affected.
 func TestExceeded(t *testing.T) {
 	call := func(xid uint32) []byte {
 		return append(header(xid, rpcrdma.TypeMsg).Append(nil),
@@ -138,8 +138,8 @@ func TestExceeded(t *testing.T) {
 	}
 }
 
-// TestExceededOnTheWire does it over iWARP: the client gets a Terminate, which says that there was
-// no receive. The server may be about to answer earlier calls then, and so to post more receives.
+// TestExceededOnTheWire is TestExceeded over iWARP: the client gets a Terminate, which says that
+// there was no receive. The server may just be answering earlier calls, and posting more receives.
 func TestExceededOnTheWire(t *testing.T) {
 	call := append(header(1, rpcrdma.TypeMsg).Append(nil), callBytes(1, procNull, nil)...)
 	for _, tt := range []struct {
@@ -176,8 +176,8 @@ func TestExceededOnTheWire(t *testing.T) {
 	}
 }
 
-// TestFloodedClient has a server send what nobody asked for, more at a time than the client has
-// receives: its error says so. One at a time that does no harm.
+// TestFloodedClient: a server sends replies to no call, more at a time than the client has
+// receives. The client's error says so. One at a time they do no harm.
 func TestFloodedClient(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for _, tt := range []struct {
@@ -229,8 +229,7 @@ func TestFloodedClient(t *testing.T) {
 	}
 }
 
-// TestNoReceiveForOurs calls a server that posts no receive: that is not the server exceeding
-// anything.
+// TestNoReceiveForOurs calls a server that posts no receive. That is not ErrCreditsExceeded.
 func TestNoReceiveForOurs(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {

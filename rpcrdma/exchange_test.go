@@ -78,7 +78,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// TestEchoAnything does so with random messages, configurations and concurrency.
+// TestEchoAnything is TestEcho with random messages, configurations and concurrency.
 func TestEchoAnything(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		config := func(name string) rpcrdma.Config {
@@ -136,7 +136,7 @@ func TestEchoAnything(t *testing.T) {
 	})
 }
 
-// TestServerError checks that an error of a handler is the RPC's, not the connection's.
+// TestServerError checks that an error of a handler fails the RPC, and not the connection.
 func TestServerError(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	c := r.dial(rpcrdma.Config{})

@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// TestExpectPosted asks for longer receives where they have their memory from the beginning. A
-// message that is longer than one of those that are posted must not be able to find that one.
+// TestExpectPosted asks for longer receives where receives have memory when they are posted. A
+// message must never find a posted receive that is too short for it.
 func TestExpectPosted(t *testing.T) {
 	t.Run("a call under way", func(t *testing.T) {
 		c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, withoutAbilities)
@@ -50,8 +50,8 @@ func TestExpectPosted(t *testing.T) {
 	})
 }
 
-// TestExpectMemory asks for longer receives where memory is bounded: an idle connection needs none
-// for that, and a busy one reserves it for all that its peer may send, or goes without.
+// TestExpectMemory asks for longer receives where memory is limited. An idle connection needs none
+// for that. A busy one reserves it for everything that its peer may send, or keeps short receives.
 func TestExpectMemory(t *testing.T) {
 	const credits, size = 8, 40_000
 	const longer = 1<<16 - testReceiveSize
@@ -105,8 +105,8 @@ func TestExpectMemory(t *testing.T) {
 	}
 }
 
-// TestExpectHeldUp asks for longer receives on a connection whose message waits for memory: it
-// waits for as much as that takes.
+// TestExpectHeldUp asks for longer receives on a connection whose message waits for memory. Then it
+// waits for as much memory as those take.
 func TestExpectHeldUp(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
@@ -160,10 +160,10 @@ func (p *rawPeer) expect(n int) int {
 	return int(binary.BigEndian.Uint32(body[24:]))
 }
 
-// TestExpectInHandler has a server asked for larger receives. Where these have memory already,
-// nothing is posted in the first call that is shorter, and so it gets them; later there is, and it
-// does not. Promised ones get longer at any time. What a handler was promised can be sent, into
-// every receive that is posted.
+// TestExpectInHandler asks a server for longer receives. If receives have memory when they are
+// posted, that works in the first call, when no shorter one is posted, but not later. Promised
+// receives can get longer at any time. The size that a handler was told fits in every posted
+// receive.
 func TestExpectInHandler(t *testing.T) {
 	for _, align := range []int{0, 512} {
 		for _, tt := range []struct {
@@ -220,7 +220,7 @@ func TestExpectInHandler(t *testing.T) {
 	}
 }
 
-// TestExpectAsClient has a client ask for larger receives ahead of a call.
+// TestExpectAsClient asks for longer receives at a client before a call.
 func TestExpectAsClient(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
