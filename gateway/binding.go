@@ -13,10 +13,11 @@ import (
 // RPCSEC_GSS.
 const replyHeader = 6*4 + oncrpc.MaxAuthBody
 
-// longestPath is the room in bytes for the path of READLINK: one more than Linux's paths can have.
+// longestPath is the room in bytes for the path of READLINK: one byte more than the longest path of
+// Linux.
 const longestPath = 4096
 
-// layOut says how a call and its reply may travel. It may change the count in p.
+// layOut decides how a call and its reply may travel. It may lower the count in p.
 func (c *call) layOut(p []byte) {
 	c.Call.Inline = p
 	c.MaxReply = replyHeader + 8 // the lowest and highest version
@@ -27,7 +28,7 @@ func (c *call) layOut(p []byte) {
 	rpc := d.Uint32()
 	program, version, procedure := d.Uint32(), d.Uint32(), d.Uint32()
 	if d.Err() != nil || rpc != oncrpc.Version {
-		return // for an error
+		return // the server will answer with an error
 	}
 	c.program, c.version, c.procedure = program, version, procedure
 	flavor := oncrpc.AuthFlavor(d.Uint32())
@@ -35,17 +36,18 @@ func (c *call) layOut(p []byte) {
 	d.Uint32() // flavour of the verifier
 	d.Opaque(oncrpc.MaxAuthBody)
 	plain := d.Err() == nil && (flavor == oncrpc.FlavorNone || flavor == oncrpc.FlavorSys)
-	if plain && program == nfs3.Program && version == nfs3.Version && c.bind(nfs3.Proc(procedure), p, &d) {
+	if plain && program == nfs3.Program && version == nfs3.Version &&
+		c.bind(nfs3.Proc(procedure), p, &d) {
 		return
 	}
 	c.MaxReply = c.g.cfg.MaxReply + headroom
 }
 
-// bind lays a call of NFS version 3 out by its binding (RFC 8267). d is at the arguments. It
-// reports false, and has changed nothing, if they cannot be decoded.
+// bind lays out a call of NFS version 3 by its binding (RFC 8267). d is at the arguments. If these
+// cannot be decoded, bind returns false and has changed nothing.
 func (c *call) bind(proc nfs3.Proc, p []byte, d *xdr.Decoder) bool {
 	if proc >= nfs3.Procs {
-		return true // for an error
+		return true // the server will answer with an error
 	}
 	c.proc = proc
 	n := proc.Info().MaxReply
@@ -93,7 +95,7 @@ func (c *call) bind(proc nfs3.Proc, p []byte, d *xdr.Decoder) bool {
 	return true
 }
 
-// limit decodes a count, which ends the arguments, and lowers it to what there is room for.
+// limit decodes a count at the end of the arguments, and lowers it to MaxReply.
 func (c *call) limit(p []byte, d *xdr.Decoder) (count int, ok bool) {
 	at := d.Position()
 	asked := d.Uint32()
@@ -107,7 +109,7 @@ func (c *call) limit(p []byte, d *xdr.Decoder) (count int, ok bool) {
 	return int(asked), true
 }
 
-// bulk decodes bulk data, which ends the arguments, and has it travel on its own.
+// bulk decodes bulk data at the end of the arguments, and makes it a bulk item of the call.
 func (c *call) bulk(p []byte, d *xdr.Decoder) bool {
 	at := d.Position() + 4
 	data := d.Opaque(math.MaxInt32)
@@ -121,7 +123,7 @@ func (c *call) bulk(p []byte, d *xdr.Decoder) bool {
 	return true
 }
 
-// carry makes data, which begins at a position of a message, the item beside it.
+// carry makes data, at a position of a message, the bulk item of the message.
 func (c *call) carry(position int, data []byte) {
 	c.data[0] = data
 	c.item[0] = xdr.BulkItem{Position: position, Len: len(data), Data: c.data[:]}

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// call is one call of a client, until the reply to it has left.
+// call is a call of a client, until its reply has been sent.
 type call struct {
 	oncrpc.Exchange
 	g                           *Gateway
@@ -22,8 +22,8 @@ type call struct {
 	program, version, procedure uint32
 	proc                        nfs3.Proc // with landing
 
-	landing  int     // bytes of bulk data that the reply may have, which arrive in
-	buffer   *buffer // this
+	landing  int     // bytes of bulk data that the reply may have; they arrive in
+	buffer   *buffer // this buffer
 	reserved int64   // bytes of memory
 	item     [1]xdr.BulkItem
 	data     [1][]byte // of item
@@ -31,7 +31,7 @@ type call struct {
 	failure  [6 * 4]byte
 }
 
-// newCall returns a call of which p is the message.
+// newCall returns a call whose message is p.
 func (g *Gateway) newCall(s *session, in oncrpc.IncomingCall, p []byte) *call {
 	c, _ := g.calls.Get().(*call)
 	if c == nil {
@@ -47,7 +47,7 @@ func (g *Gateway) newCall(s *session, in oncrpc.IncomingCall, p []byte) *call {
 func (c *call) pass() {
 	tell := c.g.cfg.CallEnded
 	if tell == nil {
-		_ = c.carryOut() // which has answered
+		_ = c.carryOut() // has answered
 		return
 	}
 	program, version, procedure, begun := c.program, c.version, c.procedure, time.Now()
@@ -55,7 +55,8 @@ func (c *call) pass() {
 	tell(program, version, procedure, time.Since(begun), err)
 }
 
-// carryOut is pass. It returns why there is no reply of the server's. The call is over then.
+// carryOut makes the call and answers it. It returns nil, or why there is no reply from the server.
+// The call must not be used afterwards.
 func (c *call) carryOut() error {
 	r := c.g.routes[c.program]
 	if r == nil || r.IfUnavailable && !r.taken.Load() {
@@ -66,7 +67,8 @@ func (c *call) carryOut() error {
 			return c.answer()
 		}
 		if !r.taken.Swap(true) {
-			c.g.log.Info("the server has not got a program, whose calls go elsewhere from now on", "program", c.program)
+			c.g.log.Info("the server does not have the program; its calls now use its route",
+				"program", c.program)
 		}
 		c.giveBack()
 	}
@@ -76,7 +78,7 @@ func (c *call) carryOut() error {
 	return c.answer()
 }
 
-// reserve gets memory for the reply; it waits for that. The error is that of the session's end.
+// reserve waits for memory for the reply. It fails when the session ends.
 func (c *call) reserve() error {
 	n := cost(c.landing) + cost(c.MaxReply)
 	if err := c.session.reserve(n); err != nil {
@@ -91,7 +93,7 @@ func (c *call) reserve() error {
 	return nil
 }
 
-// giveBack gives back the memory of the reply.
+// giveBack releases the memory of the reply.
 func (c *call) giveBack() {
 	c.Exchange.Release()
 	if c.buffer != nil {
@@ -102,9 +104,9 @@ func (c *call) giveBack() {
 	c.reserved = 0
 }
 
-// roundTrip makes the call at the end of a route. An error of that has ended the call. It waits for
-// the connection first: a call that waits for a server has no memory that calls to another could
-// use.
+// roundTrip makes the call. If it returns an error, it has answered or dropped the call. It waits
+// for the connection before it reserves memory, so calls that wait for a server take none from
+// calls to others.
 func (c *call) roundTrip(r *route) error {
 	conn, err := c.session.connection(r)
 	if err == nil {
@@ -117,7 +119,7 @@ func (c *call) roundTrip(r *route) error {
 	c.session.handed(c.xid)
 	c.XID = c.xid
 	err = conn.RoundTrip(c.session.ctx, &c.Exchange)
-	// by a call with id 0, for which the transport has chosen this one
+	// The transport has chosen this XID for a call of the client's with XID 0.
 	if errors.Is(err, oncrpc.ErrXIDInUse) {
 		c.XID = 0
 		err = conn.RoundTrip(c.session.ctx, &c.Exchange)
@@ -135,29 +137,30 @@ func (c *call) roundTrip(r *route) error {
 	return err
 }
 
-// ended reports whether a connection whose call has failed with err is of no use any more.
+// ended reports whether a connection is of no more use after a call failed with err.
 func ended(conn oncrpc.Transport, err error) bool {
 	return conn.Err() != nil || errors.Is(err, net.ErrClosed)
 }
 
-// fail answers a call that cannot be carried, or whose reply cannot, with SYSTEM_ERR: if it were
-// dropped, the client would send it for ever.
+// fail answers a call with SYSTEM_ERR because the call or its reply cannot be carried. If it were
+// dropped, the client would repeat it forever.
 func (c *call) fail(err error) {
 	level := slog.LevelDebug
-	if c.g.stats.failed.Add(1) == 1 { // lest a client fill the log
+	if c.g.stats.failed.Add(1) == 1 { // warn once only: a client could fill the log
 		level = slog.LevelWarn
 	}
-	c.g.log.Log(c.session.ctx, level, "call answered with SYSTEM_ERR", "client", c.session.client.RemoteAddr(), "program", c.program, "err", err)
+	c.g.log.Log(c.session.ctx, level, "call answered with SYSTEM_ERR",
+		"client", c.session.client.RemoteAddr(), "program", c.program, "err", err)
 	p := c.failure[:]
 	clear(p)
 	binary.BigEndian.PutUint32(p, c.xid)
-	// accepted, with the verifier AUTH_NONE
+	// MSG_ACCEPTED, with an AUTH_NONE verifier.
 	binary.BigEndian.PutUint32(p[4:], uint32(oncrpc.MsgReply))
 	binary.BigEndian.PutUint32(p[20:], uint32(oncrpc.SystemErr))
 	c.reply(xdr.Message{Inline: p})
 }
 
-// reply sends a reply, which takes c along.
+// reply sends a reply. When that has been sent, Release is called.
 func (c *call) reply(m xdr.Message) {
 	c.g.stats.replyBytes.Add(uint64(m.Len()))
 	c.session.end(c.xid)
@@ -173,10 +176,10 @@ func (c *call) drop() {
 	c.finish()
 }
 
-// Release is called when the reply has left, or never will.
+// Release ends the call: its reply has been sent, or never will be.
 func (c *call) Release() { c.finish() }
 
-// finish gives everything back.
+// finish releases everything, and recycles the call.
 func (c *call) finish() {
 	g := c.g
 	c.giveBack()

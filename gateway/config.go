@@ -15,54 +15,52 @@ import (
 // DialFunc connects to a server. The context bounds the dialling only.
 type DialFunc func(ctx context.Context) (oncrpc.Transport, error)
 
-// Config configures a Gateway. Dial is needed; the zero value of the rest is usable. New returns a
-// *oncrpc.ConfigError if a value is out of range or contradicts another.
+// Config configures a Gateway. Dial is required; the zero value of the rest is usable. New returns
+// a *oncrpc.ConfigError if a value is out of range or contradicts another.
 type Config struct {
-	// Dial connects to the server, for each connection of a client. It is called again, after a
-	// pause, when it fails.
+	// Dial connects to the server, once for each client connection. If it fails, it is called again
+	// after a pause.
 	Dial DialFunc
-	// Routes are the programs, by number, whose calls go elsewhere.
+	// Routes are other servers, by the number of the program whose calls they get.
 	Routes map[uint32]Route
-	// MaxReply is the longest reply in bytes that there is room for when the call does not say how
-	// long it may be, some 4 KiB for what surrounds the data aside. It is also the most that a
-	// READ, READDIR or READDIRPLUS of NFS version 3 may ask for. It is from 4 KiB to 1 GiB less 4
-	// KiB; 0 means 1 MiB, or what ConnMemory and Memory have room for if that is less.
+	// MaxReply is the largest data in bytes of a reply whose length the call does not bound. The
+	// gateway adds 4 KiB for what surrounds the data. A READ, READDIR or READDIRPLUS of NFS version
+	// 3 that asks for more gets no more. The value is from 4 KiB to 1 GiB less 4 KiB. 0 means 1
+	// MiB, or what ConnMemory and Memory have room for if that is less.
 	MaxReply int
-	// ConnMemory bounds the memory in bytes for the replies of the calls under way on one
-	// connection, and Memory that on all of them. Replies of up to 4 KiB are not counted. 0 means
-	// 64 MiB and 512 MiB, or what one call takes if that is more; ConnMemory is Memory, if only
-	// that is set, and less.
+	// ConnMemory and Memory bound the memory in bytes for replies of calls under way, for each
+	// client connection and for all. Replies of up to 4 KiB do not count. 0 means 64 MiB and 512
+	// MiB, or more if one call needs more. If only Memory is set, ConnMemory is not more than that.
 	//
-	// ConnMemory is at least what one call takes: MaxMessage, rounded up to a power of two. Memory
-	// is at least ConnMemory.
+	// ConnMemory must have room for one call: MaxMessage, rounded up to a power of two. Memory must
+	// be at least ConnMemory.
 	ConnMemory, Memory int64
-	// DialTimeout is how long one attempt to connect may take: the context of Dial ends then, and
-	// there is another. 0 means 10 s. It must not be negative.
+	// DialTimeout ends the context of each call of Dial. 0 means 10 s. It must not be negative.
 	DialTimeout time.Duration
-	// CallEnded, if set, is told of each call that has ended: of which procedure it was, how long
-	// it took, waiting included, and why there is no reply of the server's. It must not block.
+	// CallEnded, if set, is called when a call has ended. took is the time since it began to be
+	// passed on, with all waiting. err says why there is no reply from the server; nil means that
+	// there is one. CallEnded must not block.
 	CallEnded func(program, version, procedure uint32, took time.Duration, err error)
-	// Logger takes what goes wrong; nil means slog.Default().
+	// Logger logs what goes wrong; nil means slog.Default().
 	Logger *slog.Logger
 }
 
-// Route says where calls go that do not go to the server.
+// Route is a server for the calls of one program.
 type Route struct {
-	// Dial connects there, once for each connection of a client that calls the program. It is
-	// needed.
+	// Dial connects to it, once for each client connection that calls the program. It is required.
 	Dial DialFunc
-	// IfUnavailable has calls go to the server nonetheless, until it answers PROG_UNAVAIL: from
-	// then on they go to Dial, the one so answered first.
+	// IfUnavailable sends calls to the main server until that answers PROG_UNAVAIL. From then on
+	// they go to Dial, including the call that was so answered.
 	IfUnavailable bool
 }
 
-// headroom is what surrounds the data in a reply of unknown structure, in bytes.
+// headroom is the room in bytes for what surrounds the data in a reply.
 const headroom = 4 << 10
 
 // maxReply is the largest MaxReply in bytes: with headroom it fills the largest buffer.
 const maxReply = 1<<maxClass - headroom
 
-// withDefaults fills in what is not set. It fails with a *oncrpc.ConfigError.
+// withDefaults returns c with defaults filled in, or a *oncrpc.ConfigError.
 func (c Config) withDefaults() (Config, error) {
 	c.MaxReply = c.maxReply()
 	most := cost(c.MaxMessage())
@@ -81,7 +79,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, c.validate()
 }
 
-// validate finds a field that is out of range, or that contradicts another.
+// validate checks ranges, and that fields do not contradict each other.
 func (c *Config) validate() error {
 	wrong := func(field string, value any, want string, args ...any) error {
 		return &oncrpc.ConfigError{
@@ -113,9 +111,8 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// MaxMessage is the longest reply in bytes that the transports must take: that is the least for
-// rpcrdma.Config.MaxMessage, and for recordmark.Config.MaxRecord of a Dial over TCP. It means
-// nothing for a Config that New does not take.
+// MaxMessage is the longest reply in bytes that the gateway may get. Set rpcrdma.Config.MaxMessage,
+// or recordmark.Config.MaxRecord of a Dial over TCP, to this or more. c must be valid for New.
 func (c Config) MaxMessage() int { return xdr.RoundUp(c.maxReply()) + headroom }
 
 // maxReply is MaxReply or its default.
@@ -125,7 +122,7 @@ func (c Config) maxReply() int {
 	}
 	n := 1 << 20
 	for _, memory := range []int64{c.ConnMemory, c.Memory} {
-		if memory > 0 { // a power of two of it is for a message
+		if memory > 0 { // buffers are powers of two
 			n = min(n, 1<<(bits.Len64(uint64(memory))-1)-headroom)
 		}
 	}

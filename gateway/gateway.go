@@ -11,11 +11,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Gateway passes calls on. Its methods may be called concurrently.
+// Gateway passes calls on to a server. Its methods may be called concurrently.
 type Gateway struct {
 	cfg    Config
 	log    *slog.Logger
-	server *route            // where calls go that no other route takes
+	server *route            // for programs without a route of their own
 	routes map[uint32]*route // by program
 	memory *semaphore.Weighted
 	pool   bufferPool
@@ -34,7 +34,7 @@ type Gateway struct {
 	closed   bool
 }
 
-// New returns a gateway. Nothing is dialled before the first call. Its error is a
+// New returns a gateway. It connects to the server when the first call comes. Its error is a
 // *oncrpc.ConfigError.
 func New(cfg Config) (*Gateway, error) {
 	cfg, err := cfg.withDefaults()
@@ -59,13 +59,13 @@ func New(cfg Config) (*Gateway, error) {
 	return g, nil
 }
 
-// lost is how many times a call comes before it or its reply is taken for lost. A server may drop
-// calls, and on the connection on which it has done so they cannot be made again. What comes while
-// there is no connection does not count.
+// lost is how many times a client sends a call before the gateway takes the call or its reply for
+// lost, and closes the client's connection. A server may drop a call, which cannot be repeated on
+// the same connection. Copies that come while there is no connection to the server do not count.
 const lost = 3
 
-// Forward passes a call on: it is for oncrpc.ServerConfig.Forward. The calls must come over a
-// transport that has no chunks, such as recordmark; others are dropped.
+// Forward passes a call on, for oncrpc.ServerConfig.Forward. The transport of the calls must have
+// no chunks, such as recordmark; calls with chunks are dropped.
 func (g *Gateway) Forward(in oncrpc.IncomingCall) {
 	d := in.Message()
 	p := d.Raw(d.Remaining())
@@ -80,7 +80,8 @@ func (g *Gateway) Forward(in oncrpc.IncomingCall) {
 		in.Drop()
 		c.finish()
 		if times == lost {
-			g.log.Debug("client disconnected, whose call was not answered", "client", s.client.RemoteAddr())
+			g.log.Debug("disconnecting the client: the server does not answer its call",
+				"client", s.client.RemoteAddr())
 			s.client.Close()
 		}
 		return
@@ -90,8 +91,8 @@ func (g *Gateway) Forward(in oncrpc.IncomingCall) {
 	g.start(c)
 }
 
-// session returns the session of the connection that a call came on, nil when there is none any
-// more.
+// session returns the session of the connection that a call came on. It returns nil if the gateway
+// is closed.
 func (g *Gateway) session(in oncrpc.IncomingCall) *session {
 	conn := in.Conn()
 	g.mu.Lock()
@@ -113,7 +114,7 @@ func (g *Gateway) session(in oncrpc.IncomingCall) *session {
 	return s
 }
 
-// run runs f on a goroutine that Close waits for, and reports false when it is too late for that.
+// run runs f on a goroutine that Close waits for. It returns false if the gateway is closed.
 func (g *Gateway) run(f func()) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -124,13 +125,13 @@ func (g *Gateway) run(f func()) bool {
 	return true
 }
 
-// Drain drops the calls that wait for a server that cannot be reached, with the connections of
-// their clients, and has none wait from now on. It is for before Server.Shutdown, which would wait
-// for them. Calls that have been passed on go on.
+// Drain gives up calls that wait for a server that cannot be reached, and closes the connections of
+// their clients. Later calls do not wait either. Call it before Server.Shutdown, which would wait
+// for these calls. Calls that have reached the server go on.
 func (g *Gateway) Drain() { g.drain() }
 
-// Close ends the connections of clients, and returns when those to the server have ended and no
-// call is under way. It is for after Server.Shutdown, which lets calls be answered.
+// Close closes the connections of the clients. It returns when the connections to the server have
+// ended and no call is under way. Call it after Server.Shutdown, which lets calls be answered.
 func (g *Gateway) Close() error {
 	g.drain()
 	g.mu.Lock()

@@ -9,25 +9,24 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// route is where calls go.
+// route is a server, with the state that sessions share.
 type route struct {
 	Route
-	program uint32      // 0: all that have no route of their own
-	taken   atomic.Bool // with IfUnavailable: the server has answered so
+	program uint32      // 0: all programs without a route of their own
+	taken   atomic.Bool // with IfUnavailable: the main server has answered PROG_UNAVAIL
 
 	mu     sync.Mutex // guards what follows
-	failed int        // attempts to connect since the last that succeeded
+	failed int        // attempts to connect that failed since the last success
 }
 
-// leg is the connection of one session to the end of one route.
+// leg is the connection of a session to one server.
 type leg struct {
-	ready chan struct{} // closed when there is one of these two
+	ready chan struct{} // closed when conn or err is set
 	conn  oncrpc.Transport
 	err   error
 }
 
-// connection returns the session's connection to the end of a route, which is made if there is
-// none.
+// connection returns the session's connection to a server. It makes one if there is none.
 func (s *session) connection(r *route) (oncrpc.Transport, error) {
 	s.mu.Lock()
 	l := s.legs[r]
@@ -48,7 +47,8 @@ func (s *session) connection(r *route) (oncrpc.Transport, error) {
 	}
 }
 
-// connect makes the connection, and stays until it has ended, and with it the session.
+// connect makes the connection, and waits until the connection or the session ends. Then it ends
+// the other.
 func (s *session) connect(l *leg, r *route) {
 	l.conn, l.err = s.dial(r)
 	close(l.ready)
@@ -60,7 +60,8 @@ func (s *session) connect(l *leg, r *route) {
 	case <-l.conn.Done():
 		if s.ctx.Err() == nil {
 			s.g.stats.lost.Add(1)
-			s.g.log.Debug("connection to the server has ended, and that of the client with it", "client", s.client.RemoteAddr(), "err", l.conn.Err())
+			s.g.log.Debug("disconnecting the client: the connection to the server has ended",
+				"client", s.client.RemoteAddr(), "err", l.conn.Err())
 		}
 		s.client.Close()
 	case <-s.ctx.Done():
@@ -70,17 +71,17 @@ func (s *session) connect(l *leg, r *route) {
 }
 
 const (
-	// minPause and maxPause are the pauses between two attempts to connect, each twice the one
-	// before.
+	// minPause and maxPause are the first and the longest pause between attempts to connect. Pauses
+	// double.
 	minPause, maxPause = 250 * time.Millisecond, 5 * time.Second
-	// patience is how long a session waits for its server. It ends then, as nothing else tells of a
-	// client that has gone when as many of its calls wait as are read. One that has not comes
-	// again.
+	// patience is how long a session waits for its server before it ends. It is bounded because the
+	// gateway does not notice that a client has gone while it reads no more of its calls. A client
+	// that is still there connects again.
 	patience = 5 * time.Minute
 )
 
-// dial connects to the end of a route. While that cannot be reached, calls wait as for a server
-// that is slow. The error is that of the last attempt, or of the session's end.
+// dial connects to a server, and keeps trying; calls wait meanwhile. It fails when patience or the
+// session ends, with the error of the last attempt.
 func (s *session) dial(r *route) (oncrpc.Transport, error) {
 	began := time.Now()
 	for pause := s.g.pause; ; pause = min(2*pause, maxPause) {
@@ -100,7 +101,7 @@ func (s *session) dial(r *route) (oncrpc.Transport, error) {
 	}
 }
 
-// wait waits, or until the session ends or calls are to wait no more.
+// wait waits for d, or until the session ends or the gateway drains.
 func (s *session) wait(d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -111,8 +112,8 @@ func (s *session) wait(d time.Duration) {
 	}
 }
 
-// dialled counts an attempt to connect. Sessions try again and again; so of those that fail in a
-// row only the first is logged aloud, and the next that succeeds.
+// dialled counts an attempt to connect. Of attempts that fail in a row only the first is logged as
+// a warning, and so is the next success.
 func (g *Gateway) dialled(r *route, client oncrpc.Transport, err error) {
 	r.mu.Lock()
 	before := r.failed

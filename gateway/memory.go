@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// free is how long a reply may be, in bytes, that is not counted.
+// free is the length in bytes of a reply that takes no reservation.
 const free = 4 << 10
 
-// Buffers come in classes of powers of two.
+// Buffers have sizes in powers of two.
 const (
 	minClass = 12 // 4 KiB
 	maxClass = 30 // 1 GiB
 )
 
-// classOf returns the smallest class that holds n bytes.
+// classOf returns the class of the smallest buffer that holds n bytes.
 func classOf(n int) int { return max(minClass, bits.Len(uint(max(n, 1)-1))) }
 
-// cost returns the memory in bytes that n bytes take.
+// cost returns how many bytes to reserve for a reply of n bytes.
 func cost(n int) int64 {
 	if n <= free {
 		return 0
@@ -25,14 +25,14 @@ func cost(n int) int64 {
 	return 1 << classOf(n)
 }
 
-// buffer is where the bulk data of a reply lands.
+// buffer receives the bulk data of a reply.
 type buffer struct {
 	data  []byte
 	class int
 }
 
-// bufferPool keeps buffers that are not in use. That of rpcrdma is another: its memory is
-// registered with a provider, for one kind of access, and is given back to it.
+// bufferPool keeps unused buffers. It cannot share rpcrdma's pool, whose memory is registered with
+// a provider for one kind of access.
 type bufferPool [maxClass + 1]sync.Pool
 
 // get returns a buffer with room for n bytes.

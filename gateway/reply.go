@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// answer sends the reply that has come, or an error.
+// answer sends the reply that has come, or SYSTEM_ERR if it is malformed.
 func (c *call) answer() error {
 	whole := c.Reply
 	inline := whole.Raw(whole.Remaining())
@@ -23,7 +23,7 @@ func (c *call) answer() error {
 	m := xdr.Message{Inline: inline}
 	if c.landing > 0 && c.landed() {
 		m.Bulk = c.item[:]
-	} else if err := whole.Finish(); err != nil { // there is data, and it has no place
+	} else if err := whole.Finish(); err != nil { // there is bulk data where none may be
 		err = fmt.Errorf("%w: %w", oncrpc.ErrMalformedReply, err)
 		c.fail(err)
 		return err
@@ -33,7 +33,8 @@ func (c *call) answer() error {
 	return nil
 }
 
-// landed finds the bulk data of a reply that has arrived beside it, if there is any.
+// landed makes the bulk data of a reply that came beside the message a bulk item. It returns false
+// if there is none.
 func (c *call) landed() bool {
 	d := c.Reply
 	if accepted(&d) != oncrpc.Success || nfs3.Status(d.Uint32()) != nfs3.OK {
@@ -58,16 +59,16 @@ func (c *call) landed() bool {
 	return true
 }
 
-// unavailable reports whether the server has not got the program.
+// unavailable reports whether the server does not have the program.
 func (c *call) unavailable() bool {
 	d := c.Reply
 	return accepted(&d) == oncrpc.ProgUnavail
 }
 
-// denied is what accepted returns if there is no such state.
+// denied is returned by accepted for a call that was not accepted.
 const denied = oncrpc.AcceptStat(1<<32 - 1)
 
-// accepted decodes the header of a reply, up to the state that it was accepted with.
+// accepted decodes the header of a reply and returns its accept_stat.
 func accepted(d *xdr.Decoder) oncrpc.AcceptStat {
 	d.Uint32() // xid
 	kind := oncrpc.MsgType(d.Uint32())

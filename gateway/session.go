@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// session is a connection of a client, with those that were made for it.
+// session is a client connection, with the connections to servers that were made for it.
 type session struct {
 	g      *Gateway
 	client oncrpc.Transport
@@ -17,7 +17,7 @@ type session struct {
 	memory *semaphore.Weighted
 
 	mu    sync.Mutex     // guards what follows
-	under map[uint32]int // times that a call under way has come, by its transaction id; or waits
+	under map[uint32]int // by XID: how many times a call under way has come; or waits
 	legs  map[*route]*leg
 }
 
@@ -32,13 +32,14 @@ func newSession(ctx context.Context, g *Gateway, client oncrpc.Transport) *sessi
 	}
 }
 
-// In place of the times that a call has come:
+// Special values of session.under.
 const (
 	first = 0  // it is not under way
 	waits = -1 // it has not been handed to a connection yet
 )
 
-// begin enters a call, and returns how many times it has come since it was handed to a connection.
+// begin enters a call. It returns how many times the call has come since it was handed to a
+// connection.
 func (s *session) begin(xid uint32) (times int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +55,7 @@ func (s *session) begin(xid uint32) (times int) {
 	return times
 }
 
-// handed notes that a call is handed to a connection.
+// handed records that a call was handed to a connection.
 func (s *session) handed(xid uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,21 +64,19 @@ func (s *session) handed(xid uint32) {
 	}
 }
 
-// end is for a call that is answered: from now on the same may be called again.
+// end removes a call that was answered. The client may use its XID again.
 func (s *session) end(xid uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.under, xid)
 }
 
-// reserve gets memory for the reply of a call; it waits for that. The error is that of the
-// session's end.
+// reserve waits for memory for the reply of a call. It fails when the session ends.
 func (s *session) reserve(n int64) error {
 	if n == 0 {
 		return nil
 	}
-	// First that of the connection, so that one which is at its own limit does not hold up the
-	// others.
+	// The connection's memory first: a connection at its own limit must not take the others'.
 	if err := s.acquire(s.memory, n); err != nil {
 		return err
 	}

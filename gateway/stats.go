@@ -2,29 +2,30 @@ package gateway
 
 import "sync/atomic"
 
-// Stats counts what a Gateway has done since it began.
+// Stats counts events since the gateway was made.
 type Stats struct {
-	Calls      uint64 // passed on, or to be
-	Replies    uint64 // of the server, returned to clients
-	Dropped    uint64 // calls without a reply, because a connection has ended
-	Duplicates uint64 // calls that came again while they were under way, and were not passed on
-	// calls answered with SYSTEM_ERR, because they or their replies cannot be carried
+	Calls      uint64 // passed on, or about to be
+	Replies    uint64 // from the server, returned to clients
+	Dropped    uint64 // calls without a reply, because a connection ended
+	Duplicates uint64 // copies of calls under way, which are not passed on
+	// calls answered with SYSTEM_ERR, because the call or its reply cannot be carried
 	Failed uint64
-	Waited uint64 // times that a call waited for memory
+	Waited uint64 // how often a call waited for memory
 
-	CallBytes, ReplyBytes uint64 // of all of these
+	CallBytes, ReplyBytes uint64 // bytes of the calls and the replies
 
-	Clients      int    // connections of clients that have made a call
-	Dials        uint64 // connections made
-	DialFailures uint64 // connections that could not be made
-	Lost         uint64 // connections that ended before the client's
+	Clients      int    // client connections that have made a call
+	Dials        uint64 // connections to servers
+	DialFailures uint64 // attempts to connect that failed
+	Lost         uint64 // connections to servers that ended before the client's
 }
 
 type counters struct {
-	calls, replies, dropped, duplicates, failed, waited, callBytes, replyBytes, dials, dialFailures, lost atomic.Uint64
+	calls, replies, dropped, duplicates, failed, waited, callBytes, replyBytes,
+	dials, dialFailures, lost atomic.Uint64
 }
 
-// Stats returns the present values.
+// Stats returns the current values.
 func (g *Gateway) Stats() Stats {
 	g.mu.Lock()
 	n := len(g.sessions)

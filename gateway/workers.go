@@ -2,14 +2,14 @@ package gateway
 
 import "sync/atomic"
 
-// maxIdle is how many workers are kept for later.
+// maxIdle is how many idle workers are kept.
 const maxIdle = 64
 
-// workers are the goroutines that wait for replies, one for each call under way. What bounds them
-// is recordmark's Config.MaxInFlight, and the server's MaxConns. Hence no call waits for a worker,
-// as it may in a Server, whose handlers are bounded.
+// workers are the goroutines that wait for replies, one for each call under way. Their number is
+// bounded by recordmark.Config.MaxInFlight and the server's MaxConns. So no call waits for a
+// worker, unlike in oncrpc.Server, whose workers are bounded.
 type workers struct {
-	work chan *call // to one that is idle
+	work chan *call // to an idle worker
 	idle atomic.Int32
 	quit chan struct{}
 }
@@ -19,7 +19,7 @@ func (w *workers) init() {
 	w.quit = make(chan struct{})
 }
 
-// start has a call passed on, and does not block.
+// start passes a call on. It does not block.
 func (g *Gateway) start(c *call) {
 	select {
 	case g.workers.work <- c:
@@ -38,7 +38,7 @@ func (w *workers) serve(c *call) {
 	}
 }
 
-// next returns another call, or nil when this worker is not needed any more.
+// next returns another call, or nil if the worker is no longer needed.
 func (w *workers) next() (c *call) {
 	defer w.idle.Add(-1)
 	if w.idle.Add(1) > maxIdle {

@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// ServeCall counts the calls of a server, and times some: an oncrpc.ServerInterceptor.
+// ServeCall is an oncrpc.ServerInterceptor. It counts calls, and times a sample of them.
 func (m *Metrics) ServeCall(ctx context.Context, c *oncrpc.Call, next oncrpc.Handler) error {
 	id := procID{c.Program, c.Version, c.Procedure}
 	p := m.served.last.Load()
@@ -36,9 +36,11 @@ func (m *Metrics) ServeCall(ctx context.Context, c *oncrpc.Call, next oncrpc.Han
 	return err
 }
 
-// MakeCall counts the calls of a client, and times some: an oncrpc.ClientInterceptor.
-func (m *Metrics) MakeCall(ctx context.Context, c *oncrpc.ClientCall,
-	next func(context.Context, *oncrpc.ClientCall) error) error {
+// MakeCall is an oncrpc.ClientInterceptor. It counts calls, and times a sample of them.
+func (m *Metrics) MakeCall(
+	ctx context.Context, c *oncrpc.ClientCall,
+	next func(context.Context, *oncrpc.ClientCall) error,
+) error {
 	id := procID{c.Program, c.Version, c.Procedure}
 	p := m.made.last.Load()
 	if p.id != id {
@@ -56,8 +58,8 @@ func (m *Metrics) MakeCall(ctx context.Context, c *oncrpc.ClientCall,
 	return err
 }
 
-// GatewayCall counts and times the calls of a gateway: its Config.CallEnded. Calls of other
-// programs than NFS and MOUNT are of "other".
+// GatewayCall is for gateway.Config.CallEnded. It counts and times calls. Programs other than NFS
+// and MOUNT count as "other".
 func (m *Metrics) GatewayCall(program, version, procedure uint32, took time.Duration, err error) {
 	id := procID{program, version, procedure}
 	p := m.passed.last.Load()
@@ -73,13 +75,13 @@ func (m *Metrics) GatewayCall(program, version, procedure uint32, took time.Dura
 	p.count(err)
 }
 
-// bounded reports whether a known program has the procedure: a client may make up others.
+// bounded reports whether a known program has the procedure. Clients may send any number.
 func bounded(id procID) bool {
 	return id.program == nfs3.Program && id.procedure < uint32(nfs3.Procs) ||
 		id.program == mount3.Program && id.procedure < uint32(mount3.Procs)
 }
 
-// known returns the names of a procedure that a client calls, as far as they are known.
+// known returns the names of a procedure, "" if they are not known.
 func known(id procID) (program, procedure string, _ bool) {
 	switch {
 	case id.program == nfs3.Program && id.version == nfs3.Version:
@@ -90,31 +92,31 @@ func known(id procID) (program, procedure string, _ bool) {
 	return "", "", true
 }
 
-// procID is a procedure.
+// procID identifies a procedure.
 type procID struct{ program, version, procedure uint32 }
 
-// calls are the metrics of the calls of one side. A call takes no lock to find its procedure.
+// calls are the call metrics of one side. The data path finds a procedure without a lock.
 type calls struct {
 	total     *prometheus.Desc
 	durations *prometheus.HistogramVec
 
 	last  atomic.Pointer[procedure]             // the procedure that was called last
-	known atomic.Pointer[map[procID]*procedure] // never changed, but replaced
-	other *procedure                            // for what is not there
+	known atomic.Pointer[map[procID]*procedure] // the map is replaced, never changed
+	other *procedure                            // counts calls of unknown procedures
 
-	mu sync.Mutex // held by who replaces known
+	mu sync.Mutex // held to replace known
 }
 
-// procedure is what the calls of a procedure count in.
+// procedure has the counters of one procedure.
 type procedure struct {
 	id       procID
 	labels   []string
 	outcomes [len(outcomes)]atomic.Uint64
-	duration prometheus.Observer // nil for what is not there
+	duration prometheus.Observer // nil for calls.other
 }
 
-// Calls of a procedure are timed up to this many, and from then on one in timedOne: to read the
-// clock twice takes as long as a tenth of a small call.
+// The first timedAll calls of a procedure are timed, and then one in timedOne. Reading the clock
+// twice takes a tenth of the time of a small call.
 const (
 	timedAll = 1 << 12
 	timedOne = 32
@@ -135,8 +137,8 @@ func (p *procedure) count(err error) {
 	p.outcomes[o].Add(1)
 }
 
-// newCalls makes the metrics of a side, "server", "client" or "gateway". Timed says which are
-// timed.
+// newCalls makes the metrics of a side: "server", "client" or "gateway". timed ends the help of the
+// latency, and says which calls are timed.
 func newCalls(side, timed string) *calls {
 	labels := []string{"program", "version", "procedure"}
 	c := &calls{
@@ -159,7 +161,8 @@ func newCalls(side, timed string) *calls {
 	return c
 }
 
-// find returns a procedure, which it makes if that is there, and called for the first time.
+// find returns a procedure, and makes it at the first call. If the server does not have it, it
+// returns other.
 func (c *calls) find(id procID, names func() (program, procedure string, ok bool)) *procedure {
 	p := (*c.known.Load())[id]
 	if p == nil {
@@ -173,7 +176,7 @@ func (c *calls) find(id procID, names func() (program, procedure string, ok bool
 	return p
 }
 
-// learn makes the metrics of a procedure. The names are "" where the numbers have to do.
+// learn makes the metrics of a procedure. A name that is "" is replaced by the number.
 func (c *calls) learn(id procID, program, name string) *procedure {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,8 +206,8 @@ func (c *calls) describe(ch chan<- *prometheus.Desc) {
 	c.durations.Describe(ch)
 }
 
-// collect sends the metrics. Success is there from the first call on, other outcomes once they have
-// been met.
+// collect sends the metrics. Success is sent from the first call on, other outcomes once they have
+// occurred.
 func (c *calls) collect(ch chan<- prometheus.Metric) {
 	c.durations.Collect(ch)
 	c.other.collect(ch, c.total)
@@ -224,7 +227,7 @@ func (p *procedure) collect(ch chan<- prometheus.Metric, total *prometheus.Desc)
 // outcome is how a call has ended.
 type outcome int
 
-// The outcomes. The first ones are the server's, the others of the client alone.
+// The outcomes.
 const (
 	success outcome = iota
 	progUnavail

@@ -18,8 +18,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// Metrics is a prometheus.Collector of what the layers count. Its parts may be asked for before it
-// is registered and afterwards.
+// Metrics is a prometheus.Collector of the counters of the layers. Its parts may be asked for at
+// any time, also after it is registered.
 type Metrics struct {
 	served, made, passed *calls
 
@@ -36,7 +36,7 @@ type Metrics struct {
 	gateway *gateway.Gateway
 }
 
-// server is a server and its name.
+// server is a server with its name.
 type server struct {
 	name string
 	*oncrpc.Server
@@ -44,7 +44,7 @@ type server struct {
 
 var _ prometheus.Collector = (*Metrics)(nil)
 
-// New returns metrics of nothing as yet.
+// New returns Metrics without any parts yet.
 func New() *Metrics {
 	const sampled = ": of each procedure the first 4096, then one in 32"
 	return &Metrics{
@@ -53,7 +53,7 @@ func New() *Metrics {
 	}
 }
 
-// part returns counters, which it makes when they are asked for first.
+// part returns counters. It makes them the first time.
 func part[C any](m *Metrics, c **C) *C {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,29 +81,28 @@ func (m *Metrics) TCP() *recordmark.Counters { return part(m, &m.tcp) }
 // Redial returns the counters for redial.Config.Counters.
 func (m *Metrics) Redial() *redial.Counters { return part(m, &m.redial) }
 
-// AddServer adds a server under a name that no other server has. Its calls are counted by
-// ServeCall.
+// AddServer adds a server, under a name that no other server has. ServeCall counts its calls.
 func (m *Metrics) AddServer(name string, s *oncrpc.Server) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.servers = append(m.servers, server{name, s})
 }
 
-// SetNFS sets the NFS server, of which there is one.
+// SetNFS sets the NFS server. There can be one.
 func (m *Metrics) SetNFS(s *nfsserver.Server) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.nfs = s
 }
 
-// SetGSS sets the flavour RPCSEC_GSS of servers, of which there is one.
+// SetGSS sets the RPCSEC_GSS flavour of servers. There can be one.
 func (m *Metrics) SetGSS(f *gss.ServerFlavor) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.gss = f
 }
 
-// SetGateway sets the gateway, of which there is one.
+// SetGateway sets the gateway. There can be one.
 func (m *Metrics) SetGateway(g *gateway.Gateway) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,29 +126,29 @@ var (
 	}
 
 	replyMemory = prometheus.NewDesc("rpcrdma_server_reply_cache_bytes",
-		"Memory of the replies that are kept for calls that come again.", []string{"server"}, nil)
+		"Memory of the reply cache in bytes.", []string{"server"}, nil)
 	replyLimit = prometheus.NewDesc("rpcrdma_server_reply_cache_limit_bytes",
-		"Bound of rpcrdma_server_reply_cache_bytes.", []string{"server"}, nil)
+		"Limit of rpcrdma_server_reply_cache_bytes.", []string{"server"}, nil)
 	connsBegan = prometheus.NewDesc("rpcrdma_rdma_connections_total",
 		"Connections that began.", []string{"provider"}, nil)
 	connsEnded = prometheus.NewDesc("rpcrdma_rdma_connections_ended_total",
 		"Connections that ended, by how.", []string{"provider", "end"}, nil)
 	nfsCalls = prometheus.NewDesc("rpcrdma_nfs_operations_total",
-		"NFS calls for an export.", []string{"export", "procedure"}, nil)
+		"NFS calls for an export, by procedure.", []string{"export", "procedure"}, nil)
 	nfsFailed = prometheus.NewDesc("rpcrdma_nfs_errors_total",
-		"NFS calls for an export that were answered with an error.", []string{"export", "status"}, nil)
+		"NFS calls for an export that failed, by status.", []string{"export", "status"}, nil)
 	nfsUp = prometheus.NewDesc("rpcrdma_nfs_export_up",
-		"0 if the root of an export could not be had, when that was last tried.", []string{"export"}, nil)
+		"0 if the root of the export could not be read the last time, otherwise 1.", []string{"export"}, nil)
 	nfsClients = prometheus.NewDesc("rpcrdma_nfs_clients",
-		"Hosts that have mounted an export, as far as MOUNT knows.", []string{"export"}, nil)
+		"Hosts that have mounted the export, as far as MOUNT knows.", []string{"export"}, nil)
 	nfsBytes = prometheus.NewDesc("rpcrdma_nfs_bytes_total",
-		"Bytes that READ and WRITE have moved.", []string{"export", "direction"}, nil)
+		"Bytes read and written by READ and WRITE.", []string{"export", "direction"}, nil)
 	further = []*prometheus.Desc{
 		replyMemory, replyLimit, connsBegan, connsEnded, nfsCalls, nfsFailed, nfsUp, nfsClients, nfsBytes,
 	}
 )
 
-// Describe is prometheus.Collector's.
+// Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, t := range tables {
 		t.describe(ch)
@@ -162,7 +161,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect is prometheus.Collector's.
+// Collect implements prometheus.Collector.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -207,7 +206,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// collectConns sends the connections by provider.
+// collectConns sends the numbers of connections by provider.
 func collectConns(ch chan<- prometheus.Metric, conns map[string]rpcrdma.ConnTotals) {
 	for provider, c := range conns {
 		ch <- counter(connsBegan, c.Began, provider)
@@ -217,8 +216,8 @@ func collectConns(ch chan<- prometheus.Metric, conns map[string]rpcrdma.ConnTota
 	}
 }
 
-// collectExports sends what is done with the exports. Procedures and errors are there once they
-// have been met.
+// collectExports sends the metrics of the exports. It leaves out procedures and statuses that have
+// not occurred.
 func collectExports(ch chan<- prometheus.Metric, exports []nfsserver.ExportStats) {
 	for _, x := range exports {
 		up := 1.0
