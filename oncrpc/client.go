@@ -66,7 +66,7 @@ type Client struct {
 	flavor        ClientFlavor
 	tracker       CallTracker // the flavour, if it is a CallTracker
 
-	// do with the interceptors around it; nil if there are none
+	// chain is do with the interceptors around it, or nil if there are none
 	chain func(context.Context, *ClientCall) error
 }
 

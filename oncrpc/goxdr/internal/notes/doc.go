@@ -1,5 +1,5 @@
-// Package notes is what the compiler of github.com/buildbarn/go-xdr makes of notes.x: the program
-// that the example of package goxdr serves and calls.
+// Package notes is generated from notes.x by the compiler of github.com/buildbarn/go-xdr. The
+// example of package goxdr serves and calls its program.
 package notes
 
 // The compiler does not truncate its output, and does not format it.
