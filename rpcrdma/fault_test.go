@@ -59,8 +59,8 @@ func TestFaultLines(t *testing.T) {
 	}
 }
 
-// TestFaultsOfComers has one host come again and again, and be at fault each time: the log is told
-// aloud once of each of its faults.
+// TestFaultsOfComers: one host connects again and again, with the same faults each time. Each fault
+// is logged at WARN once.
 func TestFaultsOfComers(t *testing.T) {
 	logger, lines := logTo()
 	r := newWireRig(t, rpcrdma.Config{Credits: 4, Logger: logger})
@@ -94,7 +94,7 @@ func TestFaultsOfComers(t *testing.T) {
 	}
 }
 
-// TestFaultsOfBadChunks has one host come again and again with a long call that cannot be read.
+// TestFaultsOfBadChunks: one host connects again and again with a long call that cannot be fetched.
 func TestFaultsOfBadChunks(t *testing.T) {
 	logger, lines := logTo()
 	r := newWireRig(t, rpcrdma.Config{Logger: logger})

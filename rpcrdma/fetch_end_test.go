@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// TestFetchEnds checks that the context of a call has ended when its Fetch fails because of the end
-// of the connection: so who logs the error knows what it comes of.
+// TestFetchEnds checks that the context of a call has ended when its Fetch fails because the
+// connection ended, so that a handler that logs the error knows the cause.
 func TestFetchEnds(t *testing.T) {
 	wire := iwarp.Config{Logger: quiet}
 	l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", wire)

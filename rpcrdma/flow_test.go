@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// TestGranted checks what a server grants: what is asked for, between one and its limit.
+// TestGranted checks that a server grants what is asked for, but at least one and at most its
+// limit.
 func TestGranted(t *testing.T) {
 	t.Run("rfc8166", func(t *testing.T) { testGranted(t, rpcrdma.RFC8166) })
 	t.Run("draft", func(t *testing.T) { testGranted(t, rpcrdma.Draft) })
@@ -31,8 +32,7 @@ func testGranted(t *testing.T, dialect rpcrdma.Dialect) {
 	}
 }
 
-// TestReceivesFollowGrants uses every credit granted at once, again and again, and at last one more
-// than that.
+// TestReceivesFollowGrants uses all granted credits at once, again and again, and finally one more.
 func TestReceivesFollowGrants(t *testing.T) {
 	t.Run("rfc8166", func(t *testing.T) { testReceivesFollowGrants(t, rpcrdma.RFC8166) })
 	t.Run("draft", func(t *testing.T) { testReceivesFollowGrants(t, rpcrdma.Draft) })
@@ -73,8 +73,8 @@ func testReceivesFollowGrants(t *testing.T, dialect rpcrdma.Dialect) {
 	}
 }
 
-// TestMemoryPressure has calls wait for memory: grants shrink meanwhile, small calls and other
-// connections go on, and every call is answered in the end.
+// TestMemoryPressure: calls wait for memory. Grants shrink meanwhile, small calls and other
+// connections continue, and every call is answered in the end.
 func TestMemoryPressure(t *testing.T) {
 	t.Run("rfc8166", func(t *testing.T) { testMemoryPressure(t, rpcrdma.RFC8166) })
 	t.Run("draft", func(t *testing.T) { testMemoryPressure(t, rpcrdma.Draft) })

@@ -39,9 +39,9 @@ func (p *program) drain() {
 	}
 }
 
-// FuzzServer sends a server of either dialect anything, two messages of it: it neither panics nor
-// stops serving, and others do not notice. A message that has it read or write memory that is not
-// there ends its own connection.
+// FuzzServer sends two arbitrary messages to a server of either dialect. The server neither panics
+// nor stops serving, and other connections are not affected. A message that makes it read or write
+// memory that does not exist ends its own connection.
 func FuzzServer(f *testing.F) {
 	var last []byte
 	seed := func(h *rpcrdma.Header, body []byte) {
@@ -111,9 +111,9 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// FuzzReply answers a call with anything, in either dialect, of a client that serves or does not:
-// the call ends with this answer or with the good one that follows, and what the caller named is
-// not touched afterwards.
+// FuzzReply answers a call with an arbitrary message, in either dialect, at a client that serves or
+// does not. The call ends with this answer or with the good one that follows. The caller's memory
+// is not touched afterwards.
 func FuzzReply(f *testing.F) {
 	const size = 5000
 	seed := func(h *rpcrdma.Header, body []byte) {

@@ -8,9 +8,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestReplyBehindTheGrants has a long message be read as a call of the peer's that proves to be a
-// reply, to a call that was made meanwhile. RFC 8166 knows no such reply: the call fails. Its
-// credit is free again, and the grant, which is older than others that have come, does not count.
+// TestReplyBehindTheGrants: a long message is fetched as a call of the peer, but turns out to be
+// the reply to a call made meanwhile. RFC 8166 has no such replies, so the call fails. Its credit
+// is free again. The grant in the message does not count, because newer ones have come.
 func TestReplyBehindTheGrants(t *testing.T) {
 	made, hold := heldReads()
 	c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, hold)
@@ -45,8 +45,8 @@ func TestReplyBehindTheGrants(t *testing.T) {
 	clientWorks(t, c, p)
 }
 
-// TestAsksForFew has clients that want two credits keep calls under way. What else there is of the
-// memory for receives is free for others: the next client is granted as many as it asks for.
+// TestAsksForFew: clients that want two credits keep calls under way. The rest of the memory for
+// receives is free for others, so the next client is granted as many credits as it asks for.
 func TestAsksForFew(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {

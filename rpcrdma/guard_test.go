@@ -170,7 +170,7 @@ func (r revoker) revoke() {
 func (r revoker) Received([]transport.Message)               { r.revoke() }
 func (r revoker) Complete(_ *transport.WorkRequest, _ error) { r.revoke() }
 
-// TestGuard: the guard of all other tests notices what it is there for, and nothing else.
+// TestGuard: the guard, which all other tests use, notices what it should, and nothing else.
 func TestGuard(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(t.Context(), rigAddr, nil)

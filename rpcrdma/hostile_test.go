@@ -40,8 +40,8 @@ func shout(t testing.TB, ep transport.Endpoint, b []byte) {
 	}
 }
 
-// TestStalledReads has peers call, with arguments to fetch, and never answer the RDMA Reads: that
-// holds up nobody else, and ends.
+// TestStalledReads: peers make calls with arguments to fetch, and never answer the RDMA Reads.
+// Others are not held up, and the calls end.
 func TestStalledReads(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{PeerTimeout: 500 * time.Millisecond})
 	var conns []*rpcrdma.Conn
@@ -70,7 +70,7 @@ func TestStalledReads(t *testing.T) {
 	waitFor(t, func() bool { return r.server.Stats().InFlight == 0 })
 }
 
-// TestStalledReplies has a peer that does not take its replies.
+// TestStalledReplies: a peer does not take its replies.
 func TestStalledReplies(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{PeerTimeout: 50 * time.Millisecond})
 	_, conn := r.deafPeer()
@@ -80,7 +80,7 @@ func TestStalledReplies(t *testing.T) {
 	}
 }
 
-// TestRefusedReservesNothing checks that a call which is refused gives no memory back that it never
+// TestRefusedReservesNothing checks that a refused call does not give back memory that it never
 // had.
 func TestRefusedReservesNothing(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
@@ -143,7 +143,7 @@ func TestLinuxSizedReply(t *testing.T) {
 	}
 }
 
-// TestLongCallWithOurXID has the peer make a long call with the XID of a call of ours
+// TestLongCallWithOurXID: the peer makes a long call with the XID of our pending call
 // (docs/readings.md, 8).
 func TestLongCallWithOurXID(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
@@ -170,7 +170,7 @@ type abandonFails struct{ transport.Endpoint }
 
 func (abandonFails) Abandon(transport.Region) error { return transport.ErrNoMemory }
 
-// TestAbandonFails cancels a call whose memory cannot be cut loose.
+// TestAbandonFails cancels a call whose memory cannot be abandoned.
 func TestAbandonFails(t *testing.T) {
 	wrap := func(ep transport.Endpoint) transport.Endpoint { return abandonFails{ep} }
 	c, p := rawServerOn(t, rpcrdma.Config{CancelGrace: time.Millisecond}, inline4k, wrap)
@@ -189,8 +189,7 @@ func TestAbandonFails(t *testing.T) {
 	}
 }
 
-// TestOddMaxReply has a reply fill its room to the last byte, where that room is no multiple of
-// four.
+// TestOddMaxReply: a reply fills its room to the last byte, although that is no multiple of four.
 func TestOddMaxReply(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	c := r.dial(rpcrdma.Config{})
@@ -203,8 +202,8 @@ func TestOddMaxReply(t *testing.T) {
 	}
 }
 
-// TestTrailingEmptyResult checks that an empty buffer behind one that calls for a write chunk gets
-// none: Linux's server refuses chunks without segments.
+// TestTrailingEmptyResult checks that an empty buffer after one with a write chunk gets none,
+// because Linux's server refuses chunks without segments.
 func TestTrailingEmptyResult(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	done := make(chan error, 1)
@@ -223,8 +222,8 @@ func TestTrailingEmptyResult(t *testing.T) {
 	}
 }
 
-// TestEmptyResultAmid has an empty buffer before one that calls for a write chunk: its own chunk
-// keeps its place, with a segment, as Linux's server refuses chunks without.
+// TestEmptyResultAmid: an empty buffer comes before one with a write chunk. It gets a chunk, too,
+// to keep its place, with a segment, because Linux's server refuses chunks without segments.
 func TestEmptyResultAmid(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	done := make(chan error, 1)
@@ -245,7 +244,7 @@ func TestEmptyResultAmid(t *testing.T) {
 	}
 }
 
-// TestEmptyResultBuffer names a buffer of no bytes beside one that calls for a write chunk.
+// TestEmptyResultBuffer offers a buffer of no bytes beside one with a write chunk.
 func TestEmptyResultBuffer(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	c := r.dial(rpcrdma.Config{})

@@ -9,9 +9,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestIdleBytes bounds the heap and the stacks that connections take which have made many calls at
-// a time and are idle: 32 KiB for each end. Both are in this process. With the race detector stacks
-// are larger.
+// TestIdleBytes checks that an idle connection, after many concurrent calls, takes at most 32 KiB
+// of heap and stacks at each end. Both ends are in this process. With the race detector stacks are
+// larger.
 func TestIdleBytes(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {

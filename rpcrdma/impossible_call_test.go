@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// TestImpossibleCall makes calls whose chunks no header can hold, while no credit is to be had:
-// they fail at once.
+// TestImpossibleCall makes calls whose chunks fit in no header, while no credit is free. They fail
+// at once.
 func TestImpossibleCall(t *testing.T) {
 	const size = 1 << 20 // 1024 segments
 	tests := []struct {
@@ -46,8 +46,8 @@ func TestImpossibleCall(t *testing.T) {
 	}
 }
 
-// TestImpossibleMeanwhile has the ends agree on less while a call waits for a credit: it becomes
-// impossible, and keeps no credit.
+// TestImpossibleMeanwhile: while a call waits for a credit, the ends agree on smaller sizes, so
+// that the call becomes impossible. It keeps no credit.
 func TestImpossibleMeanwhile(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{SegmentSize: 1024}, inline4k)
 	first := start(t.Context(), c, &items{}, nil)
@@ -67,8 +67,7 @@ func TestImpossibleMeanwhile(t *testing.T) {
 	clientWorks(t, c, p)
 }
 
-// TestCallsWithoutReads: a client at whom there can be no RDMA Reads sends no read chunks, and one
-// that can make none does.
+// TestCallsWithoutReads: a client whose IRD is 0 sends no read chunks. One whose ORD is 0 does.
 func TestCallsWithoutReads(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -29,8 +29,8 @@ func (d *importingDomain) Free(s transport.Slice) {
 	d.Domain.Free(s)
 }
 
-// TestReplyOfArguments has a reply refer to arguments that were fetched: its data is released and
-// its import ends before the memory goes back.
+// TestReplyOfArguments: a reply refers to fetched arguments. Its data is released, and its import
+// ends, before that memory goes back.
 func TestReplyOfArguments(t *testing.T) {
 	d := new(importingDomain)
 	cfg, err := Config{Logger: quiet}.withDefaults()

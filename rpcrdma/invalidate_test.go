@@ -30,8 +30,8 @@ func newInvalidationsRig(t testing.TB, cfg rpcrdma.Config) (*rig, chan *heldRequ
 	}), made
 }
 
-// TestReplyInvalidated: what is behind the windows of a reply is given back when they have
-// ended, and not before, whatever ends the reply.
+// TestReplyInvalidated: the memory behind the windows of a reply is given back when they have
+// ended, and not before, however the reply ends.
 func TestReplyInvalidated(t *testing.T) {
 	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour}
 	for _, tt := range []struct {
@@ -208,8 +208,8 @@ func (a *abandonedCall) ends(n int) {
 	}
 }
 
-// TestAbandonedInvalidated: the memory of a call that was given up comes back when its
-// windows have ended, each by one request, and none that the peer has ended already.
+// TestAbandonedInvalidated: the memory of a cancelled call comes back when its windows have ended.
+// One request ends each window, except those that the peer has ended already.
 func TestAbandonedInvalidated(t *testing.T) {
 	t.Run("all windows", func(t *testing.T) {
 		a := newAbandonedCall(t)

@@ -33,9 +33,9 @@ func onLimits(t *testing.T, limits transporttest.Limits, tests []limitedTest) {
 	}
 }
 
-// TestOnSmallLimits runs on a provider that makes a Region of each page of memory, whose
-// Reads have one element, whose Writes and Reads are of a page at the most, and whose
-// receives need memory when they are posted.
+// TestOnSmallLimits runs tests on a provider with small limits: a Region for each page of memory,
+// Reads of one element, Writes and Reads of at most a page, and receives that need memory when they
+// are posted.
 func TestOnSmallLimits(t *testing.T) {
 	onLimits(t, transporttest.Limits{
 		MaxSendSGE: 2, MaxRecvSGE: 2, MaxReadSGE: 1, MaxMessage: 4096, MaxRegion: 4096, NoHold: true,
@@ -178,9 +178,9 @@ func TestOnSmallLimits(t *testing.T) {
 	})
 }
 
-// TestOnScatteredRegions runs on a provider that makes a Region of each Slice, whose Reads
-// have one element, and whose receives need memory when they are posted: tests that count
-// segments, or have messages of more than a page.
+// TestOnScatteredRegions runs tests that count segments, or have messages of more than a page, on a
+// provider that makes a Region of each Slice, whose Reads have one element, and whose receives need
+// memory when they are posted.
 func TestOnScatteredRegions(t *testing.T) {
 	onLimits(t, transporttest.Limits{
 		MaxSendSGE: 3, MaxRecvSGE: 2, MaxReadSGE: 1, MaxMessage: 64 << 10, MaxRegion: 1 << 20, NoHold: true,
@@ -236,7 +236,7 @@ func dialLimited(r *rig, limits transporttest.Limits, cfg rpcrdma.Config) (*rpcr
 	return c, err
 }
 
-// TestBeyondLimits: what a provider cannot carry that is configured is an error of Dial.
+// TestBeyondLimits: Dial fails if the provider cannot carry what is configured.
 func TestBeyondLimits(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	aligned := rpcrdma.Config{Dialect: rpcrdma.Draft, Align: 512}
@@ -266,9 +266,9 @@ func TestBeyondLimits(t *testing.T) {
 	}
 }
 
-// TestScatteredMemory: arguments in many pieces get a Region for each, if the header and the
-// provider have room for as many, and are copied otherwise. A call that needs more than
-// there are ends with ErrNoMemory, and no other does.
+// TestScatteredMemory: arguments in many pieces get a Region for each piece, if the header and the
+// provider have room for so many. Otherwise they are copied. Only a call that needs more Regions
+// than there are fails with ErrNoMemory.
 func TestScatteredMemory(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
@@ -327,8 +327,8 @@ type scattered struct{ pieces [][]byte }
 
 func (s scattered) MarshalXDR(e *xdr.Encoder) { e.Bulk(s.pieces, nil) }
 
-// TestReceivesRefused: where receives need memory when they are posted, ReceiveMemory has
-// room for so many connections, and no more. The next is refused, until one ends.
+// TestReceivesRefused: if receives need memory when they are posted, ReceiveMemory has room for a
+// number of connections. Another one is refused, until one ends.
 func TestReceivesRefused(t *testing.T) {
 	const room = 3
 	var log bytes.Buffer
@@ -377,9 +377,9 @@ func TestReceivesRefused(t *testing.T) {
 	}
 }
 
-// TestReceivesBounded: where receives need memory when they are posted, ReceiveMemory bounds
-// those of all connections, idle ones included, and those of a host are a half at most. Who comes
-// later gets less, and makes its calls.
+// TestReceivesBounded: if receives need memory when they are posted, ReceiveMemory limits those of
+// all connections, including idle ones. Those of one host take at most half. Later clients get
+// less, but their calls succeed.
 func TestReceivesBounded(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -436,7 +436,7 @@ func (narrowDialer) Dial(context.Context, string, []byte) (transport.Endpoint, e
 	panic("dialled with private data that is too long")
 }
 
-// TestPrivateTooLong: private data that the dialer cannot hand over is an error before it dials.
+// TestPrivateTooLong: private data too long for the dialer is an error before it dials.
 func TestPrivateTooLong(t *testing.T) {
 	_, err := rpcrdma.Dial(t.Context(), narrowDialer{}, rigAddr, rpcrdma.Config{Logger: quiet})
 	if !errors.Is(err, transport.ErrPrivateData) {

@@ -120,8 +120,8 @@ func TestPaddedLandsAligned(t *testing.T) {
 	}
 }
 
-// TestTwoBuffers sends messages to receives of two buffers, padded for them, for other ones, and
-// not at all: wherever the border lies, in the header included, both ends decode them.
+// TestTwoBuffers sends messages to receives of two buffers: padded for these, for others, and not
+// at all. Wherever the boundary lies, even in the header, both ends decode them.
 func TestTwoBuffers(t *testing.T) {
 	for _, peerAlign := range []int{0, 16, 64, 512} {
 		for _, align := range []int{64, 128, 256} {

@@ -182,8 +182,8 @@ func TestPaddedCalls(t *testing.T) {
 	}
 }
 
-// TestPaddedInRFC8166 checks that RDMA_MSGP is not spoken there (RFC 8166 section 4.4): a call is
-// ERR_CHUNK.
+// TestPaddedInRFC8166 checks that an RDMA_MSGP is answered with ERR_CHUNK in RFC 8166 (section
+// 4.4).
 func TestPaddedInRFC8166(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	p := r.raw(inline4k)
@@ -211,7 +211,7 @@ func TestPaddedInRFC8166(t *testing.T) {
 	}
 }
 
-// TestPaddedBesideChunks has padded data beside write chunks and a reply chunk, in calls and in
+// TestPaddedBesideChunks sends padded data beside write chunks and a reply chunk, in calls and
 // replies.
 func TestPaddedBesideChunks(t *testing.T) {
 	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, PeerAlign: 256}
@@ -273,7 +273,7 @@ func TestPaddedBesideChunks(t *testing.T) {
 	})
 }
 
-// TestPaddedReplies has a client take padded replies, and ones that are in error.
+// TestPaddedReplies sends a client padded replies, good and bad ones.
 func TestPaddedReplies(t *testing.T) {
 	data := pattern(1, 700)
 	for _, tt := range []struct {
@@ -335,8 +335,8 @@ func TestPaddedBothEnds(t *testing.T) {
 	}
 }
 
-// FuzzPadded sends a server padded messages, and others that only the Draft has, to receives of two
-// buffers: it neither panics nor stops serving.
+// FuzzPadded sends padded messages, and others that only the Draft has, to a server whose receives
+// have two buffers. It neither panics nor stops serving.
 func FuzzPadded(f *testing.F) {
 	for _, align := range []uint32{0, 1, 64, 4096} {
 		h := header(1, rpcrdma.TypeMsgP)

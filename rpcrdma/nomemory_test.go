@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// TestReplyWithoutMemory has a server find no memory for a reply: it closes the connection, so that
-// the call is made again, and is not refused for good (RFC 8166 section 4.5.4).
+// TestReplyWithoutMemory: a server without memory for a reply closes the connection, so that the
+// client repeats the call (RFC 8166 section 4.5.4).
 func TestReplyWithoutMemory(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		fabric, faults := loopback.New(), faultnet.NewProvider(faultnet.ProviderConfig{})

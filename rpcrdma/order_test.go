@@ -31,7 +31,7 @@ func fromTo(first, last int) (all []int) {
 }
 
 // TestOrder checks that calls that wait for a credit are sent in the order in which they were made.
-// Those that get one from the same reply are on a par.
+// Calls that get credits from the same reply may be sent in any order.
 func TestOrder(t *testing.T) {
 	const n = 60
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
@@ -69,8 +69,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestGiveUp cancels calls that wait for a credit, wherever they stand: nothing is sent for them,
-// and the others move up.
+// TestGiveUp cancels calls anywhere in the queue for a credit. Nothing is sent for them, and the
+// others move up.
 func TestGiveUp(t *testing.T) {
 	const n = 12
 	for _, tt := range []struct {

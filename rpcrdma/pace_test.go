@@ -20,8 +20,8 @@ func (p *rawPeer) large(xid uint32) []byte {
 	return b
 }
 
-// TestBulkIsOvertaken has large replies be asked for while the first of them is under way, and then
-// a small one. The small one comes at once, and the others one by one, as the one before has left.
+// TestBulkIsOvertaken asks for large replies while the first of them is under way, and then for
+// a small one. The small one comes at once. The others come one by one.
 func TestBulkIsOvertaken(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		p, e, _ := newMoving(t, rpcrdma.Config{})

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// reader is a client that lets replies wait to be read, as many as it can have.
+// reader is a client that leaves as many replies unread as it can.
 type reader struct {
 	*rawPeer
 	conn    *rpcrdma.Conn // the server's end
@@ -67,9 +67,8 @@ func (r *reader) acknowledge() {
 	r.owed = r.owed[1:]
 }
 
-// TestPinnedReceives has many clients let replies wait to be read. The message of each call stays
-// as long, so where memory for messages is short each client has one such reply, and the next is
-// withheld.
+// TestPinnedReceives: many clients leave replies unread. The message of each call stays until then.
+// So while memory for messages is short, each client has one such reply and the next is withheld.
 func TestPinnedReceives(t *testing.T) {
 	for provider := range providers {
 		for _, receives := range []int{0, 20} {
@@ -111,8 +110,8 @@ func TestPinnedReceives(t *testing.T) {
 	}
 }
 
-// TestPinnedGiveWay has one client always let replies wait to be read, though none for long.
-// Another, whose messages are held up as there is no memory for them, gets its turn all the same.
+// TestPinnedGiveWay: one client always leaves replies unread, though none for long. Another one,
+// whose messages wait for memory, still gets its turn.
 func TestPinnedGiveWay(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
@@ -146,9 +145,8 @@ func TestPinnedGiveWay(t *testing.T) {
 	}
 }
 
-// TestPinnedNotAhead has one client always let replies wait to be read, though none for long, so
-// that little of the server's memory is ever free. The call of another that needs more is started
-// all the same.
+// TestPinnedNotAhead: one client always leaves replies unread, though none for long, so that little
+// of the server's memory is ever free. A call of another client that needs more still starts.
 func TestPinnedNotAhead(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		rig := newRig(t, smallShare)
@@ -180,8 +178,8 @@ func TestPinnedNotAhead(t *testing.T) {
 	})
 }
 
-// TestOneAtATime has others hold all memory for messages. A client that makes one call at a time,
-// and reads its reply, waits for nobody.
+// TestOneAtATime: others hold all memory for messages. A client that makes one call at a time, and
+// reads its reply, does not wait for them.
 func TestOneAtATime(t *testing.T) {
 	for provider := range providers {
 		for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {

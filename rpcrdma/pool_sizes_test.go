@@ -8,9 +8,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// TestManyReceiveSizes has clients come and go that each ask for receives of another size, which
-// have their memory when they are posted. What lies unused of them serves the next one, and leaves
-// room in the pool for other memory.
+// TestManyReceiveSizes: clients come and go, and each asks for another size of receives, which have
+// memory when they are posted. Unused ones serve the next client, and leave room in the pool for
+// other memory.
 func TestManyReceiveSizes(t *testing.T) {
 	for _, align := range []int{0, 512} {
 		cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, Align: align}

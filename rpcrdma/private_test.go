@@ -153,8 +153,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestConfigBounds configures the smallest and the largest values, and looks at what is made of
-// them, and of what is not set beside them.
+// TestConfigBounds configures the smallest and the largest values, and checks their effect and the
+// defaults of other fields.
 func TestConfigBounds(t *testing.T) {
 	small := rpcrdma.Config{
 		Credits: 1, MinChunk: 1, SegmentSize: 1024, MaxMessage: 64 << 10, ConnMemory: 128 << 10, ServerMemory: 128 << 10,

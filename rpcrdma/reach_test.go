@@ -30,8 +30,8 @@ func (p *rawPeer) reach(c *rpcrdma.Conn, s chunks.Segment, op transport.Op, want
 	}
 }
 
-// TestWindowsEnd reaches for memory of a call where the peer must not: behind the data
-// (rpcrdma-3.7-5), and when the call has its reply (rpcrdma-3.5-2).
+// TestWindowsEnd accesses memory of a call where the peer must not: after the data (rpcrdma-3.7-5),
+// and after the reply (rpcrdma-3.5-2).
 func TestWindowsEnd(t *testing.T) {
 	const size = 9001
 	kinds := []struct {

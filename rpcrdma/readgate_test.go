@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// TestReadLimit has replies, calls and long calls be read in more segments than the peer serves
-// Reads at once: there are never more under way (draft section 6.2).
+// TestReadLimit reads replies, calls and long calls with more segments than the peer serves Reads
+// at once. There are never more under way (draft section 6.2).
 func TestReadLimit(t *testing.T) {
 	const n = 7
 	for _, limit := range []int{1, 2, 3, 15} {
@@ -56,8 +56,8 @@ func TestReadLimit(t *testing.T) {
 	}
 }
 
-// TestReadLimitOfConnection has more RDMA Reads wanted than the connection was set up for: the rest
-// waits here, and not in the provider's queue, where the reply to a call would wait behind it.
+// TestReadLimitOfConnection needs more RDMA Reads than the ORD. The rest waits here, and not in the
+// provider's queue, where replies would wait behind it.
 func TestReadLimitOfConnection(t *testing.T) {
 	g := newBothWays(t, rpcrdma.Config{})
 	ord := g.c.Info().ORD
@@ -77,8 +77,8 @@ func TestReadLimitOfConnection(t *testing.T) {
 	}
 }
 
-// TestReadLimitCountsAll has the peer serve fewer RDMA Reads from now on while more are under way:
-// none follows before these are as few (draft section 6.2).
+// TestReadLimitCountsAll: the peer lowers the number of Reads it serves while more are under way.
+// No new one is posted until the number under way is below that (draft section 6.2).
 func TestReadLimitCountsAll(t *testing.T) {
 	const n, limit = 12, 2
 	g := newBothWays(t, rpcrdma.Config{})

@@ -73,9 +73,8 @@ func (r *receiveBudgetRig) idle(t *testing.T) {
 	}
 }
 
-// TestReceiveBudgetOrder has hosts that have nothing wait for memory: they get it in the order in
-// which they came, be the first the one that needs most. Who leaves gives back what he had been
-// given and not looked at.
+// TestReceiveBudgetOrder: hosts without memory get some in order of arrival, even if the first
+// needs the most. A connection that ends gives back memory that it was given and has not noticed.
 func TestReceiveBudgetOrder(t *testing.T) {
 	r := newReceiveBudgetRig(100, "a", "b", "c", "d", "e")
 	r.reserves(t, 0, 90, true)
@@ -100,8 +99,8 @@ func TestReceiveBudgetOrder(t *testing.T) {
 	r.idle(t)
 }
 
-// TestReceiveBudgetShares has one host take all that it can, over many connections. Another one
-// finds something, and is not held up by those that wait of the first.
+// TestReceiveBudgetShares: one host takes all that it can, over many connections. Another host
+// still finds some, and is not held up by waiting connections of the first.
 func TestReceiveBudgetShares(t *testing.T) {
 	r := newReceiveBudgetRig(100, "greedy", "greedy", "greedy", "good", "good", "new")
 	r.reserves(t, 0, 40, true)
@@ -136,8 +135,8 @@ func TestReceiveBudgetShares(t *testing.T) {
 	r.idle(t)
 }
 
-// TestReceiveBudgetForced has a host that waits, and has nothing, get memory in another way: it
-// holds up others no more.
+// TestReceiveBudgetForced: a host that waits and has nothing gets memory in another way. It then no
+// longer holds up others.
 func TestReceiveBudgetForced(t *testing.T) {
 	r := newReceiveBudgetRig(100, "a", "b", "b", "c")
 	r.reserves(t, 0, 90, true)
@@ -156,8 +155,8 @@ func TestReceiveBudgetForced(t *testing.T) {
 	r.idle(t)
 }
 
-// TestReceiveBudgetForgets has a connection end that still has memory: its host is known until that
-// is back.
+// TestReceiveBudgetForgets: a connection ends that still has memory. The budget keeps its host
+// until the memory is back.
 func TestReceiveBudgetForgets(t *testing.T) {
 	r := newReceiveBudgetRig(100, "a")
 	r.reserves(t, 0, 30, true)
@@ -177,8 +176,8 @@ func TestReceiveBudgetForgets(t *testing.T) {
 	}
 }
 
-// TestReceiveBudgetMore checks that what a connection gets leaves as much to others, beyond what
-// its host has then.
+// TestReceiveBudgetMore checks that a connection leaves as much for others as it has, beyond what
+// its host has.
 func TestReceiveBudgetMore(t *testing.T) {
 	for _, tt := range []struct {
 		name                  string
@@ -219,8 +218,8 @@ func TestReceiveBudgetMore(t *testing.T) {
 	}
 }
 
-// TestReceiveBudgetWhole has one connection ask for more than there is: it gets it when nobody else
-// has any.
+// TestReceiveBudgetWhole: a connection that asks for more than the whole budget gets it when no
+// other has any.
 func TestReceiveBudgetWhole(t *testing.T) {
 	for _, hosts := range [][]string{{"a", "b"}, {"a", "a"}} {
 		t.Run(fmt.Sprint(hosts), func(t *testing.T) {
@@ -237,8 +236,8 @@ func TestReceiveBudgetWhole(t *testing.T) {
 	}
 }
 
-// TestReceiveBudgetConcurrent has connections of several hosts reserve, wait and give back at the
-// same time: each gets what it asked for, and nothing is lost.
+// TestReceiveBudgetConcurrent: connections of several hosts reserve, wait and give back
+// concurrently. Each gets what it asked for, and nothing is lost.
 func TestReceiveBudgetConcurrent(t *testing.T) {
 	const size, conns, rounds = 100, 16, 500
 	seed := rand.Uint64()
@@ -276,8 +275,8 @@ func TestReceiveBudgetConcurrent(t *testing.T) {
 	(&receiveBudgetRig{receiveBudget: b}).idle(t)
 }
 
-// BenchmarkReceiveBudget has a connection go from idle to busy and back, while nobody waits, and
-// while another host is at its share and has many connections wait.
+// BenchmarkReceiveBudget makes a connection busy and idle again, while no other waits, and while
+// another host is at its share and many of its connections wait.
 func BenchmarkReceiveBudget(b *testing.B) {
 	for _, waiting := range []int{0, 30_000} {
 		b.Run(fmt.Sprintf("%d waiting", waiting), func(b *testing.B) {

@@ -15,8 +15,8 @@ import (
 // These tests are inside the package for how receives are laid out in memory that is aligned by
 // chance. What lands in them is tested from outside (msgp_aligned_test.go, pool_sizes_test.go).
 
-// TestReceiveBuffers checks the buffers of receives: one, or two of which the second is aligned and
-// begins there in the message.
+// TestReceiveBuffers checks the buffers of receives: one, or two whose second is aligned and begins
+// at that offset of the message.
 func TestReceiveBuffers(t *testing.T) {
 	for _, kind := range []receiveKind{{4096, 0}, {4096, 64}, {4096, 2048}, {5120, 1024}, {65536, 32768}} {
 		t.Run(fmt.Sprint(kind), func(t *testing.T) {
@@ -144,7 +144,8 @@ func (d *stingy) Alloc(n int, access transport.Access) (transport.Slice, error) 
 	return d.Domain.Alloc(n, access)
 }
 
-// TestReceiveNoMemory checks that a receive whose buffers cannot all be had leaves none behind.
+// TestReceiveNoMemory checks that nothing stays allocated if a receive gets only one of its
+// buffers.
 func TestReceiveNoMemory(t *testing.T) {
 	for left := range 2 {
 		d := new(loopback.Domain)
@@ -158,8 +159,7 @@ func TestReceiveNoMemory(t *testing.T) {
 	}
 }
 
-// TestLongListsNotKept checks that the chunk lists of a message with many segments do not stay with
-// its receive, however many of these are kept.
+// TestLongListsNotKept checks that unused receives do not keep the memory of long chunk lists.
 func TestLongListsNotKept(t *testing.T) {
 	p := newPool(new(loopback.Domain))
 	l := p.list(receiveKind{size: 1024})

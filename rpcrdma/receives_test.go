@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// TestFirstCallInFull has the first call of a peer that says nothing be as long as the receives are
+// TestFirstCallInFull: the first call of a peer without private data may be as long as the receives
 // (draft section 6.1: the server MAY exceed 1 KB).
 func TestFirstCallInFull(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
@@ -47,9 +47,9 @@ func withoutReceives(full *atomic.Bool) endpointWrapper {
 	return func(ep transport.Endpoint) transport.Endpoint { return noReceives{ep, full} }
 }
 
-// TestRepliesWithoutReceives has a server answer when no receives can be posted (rpcrdma-3.3-3), by
-// replies of each kind and by an error: what is granted is what is posted still, until the next
-// call would find nothing.
+// TestRepliesWithoutReceives: a server answers when no more receives can be posted (rpcrdma-3.3-3),
+// with replies of each kind and an error. It grants only what is still posted, until the next call
+// would find no receive.
 func TestRepliesWithoutReceives(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) { testRepliesWithoutReceives(t, d) })

@@ -13,8 +13,8 @@ func firstRead(h *rpcrdma.Header) chunks.Segment  { return h.Reads[0].Segment }
 func firstWrite(h *rpcrdma.Header) chunks.Segment { return h.Writes[0][0] }
 func firstReply(h *rpcrdma.Header) chunks.Segment { return h.Reply[0] }
 
-// TestWindowRights has a server use the memory of a call the other way round: what is to be read
-// cannot be written, and what is to be written cannot be read (rfc5042-6.3.5-1).
+// TestWindowRights: a server writes to read chunks and reads write chunks of a call. Both are
+// refused (rfc5042-6.3.5-1).
 func TestWindowRights(t *testing.T) {
 	const size = 9000
 	for _, tt := range []struct {

@@ -10,8 +10,8 @@ import (
 )
 
 // TestRoundUpInRFC8166: a server of the draft fills a write chunk whose length is no multiple of
-// four. The client of the other dialect says whose rules that keeps to; of lengths that neither has
-// it says no such thing.
+// four. The error of a client of RFC 8166 names the draft's dialect. It does not for lengths that
+// neither dialect allows.
 func TestRoundUpInRFC8166(t *testing.T) {
 	const size = 10_001
 	for _, tt := range []struct {

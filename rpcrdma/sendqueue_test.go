@@ -327,8 +327,8 @@ func (e *orderEndpoint) Post(wrs ...*transport.WorkRequest) error {
 	return e.fakeEndpoint.Post(wrs...)
 }
 
-// TestRepliesInOrderOfGrants has goroutines answer calls at once. Each reply leaves ahead of the
-// next one's grant: a client goes by the grant that comes last, and so must the server.
+// TestRepliesInOrderOfGrants: goroutines answer calls at the same time. Replies leave in the order
+// of their grants, because a client uses the last grant that comes.
 func TestRepliesInOrderOfGrants(t *testing.T) {
 	domain := new(loopback.Domain)
 	p := newPool(domain)

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// TestServeEndsWhileAccepting ends the context of Serve when a connection has been made, and Serve
-// does not know of it yet: it is closed, like the others.
+// TestServeEndsWhileAccepting ends the context of Serve when a connection has just been made and
+// Serve has not noted it yet. The connection is closed, too.
 func TestServeEndsWhileAccepting(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		fabric := loopback.New()

@@ -155,8 +155,8 @@ func testReadChunks(t *testing.T, dialect rpcrdma.Dialect) {
 	})
 }
 
-// TestRefusedCalls sends calls in error: each gets the answer that the protocol has for it, and the
-// connection lives on. What has to do with the header alone is in TestMalformed.
+// TestRefusedCalls sends bad calls. Each gets the protocol's answer, and the connection stays.
+// Errors in the header alone are in TestMalformed.
 func TestRefusedCalls(t *testing.T) {
 	t.Run("rfc8166", func(t *testing.T) { testRefusedCalls(t, rpcrdma.RFC8166) })
 	t.Run("draft", func(t *testing.T) { testRefusedCalls(t, rpcrdma.Draft) })
@@ -285,8 +285,7 @@ func testRefusedCalls(t *testing.T, dialect rpcrdma.Dialect) {
 	}
 }
 
-// TestIgnored sends messages that mean nothing to a server: they get no answer, and leave the
-// connection as it was.
+// TestIgnored sends messages that a server ignores. They get no answer and have no effect.
 func TestIgnored(t *testing.T) {
 	t.Run("rfc8166", func(t *testing.T) { testIgnored(t, rpcrdma.RFC8166) })
 	t.Run("draft", func(t *testing.T) { testIgnored(t, rpcrdma.Draft) })
@@ -319,8 +318,8 @@ func testIgnored(t *testing.T, dialect rpcrdma.Dialect) {
 	}
 }
 
-// TestLengthsDisagree sends read chunks that are not as long as the stream says (docs/readings.md,
-// 2).
+// TestLengthsDisagree sends read chunks that differ in length from what the XDR stream says
+// (docs/readings.md, 2).
 func TestLengthsDisagree(t *testing.T) {
 	t.Run("rfc8166", func(t *testing.T) { testLengthsDisagree(t, rpcrdma.RFC8166) })
 	t.Run("draft", func(t *testing.T) { testLengthsDisagree(t, rpcrdma.Draft) })
@@ -504,8 +503,8 @@ func TestReplyReleased(t *testing.T) {
 	}
 }
 
-// TestInvalidate checks when a reply invalidates the caller's memory: if he allows it, and if the
-// call had one handle.
+// TestInvalidate checks that a reply invalidates the caller's memory if the caller allows it and
+// the call had a single handle.
 func TestInvalidate(t *testing.T) {
 	mem := make([]byte, 4096)
 	for _, flags := range []struct{ ours, theirs bool }{
@@ -539,8 +538,8 @@ func TestInvalidate(t *testing.T) {
 	}
 }
 
-// TestInlineSizes checks that a server keeps to what the peer's private data says, and to 1024
-// bytes when it says nothing (RFC 8797 section 4).
+// TestInlineSizes checks that a server uses the sizes in the peer's private data, and 1024 bytes
+// without it (RFC 8797 section 4).
 func TestInlineSizes(t *testing.T) {
 	tests := []struct {
 		name  string

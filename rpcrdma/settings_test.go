@@ -51,8 +51,7 @@ func all4k(s rpcrdma.Settings) rpcrdma.Settings {
 	return s
 }
 
-// TestAgree checks that what the peer names is brought into range, and that this side's own values
-// stay.
+// TestAgree checks that the peer's values are clamped, and that this side's own values stay.
 func TestAgree(t *testing.T) {
 	own := rpcrdma.Settings{PeerReads: 16, Align: 512}
 	tests := []struct {
@@ -93,8 +92,8 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// TestAgreeTogether has values be agreed on from several sides at the same time: one finds what the
-// other has changed, and nothing is lost.
+// TestAgreeTogether updates settings concurrently. Each update sees the changes of earlier ones,
+// and nothing is lost.
 func TestAgreeTogether(t *testing.T) {
 	c, _ := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
 	for send := 2000; send < 2010; send++ {
@@ -142,7 +141,7 @@ func TestAgreeTogether(t *testing.T) {
 	}
 }
 
-// TestAgreeTakesEffect checks that calls laid out from then on keep to what was agreed on.
+// TestAgreeTakesEffect checks that calls planned after an update use the new settings.
 func TestAgreeTakesEffect(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft, NoReplyChunks: true}, inline4k)
 	call := func(size int) *rpcrdma.Header {
@@ -184,8 +183,8 @@ func TestAgreeTakesEffect(t *testing.T) {
 	}
 }
 
-// TestAgreeTakesEffectOnReplies: what is agreed on for replies counts for them, whatever it is for
-// calls.
+// TestAgreeTakesEffectOnReplies: replies use the settings for replies, whatever those for calls
+// are.
 func TestAgreeTakesEffectOnReplies(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft})
 	p := r.raw(inline4k)
@@ -219,8 +218,8 @@ func TestAgreeTakesEffectOnReplies(t *testing.T) {
 	}
 }
 
-// TestAgreeMeanwhile has both ends agree on other values all the time while they call each other:
-// no call fails, whatever holds when it is laid out.
+// TestAgreeMeanwhile: both ends change the settings all the time while they call each other. No
+// call fails.
 func TestAgreeMeanwhile(t *testing.T) {
 	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, InlineSend: 8192, InlineRecv: 8192,
 		SegmentSize: 1024, Align: 512}

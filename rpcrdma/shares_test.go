@@ -98,9 +98,9 @@ func (r *hostsRig) stand() {
 // greedyHosts are how many hosts take all that they can.
 var greedyHosts = []int{1, 3}
 
-// TestShareOfMemory has hosts take all the memory for chunks that they can get, with many
-// connections, each with a call whose arguments never come. The calls of another host are answered
-// while those stand still, as many at a time as fit in the share that is left for it.
+// TestShareOfMemory: hosts take all the memory for chunks that they can get, with many connections,
+// each with a call whose arguments never come. Calls of another host are answered meanwhile, as
+// many at a time as fit in the share that is left for it.
 func TestShareOfMemory(t *testing.T) {
 	for _, n := range greedyHosts {
 		t.Run(fmt.Sprintf("%d greedy", n), func(t *testing.T) {
@@ -143,10 +143,9 @@ func TestShareOfMemory(t *testing.T) {
 	}
 }
 
-// TestShareOfReceives has hosts take all the memory for receives that they can get: each of many
-// connections has been granted many credits, and has one call under way, which does not end. The
-// calls of another host, which was granted as many before, are answered while those stand still, as
-// many at a time.
+// TestShareOfReceives: hosts take all the memory for receives that they can get. Each of many
+// connections has been granted many credits and has one call under way that does not end. Another
+// host has been granted as many before. Its calls are answered meanwhile, as many at a time.
 func TestShareOfReceives(t *testing.T) {
 	for _, n := range greedyHosts {
 		t.Run(fmt.Sprintf("%d greedy", n), func(t *testing.T) {
@@ -181,8 +180,8 @@ func TestShareOfReceives(t *testing.T) {
 	}
 }
 
-// TestShareOfConnections: where receives need memory when they are posted, one host makes so many
-// connections that it is refused. Another is not.
+// TestShareOfConnections: receives need memory when they are posted, and one host makes so many
+// connections that it is refused. Another host is not.
 func TestShareOfConnections(t *testing.T) {
 	smallLimits = transporttest.Limits{NoHold: true}
 	defer func() { smallLimits = transporttest.Limits{} }()
@@ -208,9 +207,8 @@ func TestShareOfConnections(t *testing.T) {
 	}
 }
 
-// TestShareOfPinned has a client in the Draft leave a reply to be read on each of many connections,
-// beyond the share of its host, and beyond what the server has. The calls of another host find
-// memory.
+// TestShareOfPinned: a client of the Draft leaves a reply unread on each of many connections,
+// beyond its host's share and the server's memory. Calls of another host still find memory.
 func TestShareOfPinned(t *testing.T) {
 	r := newRig(t, smallShare)
 	const conns = 12

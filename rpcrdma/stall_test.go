@@ -22,9 +22,9 @@ func (e *moving) Progress() transport.Progress {
 	return transport.Progress{Sent: e.sent.Load(), Received: e.received.Load(), Read: e.read.Load()}
 }
 
-// TestSlowPeer has calls wait for a peer for many times PeerTimeout. As long as the bytes move that
-// a call waits for, its connection stays; when others move, or too few, it ends, or the Draft takes
-// back what the peer has not read.
+// TestSlowPeer: calls wait for a peer for many times PeerTimeout. While the bytes move that a call
+// waits for, its connection stays. If only others move, or too few, the connection ends, or in the
+// Draft the memory of the unread reply is taken back.
 func TestSlowPeer(t *testing.T) {
 	const (
 		enough  = 4 << 20 // in a quarter of PeerTimeout, for an hour's at 1 KiB a second
@@ -75,7 +75,7 @@ func TestSlowPeer(t *testing.T) {
 	}
 }
 
-// TestSlowDone has a client send its RDMA_DONE at once, but behind much else on a slow link.
+// TestSlowDone: a client sends its RDMA_DONE at once, but after much other data on a slow link.
 func TestSlowDone(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		p, e, conn := newMoving(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour})

@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// TestStrayReplyChunk has a client that serves nothing get a filled reply chunk for a call that it
-// has had the reply to: that is no call, and is not answered by an RDMA_ERROR (rfc8166-4.2.4-2).
+// TestStrayReplyChunk: a client that serves nothing gets a filled reply chunk for a call that has
+// been answered. It counts as no call, and is not answered by an RDMA_ERROR (rfc8166-4.2.4-2).
 func TestStrayReplyChunk(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -41,8 +41,8 @@ func TestStrayReplyChunk(t *testing.T) {
 	}
 }
 
-// TestResultNotReduced has a server send a result inline, though there is a write chunk for it
-// (rfc8166-6.1-5): it is taken, with and without the unused chunk in the reply.
+// TestResultNotReduced: a server sends a result inline although there is a write chunk for it
+// (rfc8166-6.1-5). The client accepts it, with or without the unused chunk in the reply.
 func TestResultNotReduced(t *testing.T) {
 	want := pattern(1, 3000)
 	for _, returned := range []bool{true, false} {
@@ -64,9 +64,9 @@ func TestResultNotReduced(t *testing.T) {
 	}
 }
 
-// TestItemNotEligible has a client reduce what is no bulk data, the count of items and what follows
-// each of them: that is an XDR error, and the procedure gets nothing (rfc8166-6.1-2,
-// rfc8166-6.1-3).
+// TestItemNotEligible: a client sends data that is not bulk as read chunks: the count of items, and
+// the words after each of them. That is an XDR error, and the procedure gets nothing
+// (rfc8166-6.1-2, rfc8166-6.1-3).
 func TestItemNotEligible(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	p := r.raw(inline4k)
@@ -90,8 +90,8 @@ func TestItemNotEligible(t *testing.T) {
 	}
 }
 
-// TestCallBack has a server call its client back, inline and by chunks: the bytes are those of
-// calls in the other direction (RFC 8167 section 5.1), and the replies are taken (section 5.2).
+// TestCallBack: a server calls its client back, inline and by chunks. The bytes are like those of
+// calls in the other direction (RFC 8167 section 5.1), and replies are accepted (section 5.2).
 func TestCallBack(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	p := r.raw(inline4k)
@@ -139,8 +139,8 @@ type revokeFails struct{ transport.Endpoint }
 
 func (e revokeFails) Revoke(...transport.Region) error { return transport.ErrNoMemory }
 
-// TestRevokeFails has the memory of a call not be ended after its reply: the connection has, before
-// the call returns (rfc8166-4.5.4-1).
+// TestRevokeFails: the windows of a call cannot be revoked after its reply. The connection has
+// ended before the call returns (rfc8166-4.5.4-1).
 func TestRevokeFails(t *testing.T) {
 	wrap := func(ep transport.Endpoint) transport.Endpoint { return revokeFails{ep} }
 	c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, wrap)
@@ -178,8 +178,8 @@ func (e sendFails) Post(wrs ...*transport.WorkRequest) error {
 	}
 }
 
-// TestReplyNotPosted has a server's endpoint refuse the reply to a call, and the error that answers
-// one: the connection ends, so that the client learns of it (rfc8166-4.5.4-2).
+// TestReplyNotPosted: a server's endpoint refuses to post a reply, or an RDMA_ERROR. The connection
+// ends, so that the client learns of it (rfc8166-4.5.4-2).
 func TestReplyNotPosted(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -206,8 +206,8 @@ func TestReplyNotPosted(t *testing.T) {
 	}
 }
 
-// TestStrayGrants sends a client what does not tell its direction, or answers no call: the credits
-// that it names are neither a grant nor a request (rfc8167-4.1-1).
+// TestStrayGrants sends a client messages without a known direction, or that match no call. Their
+// credits are neither a grant nor a request (rfc8167-4.1-1).
 func TestStrayGrants(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	serveBack(t, c)

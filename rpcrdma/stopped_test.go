@@ -120,10 +120,10 @@ func (s *stoppedRig) calls(c *rpcrdma.Conn, n int) (slowest time.Duration) {
 	return time.Since(began)
 }
 
-// TestStoppedPeers has peers that each begin a message and stop, more than there is memory for:
-// those that have it lose it in time, one lot of them after another, and a client behind all of
-// them gets its calls answered. Those that had to wait for as long as they may take have a quarter
-// of it when they get memory, as they could have gone on. Each of them ends.
+// TestStoppedPeers: more peers than there is memory for each begin a message and stop. Those that
+// have memory lose it in time, one group after another, and the calls of a client behind them all
+// are answered. Peers that had to wait for the whole timeout still get a quarter of it when they
+// get memory, because they might have continued. Each of them ends.
 func TestStoppedPeers(t *testing.T) {
 	for _, peers := range []int{busyAtATime, 50} {
 		t.Run(fmt.Sprint(peers), func(t *testing.T) {
@@ -152,8 +152,8 @@ func TestStoppedPeers(t *testing.T) {
 	}
 }
 
-// TestGonePeers has such peers leave while their messages wait for memory: they are not in the way
-// of a client behind them.
+// TestGonePeers: such peers disconnect while their messages wait for memory. They do not delay a
+// client behind them.
 func TestGonePeers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newStoppedRig(t)

@@ -16,10 +16,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestReceivesExhausted has many more connections call than there is memory for, all at a time, and
-// with everything that a call can be: short, with bulk data to fetch, which is behind messages of
-// the same connection, and long. All calls are answered, no connection ends, and the memory stays
-// within its bounds.
+// TestReceivesExhausted: many more connections make calls at the same time than there is memory
+// for. Calls are short, long, or have bulk data to fetch, which comes after messages of the same
+// connection. All calls are answered, no connection ends, and memory stays within its limits.
 func TestReceivesExhausted(t *testing.T) {
 	for provider := range providers {
 		for _, receives := range []int64{0, 40} { // 0: not even one
@@ -97,8 +96,8 @@ func exchange(ctx context.Context, c *rpcrdma.Conn, r *rand.Rand) error {
 	return nil
 }
 
-// TestHeldUp has connections with calls under way have all of the memory. The message of another
-// waits, and is not lost; neither is its connection.
+// TestHeldUp: connections with calls under way have all memory. The message of another one waits.
+// Neither the message nor the connection is lost.
 func TestHeldUp(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestIdleHoldsNothing has many connections make calls, as many at a time as they may, and then
-// none: all memory is in the pool again, whatever their peers may send.
+// TestIdleHoldsNothing: many connections make as many calls as they may, and then none. All memory
+// is in the pool again, whatever their peers may send.
 func TestIdleHoldsNothing(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
@@ -44,9 +44,9 @@ func TestIdleHoldsNothing(t *testing.T) {
 	}
 }
 
-// TestGrantsGoDown has connections keep calls under way, one after the other. The more memory they
-// have, the less is granted to those that come; the last can call, too; and when the calls have
-// ended the first grants come again.
+// TestGrantsGoDown: one connection after the other keeps calls under way. The more memory they
+// have, the less is granted to new ones. The last one can still make calls. When the calls have
+// ended, the first grants come again.
 func TestGrantsGoDown(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
@@ -89,8 +89,8 @@ func TestGrantsGoDown(t *testing.T) {
 	}
 }
 
-// TestEndedHoldsLittle: a connection that has ended, and whose handler goes on, keeps no more than
-// the message that it has.
+// TestEndedHoldsLittle: a connection that has ended while its handler still runs keeps only the
+// message of that call.
 func TestEndedHoldsLittle(t *testing.T) {
 	cr := newManyClients(t, "loopback", 1, rpcrdma.Config{Credits: 8})
 	entered, release := make(chan struct{}), make(chan struct{})
@@ -128,9 +128,9 @@ func TestEndedHoldsLittle(t *testing.T) {
 	waitFor(t, func() bool { return used() == 0 })
 }
 
-// TestOverloadBounded has many connections send large calls, as many as they may. What the server
-// has allocated at a time stays within its configuration: chunks within ServerMemory, messages
-// within ReceiveMemory and the few of each connection, and a Send for each call.
+// TestOverloadBounded: many connections send as many large calls as they may. The server's memory
+// stays within its configuration: chunks within ServerMemory, messages within ReceiveMemory plus
+// the few receives of each connection, and a Send for each call.
 func TestOverloadBounded(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {

@@ -7,10 +7,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestWithheldLetGo has a reply withheld by the goroutine of its handler, while an RDMA_DONE makes
-// room for it: another goroutine may have sent it, and be done with it, before Reply has returned.
-// It is for the race detector: the reply is let go of with the budget's lock, and so nothing that
-// happens to it later is ordered after what Reply might still do to it.
+// TestWithheldLetGo: the goroutine of a handler withholds a reply while an RDMA_DONE makes room for
+// it. Another goroutine may send and finish the reply before Reply has returned. The race detector
+// finds whether Reply still touches it then.
 func TestWithheldLetGo(t *testing.T) {
 	r := newRig(t, smallShare)
 	r.server.Handle(oncrpc.Program{Number: testProgram, Version: 2, Procedures: []oncrpc.Procedure{

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestLateDoneMakesRoom has a reply withheld as there are as many RDMA_DONEs owed as there may be,
-// one of them late. That one makes room for it, too.
+// TestLateDoneMakesRoom: a reply is withheld because the maximum of RDMA_DONEs is owed. One of them
+// is late. When it comes, it makes room, too.
 func TestLateDoneMakesRoom(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		r := newRig(t, rpcrdma.Config{
@@ -37,8 +37,8 @@ func TestLateDoneMakesRoom(t *testing.T) {
 	})
 }
 
-// TestWithheldGrantsNothing has a reply be withheld while no call waits: others grant nothing all
-// the same (draft section 11), and the last of those that waited for room brings the grant.
+// TestWithheldGrantsNothing: while a reply is withheld, other replies grant nothing (draft section
+// 11), even if no call waits. The last withheld reply brings the grant.
 func TestWithheldGrantsNothing(t *testing.T) {
 	r := newRig(t, smallShare)
 	p := r.raw(inline4k)

@@ -43,9 +43,9 @@ func (p *rawPeer) answered(xid uint32) *rpcrdma.Header {
 	return h
 }
 
-// TestWithheld has a client ask for more than its share at once. The replies that do not fit wait
-// for its RDMA_DONEs, what it calls meanwhile waits behind them, and its grants go down to zero
-// (draft section 11); others are served. With the RDMA_DONEs everything goes on.
+// TestWithheld: a client asks for more than its share at once. Replies that do not fit wait for its
+// RDMA_DONEs, its new calls wait behind them, and its grants go down to zero (draft section 11).
+// Others are served. With the RDMA_DONEs everything continues.
 func TestWithheld(t *testing.T) {
 	r := newRig(t, smallShare)
 	p := r.raw(inline4k)
@@ -107,7 +107,7 @@ func TestWithheld(t *testing.T) {
 	r.memoryBack(p)
 }
 
-// TestWithheldInTurn has many replies withheld: they leave in order, each when there is room for
+// TestWithheldInTurn: many replies are withheld. They leave in order, each when there is room for
 // it.
 func TestWithheldInTurn(t *testing.T) {
 	const calls = 12
@@ -137,8 +137,8 @@ func TestWithheldInTurn(t *testing.T) {
 	r.memoryBack(p)
 }
 
-// TestWithheldInOrder has a short reply, for which there is room, wait behind a longer one that is
-// withheld: it might come for ever ahead of it.
+// TestWithheldInOrder: a short reply waits behind a longer one that is withheld, even if there is
+// room for it. Otherwise short replies might overtake the long one for ever.
 func TestWithheldInOrder(t *testing.T) {
 	r := newRig(t, smallShare)
 	p := r.raw(privateData{Send: 4096, Recv: 1024})
@@ -172,8 +172,8 @@ func TestWithheldInOrder(t *testing.T) {
 	r.memoryBack(p)
 }
 
-// TestServerShare has several clients pin what the server has: each has one reply pinned in any
-// case, and waits for more until its own RDMA_DONE.
+// TestServerShare: several clients pin all of the server's memory. Each may have one pinned reply
+// in any case. Its further replies wait for its own RDMA_DONE.
 func TestServerShare(t *testing.T) {
 	r := newRig(t, smallShare)
 	var peers []*rawPeer
@@ -208,9 +208,9 @@ func TestServerShare(t *testing.T) {
 	r.memoryBack(peers...)
 }
 
-// TestWithheldStorm has clients of several kinds at a server of little memory: real ones, which
-// cancel and leave when they like, and ones that are slow with their RDMA_DONEs, or leave without.
-// All calls end, and everything is given back.
+// TestWithheldStorm: a server with little memory has real clients, which cancel and leave at
+// random, and clients that send RDMA_DONEs late or never. All calls end, and all memory is given
+// back.
 func TestWithheldStorm(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")

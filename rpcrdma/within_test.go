@@ -23,8 +23,8 @@ func (p *rawPeer) sendCall(xid, proc, asked uint32) {
 	p.send(h, callBytes(xid, proc, &items{}))
 }
 
-// TestNotExceeded has a client use its grant to the last credit for a hundred calls: it is never
-// cut off.
+// TestNotExceeded: a client uses its grant to the last credit for a hundred calls. Its connection
+// stays.
 func TestNotExceeded(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -53,9 +53,9 @@ func TestNotExceeded(t *testing.T) {
 	}
 }
 
-// TestLoweredGrantExceeded has a client go on as before when its grant is lowered. Receives cannot
-// be taken back, and what they take is served (draft section 3.3 leaves that to the server); one
-// call more than those ends the connection.
+// TestLoweredGrantExceeded: a client ignores a lowered grant. Posted receives cannot be recalled,
+// so calls that find one are served (draft section 3.3 leaves that to the server). One call more
+// ends the connection.
 func TestLoweredGrantExceeded(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -83,10 +83,10 @@ func TestLoweredGrantExceeded(t *testing.T) {
 	}
 }
 
-// TestDonesWithinGrant has a client of the Draft use its grant to the last credit, by calls whose
-// replies have read lists. Their RDMA_DONEs take the credits of the calls over, until the reply to
-// a later call (draft section 3.8). It is never cut off, and the receives posted are as many as it
-// may use.
+// TestDonesWithinGrant: a client of the Draft uses its grant to the last credit, with calls whose
+// replies have read lists. Their RDMA_DONEs take over the credits of the calls, until the reply to
+// a later call (draft section 3.8). The connection stays, and exactly as many receives are posted
+// as the client may use.
 func TestDonesWithinGrant(t *testing.T) {
 	const most = 16
 	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: most})
@@ -159,8 +159,8 @@ func TestDonesWithinGrant(t *testing.T) {
 	}
 }
 
-// TestDoneWhileFull has a client of the Draft send an RDMA_DONE when calls have taken all else:
-// there is a receive for it, even if the grant was lowered.
+// TestDoneWhileFull: a client of the Draft sends an RDMA_DONE when its calls have used up all other
+// receives. There is one for it, even if the grant was lowered.
 func TestDoneWhileFull(t *testing.T) {
 	for _, asked := range []uint32{16, 1} {
 		r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: 16})
