@@ -40,8 +40,8 @@ func (o *Options) addFlags(cmd *cobra.Command) {
 		"most bytes of content per second, for all files together, such as 10MiB")
 	f.Lookup("bwlimit").DefValue = "" // none
 	f.BoolVarP(&o.verbose, "verbose", "v", false,
-		"name each file that has been copied or skipped, and say when a server is slow to "+
-			"answer")
+		"name each file that has been copied, say why one is skipped, and when a server is slow "+
+			"to answer")
 	f.BoolVarP(&o.quiet, "quiet", "q", false,
 		"print errors only: no progress bar, and no line at the end")
 	f.BoolVar(&o.json, "json", false,

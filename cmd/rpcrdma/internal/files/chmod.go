@@ -26,7 +26,7 @@ func NewChmod() *cobra.Command {
 		Use:   "chmod MODE URL...",
 		Short: "Change the modes of files",
 		Long: `Chmod changes the modes of files. MODE is an octal number, or a list of changes, separated by
-commas. A change is made of
+commas. A change, such as u+x or go=rX, is made of:
 
   u, g, o, a             for the user, the group, others, or all; several may be given
   +, -, =                to add, to remove, or to set

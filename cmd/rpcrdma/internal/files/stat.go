@@ -19,7 +19,7 @@ func NewStat() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stat URL...",
 		Short: "Print all attributes of files",
-		Long: `Stat prints the attributes of files that NFS version 3 has. Sizes are in bytes: of the data, and
+		Long: `Stat prints all attributes that NFS version 3 has for files. Sizes are in bytes: of the data, and
 of the space it takes on the server. The numbers of user and group are followed by the names
 that they have on this host. Device is the number of the file system on the server. For a link,
 stat prints the attributes of the link itself.`,

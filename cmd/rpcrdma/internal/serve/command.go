@@ -94,21 +94,21 @@ answers those under way for up to 10 seconds, and exits with 0. Another signal s
 if it comes more than a second after the first. Under nohup, SIGHUP does nothing. Serve exits
 with 1 if something fails, such as a port that is taken, and with 2 if the command line is
 wrong.`,
-		Example: `  # A directory, for the hosts of one network; files survive, and so do mounts
+		Example: `  # A directory, for the hosts of one network; mounts survive a restart
   rpcrdma serve --export /data=/srv/data --allow 192.168.1.0/24 --state /var/lib/rpcrdma
 
-  # A file system in memory, to try things with
+  # A file system in memory, for experiments
   rpcrdma serve --memory /scratch --memory-size 8GiB
 
-  # What a file says; then what another says
+  # The exports of a file; then a check of a new file
   rpcrdma serve --exports /etc/rpcrdma.exports --state /var/lib/rpcrdma
   rpcrdma serve --check --exports new.exports
 
-  # For users with tickets of Kerberos, and encrypted if they can
+  # For users with Kerberos tickets, encrypted if their clients can
   rpcrdma serve --export /home=/srv/home --sec krb5p:krb5i:krb5 --keytab /etc/rpcrdma.keytab
 
-  # Read-only, everybody as user 1000, with large messages inline
-  rpcrdma serve --export /pub=/srv/pub --read-only --squash all --anonuid 1000 --anongid 1000 --inline 64KiB`,
+  # Read-only, everybody as user 1000
+  rpcrdma serve --export /pub=/srv/pub --read-only --squash all --anonuid 1000 --anongid 1000`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return cli.UsageError{Err: fmt.Errorf("unknown argument %q: exports are named with --export and "+
