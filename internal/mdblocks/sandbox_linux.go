@@ -2,9 +2,12 @@ package mdblocks
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,8 +32,11 @@ type Sandbox struct {
 	env  []string
 }
 
-// sandboxVersion is the version that the proxy has.
-const sandboxVersion = "v0.0.1"
+// The proxy has this version of this module.
+const module, version = "github.com/rpcrdma/go-rpcrdma", "v0.0.1"
+
+// copy is the directory where commands are run.
+func (box *Sandbox) copy() string { return filepath.Join(box.dir, "src", module+"@"+version) }
 
 // NewSandbox makes a sandbox of the repository at root, for one test. Without the rights of root it
 // skips the test.
@@ -47,6 +53,7 @@ func NewSandbox(t *testing.T, root string) *Sandbox {
 		}
 	}
 	box.copyRepository(t)
+	box.makeProxy(t)
 	goEnv := func(name string) string { return strings.TrimSpace(output(t, "go", "env", name)) }
 	box.env = append(os.Environ(), "SANDBOX="+box.dir, "HOME="+at("home"), "PATH="+at("bin")+":"+os.Getenv("PATH"),
 		"GOBIN="+at("bin"), "GOCACHE="+goEnv("GOCACHE"), "GOMODCACHE="+at("modules"),
@@ -70,53 +77,73 @@ func output(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// copyRepository copies the files of the repository, to be worked in and for the proxy.
+// copyRepository copies the files of the repository, without the modules nested in it.
 func (box *Sandbox) copyRepository(t *testing.T) {
 	t.Helper()
-	const module = "github.com/rpcrdma/go-rpcrdma"
-	proxy := filepath.Join(box.dir, "proxy", module, "@v")
-	check := func(err error) {
-		t.Helper()
+	files := output(t, "git", "-C", box.root, "ls-files", "-z", "-co", "--exclude-standard")
+	nested := regexp.MustCompile(`\x00([^\x00]+/)go\.mod\x00`).FindAllStringSubmatch(files, -1)
+	for _, file := range strings.Split(strings.TrimSuffix(files, "\x00"), "\x00") {
+		from, to := filepath.Join(box.root, file), filepath.Join(box.copy(), file)
+		info, err := os.Lstat(from)
+		if err != nil || !info.Mode().IsRegular() || slices.ContainsFunc(nested, func(m []string) bool {
+			return strings.HasPrefix(file, m[1])
+		}) {
+			continue // removed meanwhile, a symbolic link, or nested
+		}
+		text, err := os.ReadFile(from)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(to), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(to, text, info.Mode().Perm())
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	check(os.MkdirAll(proxy, 0o755))
-	archive, err := os.Create(filepath.Join(proxy, sandboxVersion+".zip"))
-	check(err)
-	defer archive.Close()
-	z := zip.NewWriter(archive)
-	files := strings.Split(strings.TrimSuffix(output(t, "git", "-C", box.root, "ls-files", "-z", "-co", "--exclude-standard"), "\x00"), "\x00")
-	var nested []string // modules of their own
-	for _, file := range files {
-		if dir, ok := strings.CutSuffix(file, "/go.mod"); ok {
-			nested = append(nested, dir+"/")
+}
+
+// makeProxy makes a directory for GOPROXY that has the copy, in the form that "go help goproxy"
+// describes.
+func (box *Sandbox) makeProxy(t *testing.T) {
+	t.Helper()
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	src := os.DirFS(filepath.Join(box.dir, "src"))
+	err := fs.WalkDir(src, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
 		}
+		text, err := fs.ReadFile(src, name)
+		if err != nil {
+			return err
+		}
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		return err
+	})
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
 	}
-	for _, file := range files {
-		info, err := os.Lstat(filepath.Join(box.root, file))
-		if err != nil || !info.Mode().IsRegular() {
-			continue // removed, or a symbolic link
-		}
-		text, err := os.ReadFile(filepath.Join(box.root, file))
-		check(err)
-		to := filepath.Join(box.dir, "go-rpcrdma", file)
-		check(os.MkdirAll(filepath.Dir(to), 0o755))
-		check(os.WriteFile(to, text, info.Mode().Perm()))
-		if slices.ContainsFunc(nested, func(dir string) bool { return strings.HasPrefix(file, dir) }) {
-			continue
-		}
-		w, err := z.Create(module + "@" + sandboxVersion + "/" + file)
-		check(err)
-		_, err = w.Write(text)
-		check(err)
+	mod, err := os.ReadFile(filepath.Join(box.copy(), "go.mod"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	check(z.Close())
-	mod, err := os.ReadFile(filepath.Join(box.root, "go.mod"))
-	check(err)
-	info := fmt.Sprintf(`{"Version":%q,"Time":"2000-01-01T00:00:00Z"}`, sandboxVersion)
-	for name, text := range map[string]string{"list": sandboxVersion + "\n", sandboxVersion + ".info": info, sandboxVersion + ".mod": string(mod)} {
-		check(os.WriteFile(filepath.Join(proxy, name), []byte(text), 0o644))
+	dir := filepath.Join(box.dir, "proxy", module, "@v")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{
+		"list":            []byte(version + "\n"),
+		version + ".info": []byte(`{"Version":"` + version + `","Time":"2000-01-01T00:00:00Z"}`),
+		version + ".mod":  mod,
+		version + ".zip":  archive.Bytes(),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -126,7 +153,7 @@ func (box *Sandbox) Run(t *testing.T, script string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", functions+"\nsetup\n"+script+"\nend_all\n")
-	cmd.Dir, cmd.Env = filepath.Join(box.dir, "go-rpcrdma"), box.env
+	cmd.Dir, cmd.Env = box.copy(), box.env
 	cmd.WaitDelay = 10 * time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID,
