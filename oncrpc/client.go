@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -253,7 +254,10 @@ func (c *Client) transmit(ctx context.Context, x *call, r *Request) error {
 	if r.Reply != nil {
 		r.Reply.UnmarshalXDR(&x.Reply)
 	}
-	return replyError(x.Reply.Finish())
+	if err = replyError(x.Reply.Finish()); err != nil && r.Reply == nil {
+		err = fmt.Errorf("%w: there are results, and Request.Reply is nil", err)
+	}
+	return err
 }
 
 // over is called when a transmission has ended.

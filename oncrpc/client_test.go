@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -129,6 +130,34 @@ func TestClientMalformedReplies(t *testing.T) {
 		}
 	}
 }
+
+// The error of a reply with results says what is wrong with Request.Reply.
+func TestClientUnfitReply(t *testing.T) {
+	var short shortBuffer
+	for _, tt := range []struct {
+		name  string
+		reply oncrpc.Unmarshaler
+		is    error
+		want  string
+	}{
+		{"no Reply", nil, xdr.ErrTrailing,
+			"malformed reply: xdr: at byte 24: bytes left over: there are results, and Request.Reply is nil"},
+		{"a short buffer", &short, xdr.ErrLimit,
+			"malformed reply: xdr: at byte 28: 8 where 3 are allowed: length over the limit"},
+	} {
+		c := oncrpc.NewClient(&canned{reply: unhex(t, accepted+"00000000 00000008 6c6f6e676572 2121")},
+			testProgram, testVersion, oncrpc.AuthNone())
+		err := c.Call(t.Context(), 1, nil, tt.reply)
+		if !errors.Is(err, tt.is) || !errors.Is(err, oncrpc.ErrMalformedReply) || !strings.HasSuffix(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %s", tt.name, err, tt.want)
+		}
+	}
+}
+
+// shortBuffer decodes opaque data of up to three bytes.
+type shortBuffer [3]byte
+
+func (b *shortBuffer) UnmarshalXDR(d *xdr.Decoder) { d.BulkInto(b[:]) }
 
 // The arguments' bulk data is released once, however the call ends.
 func TestClientReleases(t *testing.T) {

@@ -91,8 +91,9 @@ func (e *CallTooLongError) Error() string {
 // The possible causes are:
 //
 //   - The reply does not fit in Exchange.MaxReply and Exchange.Results, which come from the Request
-//     or its SizedReply. Over RDMA, if the server reports that with ERR_CHUNK, the error also wraps
-//     the *rpcrdma.PeerError. Over TCP, this is an error only with
+//     or its SizedReply. Over RDMA, the server reports that with ERR_CHUNK, and the error also
+//     wraps the *rpcrdma.PeerError. If the call had read chunks, ERR_CHUNK may have other reasons,
+//     and the error is the *rpcrdma.PeerError alone. Over TCP, this is an error only with
 //     recordmark.Config.EnforceMaxReply.
 //   - Over RDMA in the dialect rpcrdma.Draft, the reply is longer than rpcrdma.Config.MaxMessage of
 //     either end.

@@ -37,7 +37,7 @@ type BulkSource interface {
 func (d *Decoder) Bulk(max int) Bulk {
 	count := d.Uint32()
 	if uint64(count) > uint64(max) {
-		d.Fail(ErrLimit)
+		d.failLimit(count, max)
 	}
 	if d.err != nil {
 		return Bulk{}

@@ -2,6 +2,7 @@ package xdr
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -82,6 +83,11 @@ func (d *Decoder) Fail(err error) {
 		d.err = &DecodeError{d.pos, err}
 		d.buf, d.more = nil, nil
 	}
+}
+
+// failLimit says that a length in the stream is over the limit.
+func (d *Decoder) failLimit(n uint32, max int) {
+	d.Fail(fmt.Errorf("%d where %d are allowed: %w", n, max, ErrLimit))
 }
 
 // Finish returns the first error. Bytes left over (ErrTrailing) and chunks left over (ErrChunk) are
@@ -224,7 +230,7 @@ func (d *Decoder) Enum(max uint32) uint32 {
 func (d *Decoder) Count(max, size int) int {
 	n := d.Uint32()
 	if uint64(n) > uint64(max) {
-		d.Fail(ErrLimit)
+		d.failLimit(n, max)
 		return 0
 	}
 	if uint64(n)*uint64(size) > uint64(d.Remaining()) {
@@ -255,7 +261,7 @@ func (d *Decoder) Fixed(n int) []byte {
 func (d *Decoder) Opaque(max int) []byte {
 	n := d.Uint32()
 	if uint64(n) > uint64(max) {
-		d.Fail(ErrLimit)
+		d.failLimit(n, max)
 		return nil
 	}
 	return d.counted(int(n))
