@@ -1,9 +1,9 @@
-// Package crowd has many clients work on one server at a time, which is started again and again
-// under them, and compares what they see with what they have done. It is tests alone.
+// Package crowd tests a server that restarts again and again while many clients work on it. It has
+// only tests.
 //
-// Each client has a directory of its own, for which a model says what is there after each
-// operation, and at the end; and there is one for all, in which files are put in place by renames:
-// whoever reads one finds it whole.
+// Each client has its own directory, and a model of what that must contain after each operation and
+// at the end. In a directory for all, clients put files into place by renames, and every file that
+// is read must be complete.
 //
 //	go test ./nfsdemo/crowd                                    # some seconds, a few clients
 //	CROWD_CLIENTS=64 CROWD_TIME=10m go test -timeout 1h -v ./nfsdemo/crowd

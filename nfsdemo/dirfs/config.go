@@ -4,17 +4,17 @@ import "log/slog"
 
 // Config configures a file system.
 type Config struct {
-	// Path is the directory.
+	// Path is the directory to serve.
 	Path string
-	// State is a directory for this file system alone, outside of Path, which is made if need be.
-	// In it lies what makes handles survive a restart: whoever can read it can make handles. With
-	// "" handles are good until Close.
+	// State is a directory for the state of this file system alone, outside of Path. New makes it
+	// if needed. It keeps handles valid across restarts. Whoever can read it can make handles. If
+	// it is "", handles are valid until Close.
 	State string
-	// NewKey has handles be made with a new key. Those of the key before stay good until there is
-	// another new one: have two, one after the other, if somebody may know the key.
+	// NewKey makes a new key for handles. Handles of the previous key stay valid until the next new
+	// key. If somebody may know the key, make two new ones, one after the other.
 	NewKey bool
-	// ByName has files be found by their names, also where the kernel's handles could be used.
+	// ByName finds files by their names even if kernel handles work.
 	ByName bool
-	// Logger gets what the operator should see; nil means nothing is logged.
+	// Logger logs what an administrator should see; nil means that nothing is logged.
 	Logger *slog.Logger
 }

@@ -1,6 +1,15 @@
-// Package exports reads files in the format of Linux's /etc/exports, exports(5), as far as it
-// applies to NFS version 3 here. [Parse] returns the exports of a file; [Export.Rules] turns what
-// is said of one into rules of package nfsserver.
+// Package exports reads export rules in the format of Linux's /etc/exports, exports(5), as far as
+// it applies to this NFS server. [Parse] reads a file, and [Export.Rules] returns the rules of an
+// export for package nfsserver.
+//
+//	list, err := exports.Parse(file)
+//	...
+//	for i := range list {
+//		rules, err := list[i].Rules(ctx, net.DefaultResolver)
+//		...
+//	}
+//
+// A file looks like this:
 //
 //	# path, then clients with options
 //	/srv/data    192.0.2.0/24(rw,no_root_squash) build.example.com(rw) *(ro)
@@ -8,32 +17,38 @@
 //	/srv/secret  *(sec=krb5p:krb5i,rw,sec=sys,ro,all_squash)
 //	/scratch     *(rw,memory)
 //
-// A line has a path, which may be in quotes and have octal escapes such as \040, and clients: an
-// address, a network (192.0.2.0/24, 192.0.2.0/255.255.255.0), the name of a host, or *. Options in
-// brackets follow a client at once; those behind a dash are for the clients that follow on the
-// line. A path without clients, and options without a client, are for all. Of the clients that a
-// peer is among, hosts come before networks, and these before all; then the first one counts, as
-// with Linux. A line that ends with a backslash goes on in the next; behind # there is a comment.
+// A line has a path and clients. The path may be quoted, and have octal escapes such as \040. A
+// client is an address, a network (192.0.2.0/24, 192.0.2.0/255.255.255.0), a host name, or *. Its
+// options follow in parentheses, without a space. Options after a dash apply to the clients that
+// follow on the line. A path without clients, and options without a client, apply to all. A
+// backslash at the end continues the line, and # begins a comment.
+//
+// As on Linux, the most specific client that a peer matches applies: hosts before networks, and
+// networks before all. Among equals it is the first.
 //
 // # Options
 //
-// ro (the default), rw; root_squash (the default), no_root_squash, all_squash, no_all_squash;
-// anonuid and anongid; secure (the default), insecure: whether peers must have a port below 1024;
-// mp, mountpoint, or mp=PATH: exported only while something is mounted there; crossmnt: what is
-// mounted below is entered; memory: a file system in memory, which is ours and not Linux's.
+//   - ro (the default), rw
+//   - root_squash (the default), no_root_squash, all_squash, no_all_squash
+//   - anonuid=UID, anongid=GID
+//   - secure (the default), insecure: whether peers must use a port below 1024
+//   - mp, mountpoint, mp=PATH: export only while something is mounted there
+//   - crossmnt: clients may enter what is mounted below
+//   - memory: a file system in memory; Linux does not have this
+//   - sec=FLAVOUR:...: the flavours of calls, the preferred one first
 //
-// sec=FLAVOUR:... are the flavours that calls may have, the preferred first: sys is AUTH_SYS, by
-// which callers say who they are; krb5 is RPCSEC_GSS with Kerberos, krb5i with checksums over the
-// data as well, krb5p with encryption of it; none is AUTH_NONE. Without sec= they are sys and none.
-// Each list of options may have several. Of the options, ro, rw, root_squash, no_root_squash,
-// all_squash and no_all_squash that follow a sec= are for its flavours alone; before the first one,
-// they are for all. The flavours of a client replace those behind a dash; Linux adds them to these.
+// The flavours are sys (AUTH_SYS: callers say who they are), krb5 (RPCSEC_GSS with Kerberos), krb5i
+// (with checksums of the data), krb5p (with encryption), and none (AUTH_NONE). The default is sys
+// and none. A list of options may have several sec=. The options ro, rw, root_squash,
+// no_root_squash, all_squash and no_all_squash apply to the flavours of the last sec= before them,
+// or to all flavours if there is none. The flavours of a client replace those after a dash; on
+// Linux they are added.
 //
-// These are taken and change nothing: sync (all that NFS calls stable is so), subtree_check and
-// no_subtree_check, wdelay and no_wdelay, fsid=NUMBER, UUID or root, hide and nohide, acl,
+// These options are accepted and change nothing: sync (all that NFS calls stable is on stable
+// storage), subtree_check, no_subtree_check, wdelay, no_wdelay, fsid=VALUE, hide, nohide, acl,
 // no_auth_nlm and insecure_locks (there is no locking).
 //
-// All else is an error that names the line, as it would be taken for more than it is: async, which
-// would lose data; wildcards in names and netgroups, since they trust what clients say of their
-// names.
+// All other options are an [Error] with the line, because they promise what the server does not do.
+// So are async, which would lose data, and wildcards in names and netgroups, which trust the names
+// that clients claim.
 package exports

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
-// varying are the options that may be others for some flavours.
+// varying are the options that may differ between flavours.
 var varying = map[string]func(*nfsserver.Access){
 	"ro":             func(a *nfsserver.Access) { a.ReadOnly = true },
 	"rw":             func(a *nfsserver.Access) { a.ReadOnly = false },
@@ -22,8 +22,8 @@ var varying = map[string]func(*nfsserver.Access){
 	},
 }
 
-// setFlavors takes the value of sec=. The first of a list of options replaces those that the list
-// began with.
+// setFlavors sets the flavours of a sec=. The first sec= of a list of options replaces those from
+// before the list.
 func (o *Options) setFlavors(list string) error {
 	flavors, err := mount3.ParseFlavors(list)
 	if err != nil {
@@ -41,8 +41,8 @@ func (o *Options) setFlavors(list string) error {
 	return nil
 }
 
-// vary changes what callers may do: with the flavours of the last sec= of the list, or with all if
-// there was none.
+// vary changes the access of the flavours in the last sec= of the list, or of all if there was
+// none.
 func (o *Options) vary(change func(*nfsserver.Access)) {
 	flavors := o.current
 	if flavors == nil {
@@ -61,7 +61,7 @@ func (o *Options) vary(change func(*nfsserver.Access)) {
 	}
 }
 
-// access returns what callers with a flavour may do.
+// access returns the access of callers with a flavour.
 func (o *Options) access(f mount3.Flavor) nfsserver.Access {
 	if a, ok := o.PerFlavor[f]; ok {
 		return a
@@ -69,7 +69,7 @@ func (o *Options) access(f mount3.Flavor) nfsserver.Access {
 	return nfsserver.Access{ReadOnly: o.ReadOnly, Squash: o.Squash}
 }
 
-// unite has what is the same for all flavours be said once.
+// unite moves what is the same for all flavours from PerFlavor to ReadOnly and Squash.
 func (o *Options) unite() {
 	if len(o.PerFlavor) == 0 {
 		return

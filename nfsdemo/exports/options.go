@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// ignored are options that ask for what is so anyway, or for what NFS version 3 has not got here.
+// ignored are options for what is so anyway, or for what this server does not have.
 var ignored = map[string]bool{
 	"sync": true, "subtree_check": true, "no_subtree_check": true, "wdelay": true, "no_wdelay": true,
 	"hide": true, "nohide": true, "acl": true, "no_acl": true, "auth_nlm": true,
 	"no_auth_nlm": true, "secure_locks": true, "insecure_locks": true, "nocrossmnt": true,
 }
 
-// refused are options of Linux's that mean something which is not so here.
+// refused are Linux's options that this server cannot honour, with the reason.
 var refused = map[string]string{
 	"async":          "data that is answered for would be lost: leave it out",
 	"pnfs":           "there is no pNFS",
@@ -27,7 +27,7 @@ var refused = map[string]string{
 	"xprtsec":        "TLS is for a whole server: see rpcrdma serve --tls-cert",
 }
 
-// parse takes the words of a list of options, the later ones over the earlier.
+// parse applies a list of options. Later options override earlier ones.
 func (o *Options) parse(list string) error {
 	o.Flavors, o.PerFlavor = slices.Clone(o.Flavors), maps.Clone(o.PerFlavor)
 	o.current = nil
@@ -62,7 +62,7 @@ func (o *Options) set(word string) (err error) {
 	case name == "mp" || name == "mountpoint":
 		if o.mountPoint = "."; has { // the path itself
 			if !path.IsAbs(value) {
-				return fmt.Errorf("%q is no absolute path", value)
+				return fmt.Errorf("%q is not an absolute path", value)
 			}
 			o.mountPoint = path.Clean(value)
 		}
@@ -78,8 +78,8 @@ func (o *Options) set(word string) (err error) {
 	return err
 }
 
-// parseID parses a number of a user or group. As in exports(5), -1 and -2 are those of 32 bits; -1
-// is nobody's, so it is refused.
+// parseID parses the number of a user or group. In exports(5), -1 and -2 are 32-bit numbers. -1 is
+// no user, so it is an error.
 func parseID(s string) (uint32, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if n == -2 {

@@ -13,36 +13,36 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
-// Export is what is said of a path.
+// Export has the clients of a path.
 type Export struct {
 	Path    string // absolute and clean
-	Line    int    // on which it is said first
+	Line    int    // the first line with the path
 	Clients []Client
 
 	Memory   bool // a file system in memory
-	CrossMnt bool // what is mounted below is entered
-	// MountPoint is what something has to be mounted on for the path to be exported; "" if that is
-	// not asked for.
+	CrossMnt bool // clients may enter what is mounted below
+	// MountPoint is a directory: the path is only exported while something is mounted there. It may
+	// be "".
 	MountPoint string
 }
 
-// Client is some hosts, and what they may do.
+// Client has the options of some hosts.
 type Client struct {
-	// Networks are the addresses of the hosts; none, and no Host: all.
+	// Networks are the addresses of the hosts. If there are none, and no Host, it is all hosts.
 	Networks []netip.Prefix
 	Host     string // a name, to be looked up
 	Options
 }
 
-// Options are what a client may do.
+// Options say what clients may do.
 type Options struct {
 	ReadOnly bool
 	Squash   nfsserver.Squash
 	AnonUID  uint32
 	AnonGID  uint32
-	Insecure bool // from any port
-	// Flavors are those of sec=, and PerFlavor what is for some of them in place of ReadOnly and
-	// Squash, as in nfsserver.Rule.
+	Insecure bool // clients may use any port
+	// Flavors are the flavours of sec=. PerFlavor overrides ReadOnly and Squash for some of them,
+	// as in nfsserver.Rule.
 	Flavors   []mount3.Flavor
 	PerFlavor map[mount3.Flavor]nfsserver.Access
 
@@ -55,22 +55,23 @@ func defaults() Options {
 	return Options{ReadOnly: true, AnonUID: nfsserver.Nobody, AnonGID: nfsserver.Nobody}
 }
 
-// Error is what is wrong with a line.
+// Error is an error in a line of a file.
 type Error struct {
 	Line int
 	Err  error
 }
 
-// Error has the number of the line.
+// Error returns the line number and the error.
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error in the line.
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxLine bounds a line, with those that it goes on in, in bytes.
+// maxLine is the longest line in bytes, including continuation lines.
 const maxLine = 1 << 20
 
-// Parse reads a file. An error is an *Error, or that of r. The same path may be on several lines.
+// Parse reads a file. The same path may be on several lines. The error is an *Error, or an error of
+// r.
 func Parse(r io.Reader) ([]Export, error) {
 	var all []Export
 	byPath := make(map[string]int)
@@ -98,12 +99,12 @@ func Parse(r io.Reader) ([]Export, error) {
 	return all, nil
 }
 
-// add adds what a line says.
+// add adds a line.
 func add(all *[]Export, byPath map[string]int, words []string, line int) error {
 	dir := words[0]
 	switch {
 	case !path.IsAbs(dir):
-		return fmt.Errorf("%q is no absolute path", dir)
+		return fmt.Errorf("%q is not an absolute path", dir)
 	case len(dir) > mount3.MaxPath:
 		return fmt.Errorf("the path is longer than %d bytes", mount3.MaxPath)
 	}
@@ -135,7 +136,7 @@ func add(all *[]Export, byPath map[string]int, words []string, line int) error {
 	return nil
 }
 
-// parseClients parses the words behind the path.
+// parseClients parses the words after the path.
 func parseClients(words []string) (clients []Client, err error) {
 	base := defaults()
 	for _, w := range words {
@@ -168,7 +169,7 @@ func parseClients(words []string) (clients []Client, err error) {
 	return clients, nil
 }
 
-// parseWho parses for whom it is.
+// parseWho parses a client without its options.
 func (c *Client) parseWho(who string) error {
 	if who == "" || who == "*" {
 		return nil
@@ -184,7 +185,7 @@ func (c *Client) parseWho(who string) error {
 	if net, mask, ok := strings.Cut(who, "/"); ok {
 		p, err := parseNetwork(net, mask)
 		if err != nil {
-			return fmt.Errorf("%q is no network: write 192.0.2.0/24, or 192.0.2.0/255.255.255.0", who)
+			return fmt.Errorf("%q is not a network: write 192.0.2.0/24, or 192.0.2.0/255.255.255.0", who)
 		}
 		c.Networks = []netip.Prefix{p}
 		return nil
@@ -202,7 +203,7 @@ func (c *Client) parseWho(who string) error {
 	return nil
 }
 
-// hostChars are what names of hosts consist of, and maxHost is how long they can be.
+// hostChars are the characters of host names, and maxHost is the greatest length.
 const (
 	hostChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 	maxHost   = 253

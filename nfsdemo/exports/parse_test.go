@@ -137,10 +137,10 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseErrors: what is not known is an error that names the line.
+// TestParseErrors: an error names the line.
 func TestParseErrors(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
-		{"srv *(rw)", `"srv" is no absolute path`},
+		{"srv *(rw)", `"srv" is not an absolute path`},
 		{"/" + strings.Repeat("x", 1024), "longer than 1024 bytes"},
 		{"/srv *(rw", "without spaces"},
 		{"/srv *(rw, ro)", "without spaces"},
@@ -158,7 +158,7 @@ func TestParseErrors(t *testing.T) {
 		{"/srv -sec=spkm3 *", "option sec=spkm3"},
 		{"/srv *(anonuid=-1)", "write a number"},
 		{"/srv *(anongid=4294967295)", "write a number"},
-		{"/srv *(mp=disk)", "no absolute path"},
+		{"/srv *(mp=disk)", "not an absolute path"},
 		{"/srv *.example.com", "wildcards"},
 		{"/srv 192.168.*.*", "wildcards"},
 		{"/srv @trusted(rw)", "netgroups"},

@@ -18,7 +18,8 @@ type Resolver interface {
 
 var _ Resolver = (*net.Resolver)(nil)
 
-// Rules returns the rules of an export, in the order of exports(5). Names of hosts are looked up.
+// Rules returns the rules of an export, in the order in which exports(5) applies them. It looks up
+// the names of hosts. The error is an *Error.
 func (x *Export) Rules(ctx context.Context, r Resolver) ([]nfsserver.Rule, error) {
 	clients := slices.Clone(x.Clients)
 	slices.SortStableFunc(clients, func(a, b Client) int { return a.class() - b.class() })
@@ -34,7 +35,7 @@ func (x *Export) Rules(ctx context.Context, r Resolver) ([]nfsserver.Rule, error
 				a = a.Unmap().WithZone("")
 				networks = append(networks, netip.PrefixFrom(a, a.BitLen()))
 			}
-			if len(networks) == 0 { // which would be for all
+			if len(networks) == 0 { // no Clients would mean everybody
 				return nil, &Error{x.Line, fmt.Errorf("host %s has no addresses", c.Host)}
 			}
 		}
@@ -47,7 +48,7 @@ func (x *Export) Rules(ctx context.Context, r Resolver) ([]nfsserver.Rule, error
 	return rules, nil
 }
 
-// class is the place of a kind of clients in the order: hosts, networks, all.
+// class returns the rank of a client: hosts, then networks, then all.
 func (c *Client) class() int {
 	switch {
 	case c.Host != "", len(c.Networks) > 0 && c.Networks[0].IsSingleIP():

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// split splits a line into words, up to a comment. Words may be in quotes, or have some of it; \ooo
-// is a byte in octal.
+// split splits a line into words, up to a comment. Words may contain quoted parts, and \ooo for a
+// byte in octal.
 func split(line string) (words []string, err error) {
 	var word strings.Builder
 	in, quoted := false, false // a word; quotes
@@ -47,7 +47,7 @@ func split(line string) (words []string, err error) {
 	return words, nil
 }
 
-// octal reports whether s begins with three digits of a byte in octal.
+// octal reports whether s begins with three octal digits of a byte.
 func octal(s string) bool {
 	return len(s) >= 3 && s[0] >= '0' && s[0] <= '3' && s[1] >= '0' && s[1] <= '7' &&
 		s[2] >= '0' && s[2] <= '7'

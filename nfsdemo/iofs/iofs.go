@@ -1,5 +1,5 @@
-// Package iofs serves any [fs.FS] by NFS: an embed.FS, an archive (zip.Reader), os.DirFS. It cannot
-// be written.
+// Package iofs exports any [fs.FS] read-only by NFS: an embed.FS, an archive (zip.Reader),
+// os.DirFS.
 //
 //	archive, err := zip.OpenReader("manuals.zip")
 //	...
@@ -7,25 +7,25 @@
 //		{Path: "/manuals", FS: iofs.New(archive, iofs.Config{})},
 //	}})
 //
+// Changes fail with nfs3.ErrROFS. Example_readOnly of package nfsdemo is a complete server.
+//
 // # Handles
 //
-// A file gets its number when it is first seen, by LOOKUP or READDIR, and keeps it: the memory for
-// that, some 200 bytes, grows with the files that were seen. Its handle has random bytes beside the
-// number, so that nobody can guess it. Handles are good as long as the FS: after a restart of the
-// server clients have to mount again. A handle stands for a path; if the fs.FS has another file
-// there meanwhile, it is of that.
+// A file gets a number when LOOKUP or READDIR first sees it. It keeps the number as long as the FS
+// exists, which takes about 200 bytes for each file seen. A handle has the number and random bytes,
+// so nobody can guess it. After a restart of the server clients must mount again. A handle stands
+// for a path: if the fs.FS replaces the file, the handle leads to the new one.
 //
 // # Data
 //
-// Files that have ReadAt, as those of embed and os have, are read where the client wants it. The
-// content of others, such as those in archives, is read whole and kept, for up to
-// Config.Memory bytes of all files together; a file that is larger than that is read from its
-// beginning for each READ, which is slow.
+// Files that implement io.ReaderAt, such as those of embed and os, are read at any offset. Other
+// files, such as those in archives, are read whole and kept in memory, up to Config.Memory bytes
+// for all files. A larger file is read from its beginning for each READ, which is slow.
 //
-// # Rights
+// # Permissions
 //
-// All files belong to Config.Owner. Their permissions are those that the fs.FS tells, or, where it
-// tells none, reading for everybody. Symbolic links are such if the fs.FS is an [fs.ReadLinkFS].
+// All files belong to Config.Owner. They have the permissions that the fs.FS returns, or are
+// readable by everybody if it returns none. Symbolic links work if the fs.FS is an [fs.ReadLinkFS].
 package iofs
 
 import (
@@ -49,11 +49,11 @@ import (
 type Config struct {
 	// Owner is the user and group of all files.
 	Owner vfs.Cred
-	// Memory is how many bytes are kept of files that have no ReadAt; 0 means 64 MiB.
+	// Memory is how many bytes of files without ReadAt are kept in memory; 0 means 64 MiB.
 	Memory int64
 }
 
-// New returns files as a file system.
+// New returns files as a file system that cannot be written.
 func New(files fs.FS, cfg Config) vfs.FS {
 	r := &reader{files: files, owner: cfg.Owner}
 	r.contents.limit = cmp.Or(cfg.Memory, 64<<20)
@@ -65,16 +65,16 @@ func New(files fs.FS, cfg Config) vfs.FS {
 	return vfs.ReadOnly{Reader: r}
 }
 
-// reader reads an fs.FS.
+// reader implements vfs.Reader for an fs.FS.
 type reader struct {
 	files    fs.FS
 	owner    vfs.Cred
 	id       uint64
-	links    bool // there may be symbolic links
+	links    bool // files has symbolic links
 	root     *node
 	contents contents
 
-	mu    sync.RWMutex // guards nodes and the children of all
+	mu    sync.RWMutex // guards nodes, and the children of each
 	nodes []*node      // by number, from 1 on
 }
 
@@ -82,7 +82,7 @@ type reader struct {
 type node struct {
 	number   uint64
 	secret   [secretLen]byte
-	path     string // as the fs.FS takes it
+	path     string // in the fs.FS
 	parent   *node  // nil of the root
 	children map[string]*node
 }
@@ -102,7 +102,7 @@ func (n *node) handle(id uint64) nfs3.FH {
 	return nfs3.MakeFH(append(b, n.secret[:]...))
 }
 
-// add makes a node; mu is held, or r not yet used.
+// add makes a node. mu is held, or r is not in use yet.
 func (r *reader) add(parent *node, name string) *node {
 	n := &node{number: uint64(len(r.nodes)) + 1, path: name, parent: parent}
 	rand.Read(n.secret[:])
@@ -152,7 +152,7 @@ func (r *reader) node(h *nfs3.FH) (*node, error) {
 	return n, nil
 }
 
-// file is a node and what is known of it now.
+// file is a node with its present attributes.
 type file struct {
 	*node
 	attr nfs3.Fattr
@@ -195,7 +195,7 @@ func (r *reader) stat(n *node) (nfs3.Fattr, error) {
 	case m&fs.ModeDevice != 0:
 		a.Type = nfs3.TypeBlk
 	}
-	if a.Mode == 0 { // as of what knows no permissions
+	if a.Mode == 0 { // the fs.FS knows no permissions
 		a.Mode = 0o444
 		if a.Type == nfs3.TypeDir {
 			a.Mode = 0o555
@@ -210,7 +210,7 @@ func (r *reader) stat(n *node) (nfs3.Fattr, error) {
 	return a, nil
 }
 
-// statusOf is the answer to an error of the fs.FS.
+// statusOf returns the nfs3.Status for an error of the fs.FS.
 func statusOf(op string, err error) error {
 	status := nfs3.ErrIO
 	switch {
@@ -253,7 +253,7 @@ func (r *reader) Lookup(
 	case name == "..":
 		n = d.up()
 	case !fs.ValidPath(path.Join(d.path, name)):
-		return vfs.Object{}, post, nfs3.ErrNoEnt // no fs.FS has it
+		return vfs.Object{}, post, nfs3.ErrNoEnt // not a valid name in an fs.FS
 	default:
 		n = r.peek(d.node, name)
 	}
@@ -261,15 +261,15 @@ func (r *reader) Lookup(
 	if err != nil {
 		return vfs.Object{}, post, err
 	}
-	if n.number == 0 { // it is there
+	if n.number == 0 { // the name exists: remember it
 		n = r.child(d.node, name)
 		a.FileID = n.number
 	}
 	return vfs.Object{File: n.handle(r.id), Attr: nfs3.PostOpAttrOf(a)}, post, nil
 }
 
-// peek returns the node of a name in a directory, or one that is of no file yet: what is not there
-// is not to be remembered.
+// peek returns the node of a name in a directory. If there is none it returns a temporary node,
+// because the name may not exist.
 func (r *reader) peek(dir *node, name string) *node {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -279,7 +279,7 @@ func (r *reader) peek(dir *node, name string) *node {
 	return &node{path: path.Join(dir.path, name), parent: dir}
 }
 
-// up returns the directory above, which of the root is the root.
+// up returns the parent directory. The root's is the root.
 func (n *node) up() *node { return cmp.Or(n.parent, n) }
 
 func (r *reader) Access(

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Read hands out a copy of the data, or a part of a content that is kept.
+// Read returns a copy of the data, or a part of contents that are kept.
 func (r *reader) Read(
 	_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int, res *vfs.ReadResult,
 ) error {
@@ -79,7 +79,7 @@ func readAt(in io.ReaderAt, off int64, n int) ([]byte, error) {
 	return p[:got], err
 }
 
-// readOn reads from the beginning on.
+// readOn reads n bytes at off, by reading from the beginning.
 func readOn(in fs.File, off int64, n int) ([]byte, error) {
 	if _, err := io.CopyN(io.Discard, in, off); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -95,17 +95,17 @@ func readOn(in fs.File, off int64, n int) ([]byte, error) {
 	return p[:got], err
 }
 
-// contents are those of files that have no ReadAt, the ones that were used last.
+// contents keeps the contents of files without ReadAt, the most recently used ones.
 type contents struct {
 	limit int64 // bytes
 
 	mu    sync.Mutex // guards what follows
 	bytes int64
-	lru   list.List // of *content, the last used first
+	lru   list.List // of *content, the most recently used first
 	known map[version]*list.Element
 }
 
-// version is a file at a time.
+// version identifies the contents of a file at a time.
 type version struct {
 	number, size uint64
 	mtime        nfs3.Time

@@ -12,15 +12,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Cookies of "." and "..". That of another entry is its number, behind them, which stays the same
-// whatever comes and goes.
+// Cookies of "." and "..". The cookie of any other entry is its number plus an offset, so it never
+// changes.
 const (
 	cookieDot    = 1
 	cookieDotDot = 2
 	cookieBase   = 2
 )
 
-// ReadDir yields the entries in the order in which they were seen first.
+// ReadDir yields the entries in the order in which they were first seen.
 func (r *reader) ReadDir(
 	_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, plus bool,
 	yield func(*nfs3.Entry) bool,

@@ -20,22 +20,22 @@ const (
 	MaxFileSize     = math.MaxInt64
 	MaxName         = 255
 	MaxPath         = 4095  // of a symbolic link
-	MaxLinks        = 65000 // names of a file that is no directory
+	MaxLinks        = 65000 // names of a file that is not a directory
 )
 
-// What things cost besides pages, in bytes: about what they take.
+// Charges for things other than pages, in bytes. They are about what these take.
 const (
 	nodeCharge = 512 // a file
 	nameCharge = 128 // a name, besides its bytes
 )
 
-// chargeOf returns what a name costs.
+// chargeOf returns the charge for a name.
 func chargeOf(name string) int64 { return nameCharge + int64(len(name)) }
 
 // Config configures a file system. The zero value is usable.
 type Config struct {
-	// Capacity is about the memory in bytes for everything: the pages of files, 512 for each file
-	// and 128 for each name besides its bytes, and the paths of symbolic links; 0 means
+	// Capacity is roughly the memory in bytes for everything: the pages of files, 512 for each
+	// file, 128 plus its length for each name, and the paths of symbolic links. 0 means
 	// DefaultCapacity. Data in flight, and pages kept for it, come on top.
 	Capacity int64
 	// RootMode is the mode of the root directory; 0 means 0755.
@@ -44,7 +44,7 @@ type Config struct {
 	RootUID, RootGID uint32
 }
 
-// FS is a file system in memory; it implements vfs.FS.
+// FS is a file system in memory. It implements vfs.FS.
 type FS struct {
 	id       uint64
 	key      []byte // of the handles
@@ -64,7 +64,7 @@ type FS struct {
 
 var _ vfs.FS = (*FS)(nil)
 
-// New returns an empty file system.
+// New returns an empty file system. It fails if the capacity is too small for a root directory.
 func New(cfg Config) (*FS, error) {
 	random := make([]byte, 8+32)
 	rand.Read(random)
@@ -86,13 +86,13 @@ func New(cfg Config) (*FS, error) {
 	return fs, nil
 }
 
-// ID is random: the files of an earlier FS are not those of this one.
+// ID returns a random number, so handles of another FS are never valid here.
 func (fs *FS) ID() uint64 { return fs.id }
 
 // Root returns the handle of the root directory.
 func (fs *FS) Root() nfs3.FH { return fs.root.handle }
 
-// Info tells what the file system can do.
+// Info returns the limits and properties of the file system.
 func (fs *FS) Info() vfs.FSInfo {
 	return vfs.FSInfo{
 		MaxFileSize: MaxFileSize,
@@ -104,8 +104,8 @@ func (fs *FS) Info() vfs.FSInfo {
 	}
 }
 
-// charge adds n bytes to those used, unless the capacity is exceeded. It is how
-// bytes are given back, too.
+// charge adds n bytes, which may be negative, to those used. It returns false if that would exceed
+// the capacity.
 func (fs *FS) charge(n int64) bool {
 	for {
 		used := fs.used.Load()
@@ -118,6 +118,6 @@ func (fs *FS) charge(n int64) bool {
 	}
 }
 
-// now returns nanoseconds since 1970 UTC, later than last, so that every change
-// shows in the times.
+// now returns the time in nanoseconds since 1970 UTC, or last+1 if that is later, so that every
+// change shows in the times.
 func now(last int64) int64 { return max(time.Now().UnixNano(), last+1) }

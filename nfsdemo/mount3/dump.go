@@ -2,8 +2,7 @@ package mount3
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"
 
-// Mount is an entry of mountlist: who has mounted what, as far as the server
-// remembers (RFC 1813 section 5.2.2).
+// Mount is an entry of mountlist: a mount that the server remembers (RFC 1813 section 5.2.2).
 type Mount struct {
 	Host string
 	Path string

@@ -2,11 +2,11 @@ package mount3
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"
 
-// Export is an exportnode: a directory that may be mounted, and by whom (RFC 1813
-// section 5.2.5).
+// Export is an exportnode: a directory that may be mounted, and by which clients (RFC 1813 section
+// 5.2.5).
 type Export struct {
 	Path   string
-	Groups []string // names of hosts or networks, as people write them; none means everybody
+	Groups []string // names of hosts or networks, in any notation; none means everybody
 }
 
 // ExportRes are the results of EXPORT.

@@ -9,17 +9,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// Flavor is what the reply of MNT lists of how calls of NFS may prove who calls: a flavour of RPC,
-// or a pseudo flavour, which is RPCSEC_GSS with a mechanism and a service (RFC 2623 section 3.2).
+// Flavor is a security flavour for calls of NFS, as MNT lists them. It is a flavour of RPC, or a
+// pseudo flavour: RPCSEC_GSS with a mechanism and a service (RFC 2623 section 3.2).
 type Flavor uint32
 
-// The flavours. Others may come from servers.
+// Flavours. Servers may send others.
 const (
-	FlavorNone  Flavor = 0      // AUTH_NONE: nobody in particular
-	FlavorSys   Flavor = 1      // AUTH_SYS: who callers say they are
-	FlavorKrb5  Flavor = 390003 // Kerberos 5, who calls (RFC 2623 section 4.2)
-	FlavorKrb5i Flavor = 390004 // and checksums of arguments and results
-	FlavorKrb5p Flavor = 390005 // which are encrypted
+	FlavorNone  Flavor = 0      // AUTH_NONE: no caller is named
+	FlavorSys   Flavor = 1      // AUTH_SYS: callers say who they are
+	FlavorKrb5  Flavor = 390003 // Kerberos 5: callers prove who they are (RFC 2623 section 4.2)
+	FlavorKrb5i Flavor = 390004 // the same, with checksums of arguments and results
+	FlavorKrb5p Flavor = 390005 // the same, with encryption of arguments and results
 )
 
 // flavorNames are the names in exports(5) and nfs(5).
@@ -28,7 +28,7 @@ var flavorNames = map[Flavor]string{
 	FlavorKrb5: "krb5", FlavorKrb5i: "krb5i", FlavorKrb5p: "krb5p",
 }
 
-// String returns the name that options such as sec= have for it, "krb5p".
+// String returns the name for options such as sec=, for example "krb5p".
 func (f Flavor) String() string {
 	if n, ok := flavorNames[f]; ok {
 		return n
@@ -36,7 +36,7 @@ func (f Flavor) String() string {
 	return fmt.Sprintf("flavour %d", uint32(f))
 }
 
-// ParseFlavor returns the flavour with a name, "krb5p".
+// ParseFlavor returns the flavour with a name such as "krb5p".
 func ParseFlavor(name string) (Flavor, error) {
 	for f, n := range flavorNames {
 		if n == name {
@@ -49,8 +49,8 @@ func ParseFlavor(name string) (Flavor, error) {
 	return 0, fmt.Errorf("%q is no flavour: there are sys, krb5, krb5i, krb5p and none", name)
 }
 
-// ParseFlavors returns the flavours of a list such as "krb5p:krb5i:sys", in that order. That one
-// comes twice is an error.
+// ParseFlavors returns the flavours of a list such as "krb5p:krb5i:sys", in that order. A flavour
+// that comes twice is an error.
 func ParseFlavors(list string) (flavors []Flavor, err error) {
 	for name := range strings.SplitSeq(list, ":") {
 		f, err := ParseFlavor(name)
@@ -65,7 +65,7 @@ func ParseFlavors(list string) (flavors []Flavor, err error) {
 	return flavors, nil
 }
 
-// FormatFlavors returns the list that ParseFlavors takes.
+// FormatFlavors returns a list for ParseFlavors.
 func FormatFlavors(flavors []Flavor) string {
 	var b strings.Builder
 	for i, f := range flavors {
@@ -92,7 +92,7 @@ func FlavorOf(c *oncrpc.Call) Flavor {
 	return Flavor(c.Cred.Flavor)
 }
 
-// Service returns the service of RPCSEC_GSS that a pseudo flavour is, or 0: it is none.
+// Service returns the RPCSEC_GSS service of a pseudo flavour, or 0 for other flavours.
 func (f Flavor) Service() gss.Service {
 	switch f {
 	case FlavorKrb5:

@@ -18,7 +18,7 @@ func (a *MntArgs) UnmarshalXDR(d *xdr.Decoder) { a.Path = d.String(MaxPath) }
 type MntRes struct {
 	Status  Status
 	Root    nfs3.FH  // with OK
-	Flavors []Flavor // with OK: those that calls of NFS may have, the preferred first
+	Flavors []Flavor // with OK: that calls of NFS may use, the preferred first
 }
 
 // MntResMax is the longest encoding of MntRes in bytes.

@@ -18,21 +18,21 @@ const (
 	Procs = 6
 )
 
-// ProcInfo says of a procedure what its server and its clients must know. To execute any of them
-// again does no harm.
+// ProcInfo has what servers and clients need to know of a procedure. All procedures may be executed
+// twice.
 type ProcInfo struct {
 	Name string // in the RFC
 
-	// MaxReply is the longest encoding of the results in bytes. For lists, which the RFC does not
-	// bound, it is the longest that is taken.
+	// MaxReply is the longest encoding of the results in bytes. The RFC does not bound lists; for
+	// these it is the longest that clients take.
 	MaxReply int
 
-	// Long procedures may take their time even with file systems that never wait, as a long list
-	// does. They must not run on a goroutine that receives.
+	// Long procedures may take long even if the file system never waits, for example to encode a
+	// long list. They must not run on a goroutine that receives messages.
 	Long bool
 }
 
-// maxList is the longest list of exports or mounts that is taken, in bytes.
+// maxList is the longest list of exports or mounts that clients take, in bytes.
 const maxList = 2 << 20
 
 // procs has a row for each procedure.

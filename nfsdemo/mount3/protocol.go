@@ -18,11 +18,11 @@ const (
 	FHSize  = 64   // longest file handle, FHSIZE3
 )
 
-// MaxFlavors bounds the list of flavours in a reply, which has no limit of its own.
+// MaxFlavors bounds the list of flavours in a reply. The RFC does not.
 const MaxFlavors = 64
 
-// Status is mountstat3 (RFC 1813 section 5.1.5). Each but OK is an error; errors.Is finds
-// the sentinels of io/fs in it where there are such.
+// Status is mountstat3 (RFC 1813 section 5.1.5). Values other than OK are errors; errors.Is finds
+// fs.ErrNotExist and the like in them.
 type Status uint32
 
 // The outcomes.
@@ -60,10 +60,10 @@ func (s Status) String() string {
 	return fmt.Sprintf("mountstat3 %d", uint32(s))
 }
 
-// Error is String.
+// Error returns String().
 func (s Status) Error() string { return s.String() }
 
-// Is reports whether target is the sentinel of io/fs that means the same.
+// Is reports whether target is the error of io/fs with the same meaning.
 func (s Status) Is(target error) bool {
 	switch target {
 	case fs.ErrNotExist:

@@ -24,7 +24,7 @@ func (a *AccessArgs) UnmarshalXDR(d *xdr.Decoder) {
 type AccessRes struct {
 	Result
 	Attr    PostOpAttr
-	Granted Access // with OK: those asked for that are granted
+	Granted Access // with OK: the granted ones of those asked for
 }
 
 // AccessResMax is the longest encoding of AccessRes in bytes.

@@ -27,7 +27,7 @@ func (a *CommitArgs) UnmarshalXDR(d *xdr.Decoder) {
 type CommitRes struct {
 	Result
 	Wcc  WccData
-	Verf Verifier // with OK: another than WRITE's means that data may be lost
+	Verf Verifier // with OK: if it differs from WRITE's, data may be lost
 }
 
 // CommitResMax is the longest encoding of CommitRes in bytes.

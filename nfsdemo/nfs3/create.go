@@ -6,7 +6,7 @@ import "github.com/rpcrdma/go-rpcrdma/xdr"
 type CreateHow struct {
 	Mode CreateMode
 	Set  Sattr    // with Unchecked and Guarded
-	Verf Verifier // with Exclusive: names this attempt
+	Verf Verifier // with Exclusive: identifies the call
 }
 
 // CreateArgs are the arguments of CREATE (RFC 1813 section 3.3.8).

@@ -1,11 +1,19 @@
-// Package nfs3 is NFS version 3 on the wire (RFC 1813): its constants, and the
-// arguments and results of its procedures, which encode and decode themselves for
-// both client and server.
+// Package nfs3 has the wire types of NFS version 3 (RFC 1813): constants, and the arguments and
+// results of each procedure, which encode and decode themselves for clients and servers. Packages
+// nfsserver, nfsclient and vfs use them:
 //
-// READ and WRITE data is encoded and decoded by reference (xdr Bulk), so that a
-// transport may move it on its own. Those two, and the path names of READLINK and
-// SYMLINK, are all that the upper-layer binding allows to be moved so (RFC 8267).
+//	var res nfs3.GetAttrRes
+//	c := oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, cred)
+//	err := c.Do(ctx, &oncrpc.Request{
+//		Procedure: uint32(nfs3.ProcGetAttr), Args: &nfs3.GetAttrArgs{File: h},
+//		Reply: &res, MaxReply: nfs3.GetAttrResMax,
+//	})
+//	// res.Status is nfs3.OK, or an error; res.Attr has the attributes.
 //
-// Names are those of the RFC without the suffix 3. Times are in seconds and
-// nanoseconds since 1970 UTC, lengths and offsets in bytes.
+// Names are those of the RFC without the suffix 3. Times are seconds and nanoseconds since 1970
+// UTC; lengths and offsets are in bytes. A [Status] other than OK is an error; errors.Is finds
+// fs.ErrNotExist and the like in it.
+//
+// The data of READ and WRITE is encoded and decoded by reference (xdr.Bulk), so a transport can
+// move it separately. RFC 8267 allows that for these, and for the paths of READLINK and SYMLINK.
 package nfs3

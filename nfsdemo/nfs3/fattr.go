@@ -28,7 +28,8 @@ type Specdata struct{ Major, Minor uint32 }
 
 const fattrLen = 5*4 + 2*8 + 8 + 2*8 + 3*timeLen
 
-// MarshalXDR appends a: at once, as nearly every reply has attributes in it.
+// MarshalXDR appends a. It builds the encoding in one piece, because nearly every reply has
+// attributes.
 func (a *Fattr) MarshalXDR(e *xdr.Encoder) {
 	var p [fattrLen]byte
 	be := binary.BigEndian

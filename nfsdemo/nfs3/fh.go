@@ -6,14 +6,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// FH is a file handle, nfs_fh3: opaque to the client (RFC 1813 section 2.6). It is a value
-// that can be compared and be the key of a map.
+// FH is a file handle, nfs_fh3, opaque to the client (RFC 1813 section 2.6). It is comparable, and
+// can be the key of a map.
 type FH struct {
 	n uint8
 	b [FHSize]byte // zero beyond n
 }
 
-// MakeFH returns the handle whose bytes are p. It is cut off behind FHSize bytes.
+// MakeFH returns the handle with the bytes p, of which it takes at most FHSize.
 func MakeFH(p []byte) FH {
 	var h FH
 	h.n = uint8(copy(h.b[:], p))

@@ -2,8 +2,8 @@ package nfs3
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"
 
-// FSInfo is what a server and a file system can do (RFC 1813 section 3.3.19). Sizes are in
-// bytes.
+// FSInfo has the limits and properties of a server and a file system (RFC 1813 section 3.3.19).
+// Sizes are in bytes.
 type FSInfo struct {
 	RtMax       uint32 // largest READ
 	RtPref      uint32

@@ -2,7 +2,7 @@ package nfs3
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"
 
-// FSStat is how full a file system is (RFC 1813 section 3.3.18).
+// FSStat is the total and free space of a file system (RFC 1813 section 3.3.18).
 type FSStat struct {
 	TotalBytes uint64
 	FreeBytes  uint64
@@ -10,7 +10,7 @@ type FSStat struct {
 	TotalFiles uint64
 	FreeFiles  uint64
 	AvailFiles uint64 // free to this user
-	Invarsec   uint32 // seconds for which this is expected to hold
+	Invarsec   uint32 // seconds for which these values are expected to be valid
 }
 
 // FSStatArgs are the arguments of FSSTAT.

@@ -2,7 +2,7 @@ package nfs3
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"
 
-// PathConf is what POSIX's pathconf tells (RFC 1813 section 3.3.20).
+// PathConf has the values of POSIX pathconf (RFC 1813 section 3.3.20).
 type PathConf struct {
 	LinkMax         uint32 // most hard links to a file
 	NameMax         uint32 // longest name in bytes

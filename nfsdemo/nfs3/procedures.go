@@ -34,22 +34,21 @@ const (
 	Procs = 22
 )
 
-// ProcInfo says of a procedure what its server, its clients and a gateway must know.
+// ProcInfo has what servers, clients and gateways need to know of a procedure.
 type ProcInfo struct {
 	Name string // in the RFC
 
-	// MaxReply is the longest encoding of the results in bytes. It leaves out what the arguments
-	// bound: the data of READ, the path of READLINK, the entries of READDIR and READDIRPLUS.
+	// MaxReply is the longest encoding of the results in bytes, without what the arguments bound:
+	// the data of READ, the path of READLINK, the entries of READDIR and READDIRPLUS.
 	MaxReply int
 
-	// Once procedures must not be executed twice: the second time answers otherwise than the first,
-	// or undoes what others have done since. The second REMOVE finds no file; the second SETATTR
-	// cuts off what was appended; the second WRITE, if it comes late, over a connection that was
-	// lost, puts old data over new.
+	// Once procedures must not be executed twice. A second execution would give another result, or
+	// undo what others have done since: a second REMOVE finds no file, a second SETATTR truncates
+	// data that was appended, and a late second WRITE puts old data over new.
 	Once bool
 
-	// Long procedures may take their time even in a file system that never waits, as a long
-	// directory does. They must not run on a goroutine that receives.
+	// Long procedures may take long even if the file system never waits, for example to list a long
+	// directory. They must not run on a goroutine that receives messages.
 	Long bool
 }
 

@@ -14,9 +14,8 @@ const (
 	VerifierSize = 8  // cookie, create and write verifiers
 )
 
-// maxName bounds a name while decoding. The protocol knows no limit; the message's
-// length is one, and what a file system refuses must get NAMETOOLONG, not
-// GARBAGE_ARGS.
+// maxName bounds a name while decoding. The protocol has no limit other than the message's length.
+// A name that the file system refuses must get NFS3ERR_NAMETOOLONG, not GARBAGE_ARGS.
 const maxName = math.MaxInt32
 
 // Verifier is cookieverf3, createverf3 or writeverf3.
@@ -59,7 +58,7 @@ const (
 	AccessAll     Access = 0x3f
 )
 
-// StableHow is stable_how: how durable a WRITE shall be, or was (RFC 1813 section 3.3.7).
+// StableHow is stable_how: how durable a WRITE is to be, or was (RFC 1813 section 3.3.7).
 type StableHow uint32
 
 // The degrees of durability.
@@ -74,9 +73,9 @@ type CreateMode uint32
 
 // The ways to create a file.
 const (
-	Unchecked CreateMode = 0 // an existing file is fine
+	Unchecked CreateMode = 0 // an existing file is no error
 	Guarded   CreateMode = 1 // an existing file is ErrExist
-	Exclusive CreateMode = 2 // as Guarded, but a repeated call succeeds
+	Exclusive CreateMode = 2 // like Guarded, but a repeated call succeeds
 )
 
 // TimeHow is time_how: how SETATTR sets a time (RFC 1813 section 2.6).

@@ -28,20 +28,20 @@ type ReadRes struct {
 	Result
 	Attr  PostOpAttr
 	Count uint32 // with OK: bytes of data
-	EOF   bool   // with OK: the data ends where the file does
+	EOF   bool   // with OK: the data reaches the end of the file
 
-	// Data is what MarshalXDR encodes, by reference until Release is called; Release
+	// MarshalXDR encodes Data by reference, and calls Release when it is no longer used. Release
 	// may be nil.
 	Data    [][]byte
 	Release xdr.Releaser
-	// Into is where UnmarshalXDR leaves the data. More than it holds is an error.
+	// UnmarshalXDR puts the data into Into. More data than that holds is an error.
 	Into []byte
 }
 
 // ReadResMax is the longest encoding of ReadRes without the data, in bytes.
 const ReadResMax = statusLen + postOpAttrLen + 4 + 4 + 4
 
-// ReplyRoom names Into, and the room for what comes with the data: oncrpc.SizedReply.
+// ReplyRoom returns Into and the room for the rest of the results. It implements oncrpc.SizedReply.
 func (r *ReadRes) ReplyRoom(results [][]byte) (maxReply int, _ [][]byte) {
 	if len(r.Into) > 0 {
 		results = append(results, r.Into)

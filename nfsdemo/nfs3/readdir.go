@@ -5,9 +5,9 @@ import "github.com/rpcrdma/go-rpcrdma/xdr"
 // ReadDirArgs are the arguments of READDIR (RFC 1813 section 3.3.16).
 type ReadDirArgs struct {
 	Dir    FH
-	Cookie uint64   // where to begin: 0, or the Cookie of an entry
-	Verf   Verifier // of the results that Cookie is from
-	Count  uint32   // largest size of the results behind the status
+	Cookie uint64   // the entry after which to begin; 0: at the start
+	Verf   Verifier // from the results that have Cookie
+	Count  uint32   // largest size of the results after the status
 }
 
 // MarshalXDR appends a.
@@ -26,12 +26,11 @@ func (a *ReadDirArgs) UnmarshalXDR(d *xdr.Decoder) {
 	a.Count = d.Uint32()
 }
 
-// ReadDirRes are the results of READDIR. They are those of READDIRPLUS without the
-// attributes and handles of the entries.
+// ReadDirRes are the results of READDIR: those of READDIRPLUS without attributes and handles.
 type ReadDirRes struct{ ReadDirPlusRes }
 
 // MarshalXDR appends r.
 func (r *ReadDirRes) MarshalXDR(e *xdr.Encoder) { r.encode(e, (*Entry).encodeName) }
 
-// UnmarshalXDR decodes r. It uses the memory of r.Entries again.
+// UnmarshalXDR decodes r. It reuses the memory of r.Entries.
 func (r *ReadDirRes) UnmarshalXDR(d *xdr.Decoder) { r.decode(d, (*Entry).decodeName) }

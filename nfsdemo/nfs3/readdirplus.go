@@ -5,10 +5,10 @@ import "github.com/rpcrdma/go-rpcrdma/xdr"
 // ReadDirPlusArgs are the arguments of READDIRPLUS (RFC 1813 section 3.3.17).
 type ReadDirPlusArgs struct {
 	Dir      FH
-	Cookie   uint64   // where to begin: 0, or the Cookie of an entry
-	Verf     Verifier // of the results that Cookie is from
-	DirCount uint32   // largest size of the names, cookies and file ids
-	MaxCount uint32   // largest size of the results behind the status
+	Cookie   uint64   // the entry after which to begin; 0: at the start
+	Verf     Verifier // from the results that have Cookie
+	DirCount uint32   // largest size of the names, cookies and file IDs
+	MaxCount uint32   // largest size of the results after the status
 }
 
 // MarshalXDR appends a.
@@ -29,11 +29,11 @@ func (a *ReadDirPlusArgs) UnmarshalXDR(d *xdr.Decoder) {
 	a.MaxCount = d.Uint32()
 }
 
-// Entry is entryplus3: a name in a directory and what it stands for.
+// Entry is entryplus3: a name in a directory, with the file's attributes and handle.
 type Entry struct {
 	FileID uint64
 	Name   string
-	Cookie uint64 // of what follows
+	Cookie uint64 // for READDIR of the entries after this one
 	Attr   PostOpAttr
 	File   PostOpFH
 }
@@ -41,7 +41,7 @@ type Entry struct {
 // DirLen returns the bytes of ent that DirCount counts.
 func (ent *Entry) DirLen() int { return 8 + 4 + xdr.RoundUp(len(ent.Name)) + 8 }
 
-// Len returns the bytes of ent in the results, the flag in front of it included.
+// Len returns the bytes of ent in the results of READDIRPLUS, including the flag before it.
 func (ent *Entry) Len() int {
 	n := 4 + ent.DirLen() + 4 + 4
 	if ent.Attr.Present {
@@ -53,7 +53,7 @@ func (ent *Entry) Len() int {
 	return n
 }
 
-// NameLen returns the bytes of ent in the results of READDIR, the flag in front of it included.
+// NameLen returns the bytes of ent in the results of READDIR, including the flag before it.
 func (ent *Entry) NameLen() int { return 4 + ent.DirLen() }
 
 // MarshalXDR appends ent.
@@ -70,7 +70,7 @@ func (ent *Entry) UnmarshalXDR(d *xdr.Decoder) {
 	ent.File.UnmarshalXDR(d)
 }
 
-// encodeName and decodeName are for entry3, which is all that READDIR has.
+// encodeName and decodeName encode and decode an entry3, as in READDIR.
 func (ent *Entry) encodeName(e *xdr.Encoder) {
 	e.Uint64(ent.FileID)
 	e.String(ent.Name, maxName)
@@ -92,19 +92,19 @@ type ReadDirPlusRes struct {
 	EOF     bool     // with OK: no entries follow
 }
 
-// ReadDirPlusResMin is the length in bytes of results of READDIRPLUS or READDIR without
-// entries, as MaxCount and Count count it.
+// ReadDirPlusResMin is the length in bytes of results of READDIRPLUS or READDIR without entries, as
+// MaxCount and Count count it.
 const ReadDirPlusResMin = postOpAttrLen + VerifierSize + 4 + 4
 
-// ReadDirPlusResMax returns the longest encoding in bytes of results of READDIRPLUS or READDIR that
-// keep to maxCount, as servers understand that: Linux's counts the list of entries alone, without
-// the attributes and the verifier in front of it.
+// ReadDirPlusResMax returns the longest encoding in bytes of results of READDIRPLUS or READDIR for
+// a MaxCount or Count. Linux's server counts only the list of entries, without the attributes and
+// the verifier before it.
 func ReadDirPlusResMax(maxCount int) int { return statusLen + postOpAttrLen + VerifierSize + maxCount }
 
 // MarshalXDR appends r.
 func (r *ReadDirPlusRes) MarshalXDR(e *xdr.Encoder) { r.encode(e, (*Entry).MarshalXDR) }
 
-// UnmarshalXDR decodes r. It uses the memory of r.Entries again.
+// UnmarshalXDR decodes r. It reuses the memory of r.Entries.
 func (r *ReadDirPlusRes) UnmarshalXDR(d *xdr.Decoder) { r.decode(d, (*Entry).UnmarshalXDR) }
 
 func (r *ReadDirPlusRes) encode(e *xdr.Encoder, entry func(*Entry, *xdr.Encoder)) {

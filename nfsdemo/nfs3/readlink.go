@@ -20,11 +20,10 @@ func (a *ReadLinkArgs) UnmarshalXDR(d *xdr.Decoder) { a.File.UnmarshalXDR(d) }
 type ReadLinkRes struct {
 	Result
 	Attr PostOpAttr
-	Path string // with OK: where the link leads; bulk data (RFC 8267)
+	Path string // with OK: the path in the link; bulk data (RFC 8267)
 }
 
-// ReadLinkResMax returns the longest encoding in bytes of results with a path of at most n
-// bytes.
+// ReadLinkResMax returns the longest encoding in bytes of results with a path of up to n bytes.
 func ReadLinkResMax(n int) int { return statusLen + postOpAttrLen + 4 + xdr.RoundUp(n) }
 
 // MarshalXDR appends r.

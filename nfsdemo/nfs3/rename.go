@@ -17,7 +17,7 @@ func (a *RenameArgs) UnmarshalXDR(d *xdr.Decoder) {
 	a.To.UnmarshalXDR(d)
 }
 
-// RenameRes are the results of RENAME: what became of both directories.
+// RenameRes are the results of RENAME: the WccData of both directories.
 type RenameRes struct {
 	Result
 	From, To WccData

@@ -2,11 +2,11 @@ package nfs3
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"
 
-// Result is how the results of every procedure but NULL begin: they are unions over
-// the status (RFC 1813 section 3).
+// Result is the start of the results of every procedure but NULL: the discriminant of a union (RFC
+// 1813 section 3).
 type Result struct{ Status Status }
 
-// StatusPtr gives code that knows no particular procedure access to the status.
+// StatusPtr returns the status, for code that handles the results of any procedure.
 func (r *Result) StatusPtr() *Status { return &r.Status }
 
 func (r *Result) marshal(e *xdr.Encoder)   { e.Uint32(uint32(r.Status)) }

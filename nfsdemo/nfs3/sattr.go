@@ -24,7 +24,7 @@ type Set64 struct {
 	To  uint64
 }
 
-// SetTime is set_atime or set_mtime; To counts with ToClientTime.
+// SetTime is set_atime or set_mtime. To is only used with ToClientTime.
 type SetTime struct {
 	How TimeHow
 	To  Time

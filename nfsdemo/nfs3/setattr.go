@@ -6,7 +6,7 @@ import "github.com/rpcrdma/go-rpcrdma/xdr"
 type SetAttrArgs struct {
 	File FH
 	Set  Sattr
-	// Guard makes the call fail with ErrNotSync unless the ctime is Ctime.
+	// With Guard the call fails with ErrNotSync unless the file's ctime is Ctime.
 	Guard bool
 	Ctime Time
 }

@@ -5,8 +5,8 @@ import (
 	"io/fs"
 )
 
-// Status is nfsstat3, the outcome of a procedure (RFC 1813 section 2.6). Each but OK is an
-// error; errors.Is finds the sentinels of io/fs in it where there are such.
+// Status is nfsstat3, the result of a procedure (RFC 1813 section 2.6). Values other than OK are
+// errors; errors.Is finds fs.ErrNotExist and the like in them.
 type Status uint32
 
 // The outcomes.
@@ -33,11 +33,11 @@ const (
 	ErrStale       Status = 70    // the handle's file is gone
 	ErrRemote      Status = 71    // too many levels of remote in path
 	ErrBadHandle   Status = 10001 // the handle fails consistency checks
-	ErrNotSync     Status = 10002 // the guard of SETATTR does not hold
+	ErrNotSync     Status = 10002 // SETATTR's guard differs from the ctime
 	ErrBadCookie   Status = 10003 // stale READDIR cookie
 	ErrNotSupp     Status = 10004 // operation not supported
 	ErrTooSmall    Status = 10005 // buffer or request too small
-	ErrServerFault Status = 10006 // none of the others fits
+	ErrServerFault Status = 10006 // any other failure
 	ErrBadType     Status = 10007 // the server cannot make objects of this type
 	ErrJukebox     Status = 10008 // ask again later
 )
@@ -60,10 +60,10 @@ func (s Status) String() string {
 	return fmt.Sprintf("nfsstat3 %d", uint32(s))
 }
 
-// Error is String.
+// Error returns String().
 func (s Status) Error() string { return s.String() }
 
-// Is reports whether target is the sentinel of io/fs that means the same.
+// Is reports whether target is the error of io/fs with the same meaning.
 func (s Status) Is(target error) bool {
 	switch target {
 	case fs.ErrNotExist:

@@ -11,7 +11,7 @@ import (
 type SymlinkArgs struct {
 	Where DirOp
 	Set   Sattr
-	Path  string   // to encode: where the link leads; bulk data (RFC 8267)
+	Path  string   // to encode: the path in the link; bulk data (RFC 8267)
 	Bulk  xdr.Bulk // decoded: the bytes of the path
 }
 
@@ -22,7 +22,7 @@ func (a *SymlinkArgs) MarshalXDR(e *xdr.Encoder) {
 	e.BulkBytes([]byte(a.Path), nil)
 }
 
-// UnmarshalXDR decodes a. The path may still be with the caller, and of any length.
+// UnmarshalXDR decodes a. The path may not have arrived yet, and may be of any length.
 func (a *SymlinkArgs) UnmarshalXDR(d *xdr.Decoder) {
 	*a = SymlinkArgs{}
 	a.Where.UnmarshalXDR(d)

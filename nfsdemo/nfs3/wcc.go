@@ -2,8 +2,8 @@ package nfs3
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"
 
-// PreOpAttr is pre_op_attr: what a client needs of the attributes before an
-// operation to see whether it alone changed the file (RFC 1813 section 2.6, wcc_attr).
+// PreOpAttr is pre_op_attr: the attributes before an operation that tell a client whether others
+// have changed the file (RFC 1813 section 2.6, wcc_attr).
 type PreOpAttr struct {
 	Present bool
 	Size    uint64
@@ -11,8 +11,8 @@ type PreOpAttr struct {
 	Ctime   Time
 }
 
-// WccData is wcc_data: weak cache consistency (RFC 1813 section 2.6). Both are of use only
-// when they were taken in one step with the change.
+// WccData is wcc_data: attributes before and after an operation, for weak cache consistency (RFC
+// 1813 section 2.6). They are only useful if they were taken in one step with the change.
 type WccData struct {
 	Before PreOpAttr
 	After  PostOpAttr
@@ -20,7 +20,7 @@ type WccData struct {
 
 const wccLen = 4 + 8 + 2*timeLen + postOpAttrLen
 
-// Pre returns what pre_op_attr keeps of a.
+// Pre returns the PreOpAttr of a.
 func (a *Fattr) Pre() PreOpAttr { return PreOpAttr{true, a.Size, a.Mtime, a.Ctime} }
 
 // MarshalXDR appends w.

@@ -13,9 +13,9 @@ type WriteArgs struct {
 	Count  uint32 // bytes of data
 	Stable StableHow
 
-	// Data is what MarshalXDR encodes, by reference.
+	// MarshalXDR encodes Data by reference.
 	Data [][]byte
-	// Bulk is what UnmarshalXDR decoded: the data, possibly not here yet.
+	// UnmarshalXDR sets Bulk to the data, which may not have arrived yet.
 	Bulk xdr.Bulk
 }
 
@@ -35,8 +35,7 @@ func (a *WriteArgs) UnmarshalXDR(d *xdr.Decoder) {
 	a.Count = d.Uint32()
 	a.Stable = StableHow(d.Enum(uint32(FileSync)))
 	a.Bulk = d.Bulk(math.MaxInt32)
-	// The RFC says no more than that the two are the same number; Linux refuses what
-	// contradicts itself, too.
+	// The RFC says that both are the same number. Linux also refuses others.
 	if uint64(a.Count) != uint64(a.Bulk.Len()) {
 		d.Fail(xdr.ErrValue)
 	}

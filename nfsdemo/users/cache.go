@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// The bounds of a cache. Linux's mountd has the kernel keep groups for as long.
+// Limits of a cache. Linux's mountd lets the kernel keep groups for half an hour too.
 const (
-	knownTime   = 30 * time.Minute // for which an answer is believed
-	unknownTime = time.Minute      // and that there is none
-	lookupTime  = 5 * time.Second  // for which a look-up is waited for
-	maxKnown    = 4096             // answers
+	knownTime   = 30 * time.Minute // how long an answer is kept
+	unknownTime = time.Minute      // how long it is kept that there is no such user
+	lookupTime  = 5 * time.Second  // how long callers wait for a look-up
+	maxKnown    = 4096             // answers kept
 	maxLookups  = 64               // look-ups under way
 )
 
-// Why it is not known who somebody is.
+// Errors of look-ups.
 var (
 	errSlow = errors.New("the user database does not answer")
-	errBusy = errors.New("the user database does not answer, and too many wait for it already")
+	errBusy = errors.New("the user database does not answer, and too many look-ups wait for it already")
 )
 
-// cache keeps the answers of a look-up that may block for as long as it likes.
+// cache keeps the answers of a function that may block for any time.
 type cache[K comparable, V any] struct {
-	// lookup answers, and says whether it has found something. It is called once at a time for a
+	// lookup returns the answer, and whether there is one. There is never more than one call for a
 	// key.
 	lookup func(K) (v V, found bool, err error)
 
@@ -34,7 +34,7 @@ type cache[K comparable, V any] struct {
 	pending map[K]*pending[V]
 }
 
-// answer is what is known until some time.
+// answer is an answer that is valid until some time.
 type answer[V any] struct {
 	value V
 	until time.Time
@@ -42,8 +42,8 @@ type answer[V any] struct {
 
 // pending is a look-up under way.
 type pending[V any] struct {
-	slowAt time.Time     // from when on nobody waits any more
-	done   chan struct{} // closed when the rest is there
+	slowAt time.Time     // when callers stop waiting
+	done   chan struct{} // closed when value and err are set
 	value  V
 	err    error
 }
@@ -54,8 +54,8 @@ func newCache[K comparable, V any](lookup func(K) (V, bool, error)) *cache[K, V]
 	}
 }
 
-// get returns the answer for k, and waits for it within ctx and lookupTime. A look-up that has
-// taken longer holds up nobody else: callers wait on workers, of which each call would keep one.
+// get returns the answer for k. It waits for it until ctx ends or the look-up has taken lookupTime.
+// After that no call waits, because each occupies a worker.
 func (c *cache[K, V]) get(ctx context.Context, k K) (v V, err error) {
 	c.mu.Lock()
 	if a, ok := c.known[k]; ok && time.Now().Before(a.until) {
@@ -88,7 +88,7 @@ func (c *cache[K, V]) get(ctx context.Context, k K) (v V, err error) {
 	}
 }
 
-// look looks k up, for all who wait for it.
+// look looks up k, for all callers that wait for it.
 func (c *cache[K, V]) look(k K, p *pending[V]) {
 	v, found, err := c.lookup(k)
 	p.value, p.err = v, err
@@ -105,7 +105,7 @@ func (c *cache[K, V]) look(k K, p *pending[V]) {
 	close(p.done)
 }
 
-// keep keeps an answer. Where there is no room another one goes, whichever it is.
+// keep keeps an answer. If the cache is full, it drops an arbitrary other one.
 func (c *cache[K, V]) keep(k K, a answer[V]) {
 	if _, ok := c.known[k]; !ok && len(c.known) == maxKnown {
 		for other := range c.known {

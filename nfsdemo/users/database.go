@@ -9,20 +9,21 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Database is a user database. Its methods may block, and may be called concurrently. They wrap
-// ErrUnknown if there is no such user; any other error is that it is not known just now.
+// Database is a user database. Its methods may block, and may be called concurrently. Their errors
+// wrap ErrUnknown if there is no such user. Any other error means that the database cannot answer
+// just now.
 type Database interface {
-	// User returns a user by name, with all his groups.
+	// User returns a user by name, with all groups.
 	User(name string) (*vfs.Cred, error)
-	// Groups returns all groups of a user, the primary one among them.
+	// Groups returns all groups of a user, including the primary one.
 	Groups(uid uint32) ([]uint32, error)
 }
 
-// ErrUnknown is the error of a Database that has no such user.
+// ErrUnknown is the error of a Database that does not have the user.
 var ErrUnknown = errors.New("no such user")
 
-// Host returns the user database of this host: that of the C library, with whatever
-// nsswitch.conf names, if the program was built with cgo, or else /etc/passwd and /etc/group.
+// Host returns the user database of this host. With cgo it is the C library's, with all sources in
+// nsswitch.conf. Without cgo it is /etc/passwd and /etc/group.
 func Host() Database { return host{} }
 
 type host struct{}
@@ -70,7 +71,7 @@ func groupsOf(u *user.User) (groups []uint32, err error) {
 	return groups, nil
 }
 
-// known makes an error wrap ErrUnknown where it means that.
+// known makes an error wrap ErrUnknown if it means that.
 func known(err error) error {
 	var name user.UnknownUserError
 	var id user.UnknownUserIdError
@@ -80,14 +81,14 @@ func known(err error) error {
 	return err
 }
 
-// noID is the user and group that are none (chown(2)).
+// noID is no user and no group (chown(2)).
 const noID = 1<<32 - 1
 
-// parseID parses the number of a user or a group.
+// parseID parses the number of a user or group.
 func parseID(s string) (uint32, error) {
 	n, err := strconv.ParseUint(s, 10, 32)
 	if err != nil || n == noID {
-		return 0, fmt.Errorf("%.32q is no number from 0 to %d", s, uint32(noID-1))
+		return 0, fmt.Errorf("%.32q is not a number from 0 to %d", s, uint32(noID-1))
 	}
 	return uint32(n), nil
 }

@@ -1,25 +1,33 @@
-// Package users finds out which users of this host callers of NFS are. It has the functions that
-// nfsserver.Config asks for: [Groups.Of] for callers with AUTH_SYS, and [Principals.User] for those
-// with RPCSEC_GSS.
+// Package users finds the users of this host for callers of an NFS server. It has the functions for
+// nfsserver.Config: [Groups.Of] returns the groups of callers with AUTH_SYS, and [Principals.User]
+// the users of callers with RPCSEC_GSS.
 //
 //	db := users.Host()
 //	cfg := users.Config{Database: db, Realms: []string{"EXAMPLE.ORG"}}
 //	principals, err := users.NewPrincipals(cfg)
 //	...
-//	nfsserver.New(nfsserver.Config{
-//		GSS: true, User: principals.User, Groups: users.NewGroups(db, nil).Of, ...,
+//	nfs, err := nfsserver.New(nfsserver.Config{
+//		Exports:  exports,
+//		GSS:      true,
+//		User:     principals.User,
+//		Groups:   users.NewGroups(db, nil).Of,
+//		Blocking: true,
 //	})
 //
 // # Principals
 //
-// A principal of Kerberos is a user if a [Map] has it, or else if it has one component, its realm
-// is among Config.Realms, and the user database has a user of that name: "alice@EXAMPLE.ORG" is
-// alice. No users are "nfs/host.example.org@EXAMPLE.ORG", which is a machine, and
-// "alice/admin@EXAMPLE.ORG", unless the map has them. A server squashes who is none.
+// A Kerberos principal becomes a user in one of two ways:
 //
-// # Databases that are slow
+//   - A [Map] has it.
+//   - It is NAME@REALM, with a realm in Config.Realms and a user NAME in the database. So
+//     "alice@EXAMPLE.ORG" is alice.
 //
-// What a database says is kept for half an hour, that it does not know somebody for a minute, and
-// so for 4096 at most. A look-up that takes longer than 5 seconds fails for who waits for it, and
-// goes on; there are 64 at most.
+// Others are no user, unless a map has them: not "nfs/host.example.org@EXAMPLE.ORG", which is a
+// machine, nor "alice/admin@EXAMPLE.ORG". The server squashes them.
+//
+// # Slow databases
+//
+// Answers are kept for half an hour. That there is no such user is kept for a minute. At most 4096
+// answers are kept. A caller waits for a look-up for at most 5 seconds; the look-up then goes on in
+// the background. At most 64 look-ups run at a time.
 package users

@@ -11,39 +11,39 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Map says of some principals which users they are, whatever their form and realm.
+// Map assigns users to principals of any form and realm.
 type Map struct{ users map[string]target }
 
 // target is a user.
 type target struct {
-	cred *vfs.Cred // nil: name is to be looked up
+	cred *vfs.Cred // nil: look up name
 	name string
 	line int
 }
 
-// MapError is what is wrong with a line of a map.
+// MapError is an error in a line of a map.
 type MapError struct {
 	Line int
 	Err  error
 }
 
-// Error has the number of the line.
+// Error returns the line number and the error.
 func (e *MapError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error in the line.
 func (e *MapError) Unwrap() error { return e.Err }
 
-// maxLine bounds a line of a map, in bytes: 65536 groups are that many.
+// maxLine is the longest line in bytes. It has room for 65536 groups.
 const maxLine = 1 << 20
 
-// ParseMap reads a map. Each line has a principal and a user: his name in the user database, or his
-// number and those of his groups, the primary one first. Behind # there is a comment.
+// ParseMap reads a map. Each line has a principal and a user. The user is a name in the user
+// database, or UID:GID, or UID:GID:GROUP,... with further groups. A comment begins with #.
 //
-//	nfs/build.example.org@EXAMPLE.ORG   build           # with the groups that build has
+//	nfs/build.example.org@EXAMPLE.ORG   build           # with the groups of build
 //	alice@OTHER.EXAMPLE                 1001:100
-//	bob/admin@EXAMPLE.ORG               1002:100:10,27  # with the groups 10 and 27 besides
+//	bob/admin@EXAMPLE.ORG               1002:100:10,27  # with the groups 100, 10 and 27
 //
-// An error is a *MapError, or that of r.
+// The error is a *MapError, which may wrap an error of r.
 func ParseMap(r io.Reader) (*Map, error) {
 	m := &Map{users: make(map[string]target)}
 	lines := bufio.NewScanner(r)
@@ -64,8 +64,8 @@ func ParseMap(r io.Reader) (*Map, error) {
 	return m, nil
 }
 
-// Check looks up the users that have names in the map. Its error joins a *MapError for each whom
-// the database does not have, or does not know of just now.
+// Check looks up all users that the map names. Its error joins a *MapError for each user that the
+// database does not have, or cannot look up just now.
 func (m *Map) Check(db Database) error {
 	var wrong []*MapError
 	for principal, to := range m.users {
@@ -91,7 +91,7 @@ func (m *Map) add(words []string, line int) error {
 	case len(words) != 2:
 		return fmt.Errorf("write a principal and a user: %d words", len(words))
 	case !strings.Contains(principal, "@") || len(principal) > maxPrincipal:
-		return fmt.Errorf("%.64q is no principal: write user@REALM", principal)
+		return fmt.Errorf("%.64q is not a principal: write user@REALM", principal)
 	case known:
 		return fmt.Errorf("%s is there twice", principal)
 	}
@@ -111,7 +111,7 @@ func parseTarget(s string) (target, error) {
 	}
 	if !strings.Contains(s, ":") {
 		if !plain(s, "") {
-			return target{}, fmt.Errorf("%.64q is no name of a user", s)
+			return target{}, fmt.Errorf("%.64q is not the name of a user", s)
 		}
 		return target{name: s}, nil
 	}

@@ -18,16 +18,17 @@ import (
 type Config struct {
 	// Database has the users; nil means Host().
 	Database Database
-	// Realms are those whose principals of one component are users by name. None: only Map counts.
+	// Realms are the realms whose principals NAME@REALM are the users NAME. If there are none, only
+	// Map counts.
 	Realms []string
-	// Map has principals that are users in any case; nil is empty.
+	// Map has principals that are users in any case; nil means none.
 	Map *Map
-	// Logger takes who is no user, at level INFO, and what is wrong with Map, at WARN; nil means
-	// slog.Default().
+	// Logger logs principals without a user at INFO, and users in Map that do not exist at WARN;
+	// nil means slog.Default().
 	Logger *slog.Logger
 }
 
-// Principals knows which users principals are.
+// Principals looks up the users of principals.
 type Principals struct {
 	db     Database
 	realms []string
@@ -36,11 +37,11 @@ type Principals struct {
 	cache  *cache[string, *vfs.Cred]
 }
 
-// NewPrincipals returns the Principals of a configuration. A realm that cannot be one is an error.
+// NewPrincipals returns Principals. It fails if a realm is malformed.
 func NewPrincipals(cfg Config) (*Principals, error) {
 	for _, r := range cfg.Realms {
 		if !plain(r, "@/\\") {
-			return nil, fmt.Errorf("%q is no realm", r)
+			return nil, fmt.Errorf("%q is not a realm", r)
 		}
 	}
 	p := &Principals{
@@ -54,12 +55,13 @@ func NewPrincipals(cfg Config) (*Principals, error) {
 	return p, nil
 }
 
-// maxPrincipal is the longest principal, in bytes, that is looked for. A name of Unix has 256 at
-// most, and a realm is like the name of a domain.
+// maxPrincipal is the longest principal in bytes that is looked up. Names on Unix have up to 256
+// bytes, and realms are like domain names.
 const maxPrincipal = 512
 
-// User returns the user that a principal is, or nil: he is none. An error is that it is not known
-// just now. User is for nfsserver.Config.User. What it returns must not be changed.
+// User returns the user of a principal, for nfsserver.Config.User. It returns nil if the principal
+// is no user, and an error if the database cannot answer just now. The caller must not change the
+// result.
 func (p *Principals) User(ctx context.Context, principal string) (*vfs.Cred, error) {
 	if len(principal) > maxPrincipal {
 		return nil, nil
@@ -67,13 +69,13 @@ func (p *Principals) User(ctx context.Context, principal string) (*vfs.Cred, err
 	return p.cache.get(ctx, principal)
 }
 
-// Why a principal is no user.
+// Reasons why a principal is no user.
 var (
 	errForm  = errors.New("it is not of the form user@REALM")
 	errRealm = errors.New("its realm is not one whose principals are users here")
 )
 
-// lookup finds out which user a principal is.
+// lookup looks up the user of a principal.
 func (p *Principals) lookup(principal string) (c *vfs.Cred, found bool, err error) {
 	who, mapped := p.fixed.users[principal]
 	if who.cred != nil {
@@ -93,15 +95,15 @@ func (p *Principals) lookup(principal string) (c *vfs.Cred, found bool, err erro
 	}
 	level := slog.LevelInfo
 	if mapped {
-		level = slog.LevelWarn // the map names somebody who does not exist
+		level = slog.LevelWarn // the map names a user who does not exist
 	}
 	p.log.Log(context.Background(), level, "nfs: a principal is no user here, and is squashed",
 		"principal", principal, "why", err)
 	return nil, false, nil
 }
 
-// name returns the name of the user that a principal is, by its realm. Kerberos marks what is odd
-// in a component by a backslash (RFC 1964 section 2.1.1): such names are no users.
+// name returns the name of the user of a principal in one of the realms. Kerberos escapes special
+// characters by a backslash (RFC 1964 section 2.1.1); such names are no users.
 func (p *Principals) name(principal string) (string, error) {
 	name, realm, ok := strings.Cut(principal, "@")
 	if !ok || !plain(name, "/\\:") {
@@ -113,7 +115,7 @@ func (p *Principals) name(principal string) (string, error) {
 	return name, nil
 }
 
-// plain reports whether s is a word that can be shown and has none of some characters.
+// plain reports whether s is printable, has no spaces, and none of the characters in without.
 func plain(s, without string) bool {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }
 	return s != "" && utf8.ValidString(s) && !strings.ContainsAny(s, without) &&

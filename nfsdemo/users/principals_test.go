@@ -98,7 +98,7 @@ func TestPrincipals(t *testing.T) {
 	}
 }
 
-// TestRealms: what is no realm is refused, and without realms only the map counts.
+// TestRealms: a malformed realm is an error, and without realms only the map counts.
 func TestRealms(t *testing.T) {
 	for _, realm := range []string{"", "A@B", "A/B", "A B", "A\x00", `A\B`} {
 		if _, err := users.NewPrincipals(users.Config{Realms: []string{"EXAMPLE.ORG", realm}}); err == nil {

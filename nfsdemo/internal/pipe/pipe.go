@@ -1,6 +1,11 @@
-// Package pipe is an oncrpc.Transport inside one process, for tests: a call goes
-// straight to an oncrpc.Server, and its reply back. Bulk data either is part of the
-// messages, as over TCP, or moves beside them, as over RDMA.
+// Package pipe is an oncrpc.Transport inside one process, for tests. It hands calls directly to an
+// oncrpc.Server, and returns the replies:
+//
+//	conn := pipe.New(srv, pipe.Chunked)
+//	client := nfsclient.New(conn, oncrpc.AuthNone())
+//
+// Bulk data is part of the messages, as over TCP ([Inline]), or moves beside them, as over RDMA
+// ([Chunked]).
 package pipe
 
 import (
@@ -21,7 +26,7 @@ type Mode int
 // The modes.
 const (
 	Inline  Mode = iota // in the messages
-	Chunked             // beside them; arguments are fetched by the handler
+	Chunked             // beside the messages; handlers fetch arguments
 )
 
 func (m Mode) String() string { return [...]string{"inline", "chunked"}[m] }
@@ -32,7 +37,7 @@ var (
 	errGone    = errors.New("pipe: the caller is gone")
 )
 
-// Conn is the client's end; the server has none.
+// Conn is the client's end of a pipe.
 type Conn struct {
 	server *oncrpc.Server
 	mode   Mode
@@ -45,19 +50,20 @@ type Conn struct {
 	close context.CancelFunc
 }
 
-// New returns a connection to s. Its address, at either end, is no IP address.
+// New returns a connection to s. Its addresses are not IP addresses.
 func New(s *oncrpc.Server, m Mode) *Conn { return NewFrom(s, m, addr{}) }
 
-// NewFrom returns a connection to s whose other end has an address, of whatever kind.
+// NewFrom returns a connection to s from a peer with any address.
 func NewFrom(s *oncrpc.Server, m Mode, peer net.Addr) *Conn {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Conn{server: s, mode: m, peer: peer, ctx: ctx, close: cancel}
 }
 
-// Fetched returns how many bytes of bulk arguments handlers have fetched from the caller.
+// Fetched returns how many bytes of bulk arguments handlers have fetched.
 func (c *Conn) Fetched() int64 { return c.moved.Load() }
 
-// call is a call under way: an oncrpc.IncomingCall and the BulkSource of its bulk arguments.
+// call is a call under way. It implements oncrpc.IncomingCall, and xdr.BulkSource for its bulk
+// arguments.
 type call struct {
 	conn   *Conn
 	dec    xdr.Decoder
@@ -116,7 +122,7 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return nil
 }
 
-// Release takes the reply back, which has been decoded.
+// Release recycles the call after the reply has been decoded.
 func (k *call) Release() { k.conn.calls.Put(k) }
 
 // Message implements oncrpc.IncomingCall.
@@ -170,7 +176,7 @@ func (k *call) take(m *xdr.Message) error {
 	return nil
 }
 
-// tooLong is the error of a call whose reply is too long.
+// tooLong returns the error for a reply that does not fit.
 func (k *call) tooLong(m *xdr.Message) error {
 	return &oncrpc.ReplyTooLongError{Len: m.Len(), Max: k.x.ReplyLimit()}
 }
@@ -214,7 +220,7 @@ type nothing struct{}
 
 func (nothing) Release() {}
 
-// Serve implements oncrpc.Transport: there are no calls this way.
+// Serve implements oncrpc.Transport. There are no calls in this direction.
 func (c *Conn) Serve(*oncrpc.Server) {}
 
 // LocalAddr implements oncrpc.Transport.
