@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// draws is how often it is concluded anew, from rounds drawn.
+	// draws is the number of bootstrap samples.
 	draws = 500
-	// outside is the share of what came of it that lies below an interval, and as much above.
+	// outside is the share of results below an interval, and the share above.
 	outside = .025
-	// leastRounds is how many undisturbed rounds a point must have: of one or two nobody knows how
-	// they vary.
+	// leastRounds is how many undisturbed rounds a point must have: one or two do not show how they
+	// vary.
 	leastRounds = 3
 )
 
-// speeds are how fast the rounds at a size were, as logarithms.
+// speeds has the speeds of the rounds at one size, as logarithms.
 type speeds struct {
 	size          int
 	inline, chunk []float64
-	few           bool // too few were not disturbed
+	few           bool // too few rounds were undisturbed
 }
 
 func speedsOf(inline, chunk *Measurement, c correction) speeds {
@@ -31,7 +31,7 @@ func speedsOf(inline, chunk *Measurement, c correction) speeds {
 	return s
 }
 
-// lead is that of the chunk.
+// lead returns the chunk's lead.
 func (s *speeds) lead() lead { return lead{s.size, spread.Median(s.chunk) - spread.Median(s.inline)} }
 
 // tell reports whether there are enough rounds at all sizes to know how they vary.
@@ -39,22 +39,23 @@ func (d *duel) tell() bool {
 	return !slices.ContainsFunc(d.rounds, func(s speeds) bool { return s.few })
 }
 
-// sampler draws rounds. What it draws is the same each time, and so is what is said of a result.
+// sampler draws rounds with replacement. It draws the same each time, so conclusions are
+// repeatable.
 //
-// Rounds of all points that were measured at about the same time are drawn together: what the
-// machine did to all of them then is in all of them, or in none.
+// It draws rounds of all points that were measured at about the same time together. So an influence
+// on all of them at that time is in all of them, or in none.
 type sampler struct {
 	random *rand.Rand
-	times  []float64 // drawn, from 0 for the first round of each point to 1 behind the last
+	times  []float64 // drawn, from 0 for the first round of each point to 1 after the last
 	drawn  []float64
 }
 
 func newSampler() *sampler { return &sampler{random: rand.New(rand.NewPCG(8166, 5040))} }
 
-// draw draws anew.
+// draw begins a new sample.
 func (s *sampler) draw() { s.times = s.times[:0] }
 
-// curve is that of d, of rounds drawn.
+// curve returns the curve of d from the rounds drawn.
 func (s *sampler) curve(d *duel) curve {
 	c := make(curve, len(d.rounds))
 	for i := range d.rounds {
@@ -64,7 +65,7 @@ func (s *sampler) curve(d *duel) curve {
 	return c
 }
 
-// median is that of as many values as there are, drawn from them.
+// median returns the median of len(values) values drawn from values.
 func (s *sampler) median(values []float64) float64 {
 	n := len(values)
 	for len(s.times) < n {
@@ -78,15 +79,15 @@ func (s *sampler) median(values []float64) float64 {
 	return (s.drawn[(n-1)/2] + s.drawn[n/2]) / 2
 }
 
-// intervalOf returns that of what came of all draws.
+// intervalOf returns the 95 % interval of values.
 func intervalOf(values []int) Range {
 	slices.Sort(values)
 	at := int(outside * float64(len(values)))
 	return Range{values[at], values[len(values)-1-at]}
 }
 
-// steps is how far apart the ends of a range are, in steps from one of the sizes to the next; what
-// is outside them counts as the smallest or the largest.
+// steps returns the width of r in steps between adjacent sizes. Bounds outside the sizes count as
+// the smallest or the largest.
 func (r Range) steps(sizes []int) float64 {
 	place := func(n int) float64 {
 		i, ok := slices.BinarySearch(sizes, n)
@@ -102,11 +103,11 @@ func (r Range) steps(sizes []int) float64 {
 	return place(r.High) - place(r.Low)
 }
 
-// oneStep reports whether a range leaves no more open than one step between sizes, and what room
-// for headers and whole KiB add to it.
+// oneStep reports whether r is at most one step wide. It allows for what the room for headers and
+// rounding to whole KiB add.
 func (r Range) oneStep(sizes []int) bool { return r.steps(sizes) <= 1.1 }
 
-// sizes are those of c.
+// sizes returns the sizes of c.
 func (c curve) sizes() (all []int) {
 	for _, l := range c {
 		all = append(all, l.size)
@@ -114,8 +115,7 @@ func (c curve) sizes() (all []int) {
 	return all
 }
 
-// doubt says within which sizes the crossing of x lies, and whether the rest of what x says is
-// sure.
+// doubt sets the range of the crossing in x, and whether x is unsure.
 func (d *duel) doubt(x *Crossover) {
 	if !d.tell() {
 		x.Unsure = true

@@ -56,8 +56,8 @@ func TestDoubt(t *testing.T) {
 			if told := a.InlineSend > 0; told != tt.told || told != !slices.Contains(a.Unsure, "calls") {
 				t.Errorf("got %+v, want advice %t", a, tt.told)
 			}
-			if d := Decisions(r.Crossovers)[0]; tt.unsure && (d.Where() != "cannot be told now" || !d.Unsure()) {
-				t.Errorf("got %q of what cannot be told", d.Where())
+			if d := Decisions(r.Crossovers)[0]; tt.unsure && (d.Where() != "unsure" || !d.Unsure()) {
+				t.Errorf("got %q, want unsure", d.Where())
 			}
 			var again Result
 			again.Measured = tt.measured

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// ServeChild is Serve for a process that Options.Command has started: it writes its address to out,
-// a line, and serves until in ends, which is when the other process does.
+// ServeChild is [Serve] for a process that [Options].Command has started. It writes its address to
+// out, followed by a newline. It serves until in ends, which happens when the parent process ends.
 func ServeChild(ctx context.Context, o ServerOptions, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -27,8 +27,8 @@ func ServeChild(ctx context.Context, o ServerOptions, in io.Reader, out io.Write
 	})
 }
 
-// startChild starts a server's process, and waits for its address. From then on it lives until it
-// is stopped.
+// startChild starts a server process and waits for its address. Ending ctx later does not stop the
+// process.
 func startChild(ctx context.Context, command []string, cpus []int) (_ *host.Child, addr string, err error) {
 	p := host.Program{Path: command[0], Args: command[1:], CPUs: cpus}
 	c, err := p.Start(context.WithoutCancel(ctx))
@@ -38,7 +38,8 @@ func startChild(ctx context.Context, command []string, cpus []int) (_ *host.Chil
 	stop := context.AfterFunc(ctx, func() { c.In.Close() })
 	line, err := bufio.NewReader(c.Out).ReadString('\n')
 	if !stop() || err != nil {
-		return nil, "", errors.Join(ctx.Err(), fmt.Errorf("bench: the server has told no address: %w", err), c.Stop(host.Grace))
+		return nil, "", errors.Join(ctx.Err(),
+			fmt.Errorf("bench: the server did not print its address: %w", err), c.Stop(host.Grace))
 	}
 	return c, strings.TrimSpace(line), nil
 }

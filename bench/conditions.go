@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// conditions says what has to be known to read the figures.
+// conditions lists what a reader has to know about the figures.
 func (r *runner) conditions() []string {
 	of := func(s string) string { return cmp.Or(s, "that of the system") }
 	cpus := func(list []int, n int) string {
@@ -26,7 +26,7 @@ func (r *runner) conditions() []string {
 		"the yardstick of loopback is a copy in memory, that of all other paths raw TCP",
 		fmt.Sprintf("inline sizes: %d bytes for what goes inline, 4096 with read and write chunks, %d with position-zero calls and reply chunks",
 			rpcrdma.MaxInline, rpcrdma.DefaultInline),
-		fmt.Sprintf("padded calls: in the draft's dialect alone, aligned to %d bytes and used where they land; other payload of calls is copied or read to such a place",
+		fmt.Sprintf("padded calls: only in the draft's dialect; aligned to %d bytes, so the server uses them where they arrive. It copies or reads other payload of calls to an aligned place",
 			program.Page),
 	}
 	return all

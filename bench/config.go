@@ -8,14 +8,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// The listeners of a server, by what their inline sizes are for.
+// The listeners of a server, named after what they serve.
 const (
 	chunkedListener = "chunked"
 	inlineListener  = "inline"
 	draftListener   = "draft"
 )
 
-// rdmaNames are all of them.
 var rdmaNames = []string{chunkedListener, inlineListener, draftListener}
 
 // listenerOf returns the listener for a way.
@@ -29,11 +28,11 @@ func listenerOf(w Way) string {
 	return chunkedListener
 }
 
-// messageMemory returns what messages may take in bytes where the points of a grid may take that
-// much: room for a call and its reply in any case.
+// messageMemory returns how many bytes messages may take, given the memory for the payloads of a
+// grid. There is always room for a call and its reply.
 func messageMemory(memory int64) int64 { return max(memory, 2*program.MaxMessage) }
 
-// config has a client's calls travel in the way of the point.
+// config returns a client configuration with which calls travel in the way of the point.
 func (p Point) config(o Options, m *meter) rpcrdma.Config {
 	cfg := rpcrdma.Config{
 		Logger:       o.Logger,
@@ -59,14 +58,14 @@ func (p Point) config(o Options, m *meter) rpcrdma.Config {
 	return cfg
 }
 
-// serverConfig is the configuration of a server over RDMA, at one of its listeners.
+// serverConfig returns a server's configuration for one of its RDMA listeners.
 func serverConfig(listener string, memory int64, log *slog.Logger) rpcrdma.Config {
 	cfg := rpcrdma.Config{
 		Logger:       log,
 		Credits:      MaxInFlight,
 		MaxMessage:   program.MaxMessage,
 		ConnMemory:   messageMemory(memory),
-		ServerMemory: 2 * messageMemory(memory), // a host alone has a half
+		ServerMemory: 2 * messageMemory(memory), // one host alone gets half
 	}
 	switch listener {
 	case draftListener:

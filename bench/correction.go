@@ -6,17 +6,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
-// correction is how much of what the yardstick varies, on one path, is taken off what a point
-// varies: from 0 to 1.
+// correction says, for each path, what part of the yardstick's variation to subtract from that of a
+// point: from 0 to 1. Both are logarithms.
 //
-// Where the machine changes its speed, a point and the yardstick right before go up and down
-// together, and their ratio is steadier than either. Where it does not, the yardstick varies by
-// itself, and the ratio varies more than the point. The correction is the slope of the line through
-// what the rounds of all points differ from the median of theirs: with it the variance that is left
-// is the least (a control variate).
+// If the machine changes its speed, a point and the yardstick right before it go up and down
+// together, and their ratio is steadier than either. If it does not, the yardstick's own variation
+// only adds noise to the ratio. The correction is the slope of the regression line through the
+// deviations of all rounds from the medians of their points. It leaves the least variance (a
+// control variate).
 type correction map[Path]float64
 
-// corrections finds them; 1 where nothing varies.
+// corrections computes the slope for each path; 1 where the yardstick does not vary.
 func corrections(measured []Measurement) correction {
 	type sums struct{ both, yardstick float64 }
 	of := make(map[Path]*sums)
@@ -49,7 +49,7 @@ func corrections(measured []Measurement) correction {
 	return c
 }
 
-// speeds are how fast the rounds of m were that count, corrected, as logarithms.
+// speeds returns the logarithms of the corrected speeds of the rounds of m that count.
 func (c correction) speeds(m *Measurement) (all []float64) {
 	for _, r := range m.counted() {
 		s := math.Log(r.speed(m.Size))
@@ -61,7 +61,7 @@ func (c correction) speeds(m *Measurement) (all []float64) {
 	return all
 }
 
-// counted are the rounds that were not disturbed; all if there are no others.
+// counted returns the rounds that were not disturbed, or all rounds if all were disturbed.
 func (m *Measurement) counted() (rounds []Round) {
 	for _, r := range m.Rounds {
 		if (r.Disturbed == "" || m.Disturbed) && r.Calls > 0 && r.Elapsed > 0 {

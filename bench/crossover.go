@@ -6,48 +6,45 @@ import (
 	"slices"
 )
 
-// Conclude fills in the crossovers of what was measured, and the recommendation.
+// Conclude compares sending inline with chunks, and sets r.Crossovers and r.Advice.
 //
-// Each pair of ways is compared at the sizes at which both were measured, by the median throughput
-// of the rounds, which is corrected by the yardstick right before, as far as the two vary together:
-// so it is free of how fast the machine was at the moment.
+// It compares each pair of ways at the sizes at which both were measured, by the median throughput
+// of the rounds. It corrects each round by the yardstick right before it, as far as the two vary
+// together, so that the machine's speed at the moment matters little.
 //
 // # Crossovers
 //
-// The throughput of two ways crosses once at best, more often where there is noise. Conclude takes
-// the crossing at which to switch from inline to chunks so that the least throughput is lost at the
-// sizes measured, as a sum of logarithms. That is the one after which the chunk stays ahead, unless
-// it falls behind later by less than it gained before. No single size counts for more than a factor
-// of 1.5, so that one that the machine has spoiled does not decide. Between the two sizes around
-// the crossing, both throughputs are taken for straight lines with both axes logarithmic. Where
-// there is only one size in common, there is no crossover.
+// In theory two throughputs cross once, but noise adds more crossings. Conclude chooses the switch
+// from inline to chunks that loses the least throughput over the sizes measured, as a sum of
+// logarithms. A single size counts for at most a factor of 1.5, so that one spoiled measurement
+// does not decide. Between two sizes it interpolates on logarithmic axes. With only one size in
+// common there is no crossover.
 //
-// One point differs from itself measured anew by some percent, so a lead of less than Band tells
-// nothing. The same switch is therefore sought twice more, once with inline and once with the chunk
-// behind by Band: up to the first inline is faster, from the second on the chunk is, and between
-// them either will do.
+// Repeated measurements of one point differ by some percent, so a lead below [NoiseBand] means
+// nothing. Conclude therefore finds two more switches: one that favours the chunk by the band, and
+// one that favours inline. Inline is faster up to the first, the chunk is faster from the second
+// on, and between them either will do.
 //
 // # Recommendation
 //
-// It is for the path over a wire with the most data, or for Loopback if there is no other. Inline
-// is recommended up to where it is no longer faster by the band. Where that depends on calls in
-// flight and connections, it is such that the least is lost over all of them. It is never below the
-// default: a large message in a Send has its price, because receives of that size are posted for
-// all credits of a connection. Where fewer than two sizes tell, nothing is recommended, and Why
+// The recommendation is for the path over a wire with the most data, or for Loopback if there is no
+// other. It recommends inline up to where it is no longer faster by the band. If that differs
+// between numbers of calls and connections, it chooses what loses the least over all of them. It
+// never goes below the default. It prefers small sizes because a connection posts a receive of that
+// size for every credit. If fewer than two sizes can be compared, it recommends nothing, and Why
 // says so.
 //
 // # Certainty
 //
-// All this comes from rounds, and others would have been different. How different is found out by
-// drawing: Conclude takes as many of each point's undisturbed rounds as there are, any of them any
-// number of times, concludes from these, and does so again and again (the bootstrap, by
-// percentiles). Crossings and inline sizes lie within what came of it in 95 of 100 cases.
+// Other rounds would have given other results. Conclude estimates how different by the bootstrap:
+// it draws as many undisturbed rounds of each point as there are, with replacement, concludes from
+// these, and repeats. The ranges contain 95 % of these results.
 //
-// Where that is more than one step from one size measured to the next, or a point has fewer than
-// three undisturbed rounds, it cannot be told: the Crossover is Unsure, or the direction is not
-// recommended for and is in Recommendation.Unsure. But where inline and chunks are so close that
-// the default loses little, the default is recommended; and where other rounds could have come to
-// that, nothing that is far from it. So runs on one machine do not contradict each other.
+// A result is unsure if its range is wider than one step between measured sizes, or if a point has
+// fewer than three undisturbed rounds. Then Crossover.Unsure is set, or the direction is listed in
+// Recommendation.Unsure. There are two exceptions. If the default loses little, it is recommended.
+// And if other rounds could have led to that, nothing far from the default is recommended. So runs
+// on one machine do not contradict each other.
 func Conclude(r *Result) {
 	all := duels(r.Measured)
 	r.Crossovers = nil
@@ -61,7 +58,7 @@ func Conclude(r *Result) {
 	r.Advice = recommend(all)
 }
 
-// contest is a choice of two ways for payload that travels in the same direction.
+// contest is a pair of ways for payload that travels in the same direction.
 type contest struct{ inline, chunk Way }
 
 var (
@@ -69,7 +66,7 @@ var (
 	forReplies = contest{InlineReply, WriteChunk}
 )
 
-// duel is a contest over one path, with so many calls in flight and connections.
+// duel compares the two ways of a contest over one path, with one number of calls and connections.
 type duel struct {
 	contest
 	path            Path
@@ -78,7 +75,7 @@ type duel struct {
 	rounds []speeds // at each size of the curve
 }
 
-// duels finds all of them that have a size in common, in the order of what was measured.
+// duels returns all comparisons that have a size in common, in the order of the measurements.
 func duels(measured []Measurement) []duel {
 	type key struct {
 		contest
@@ -127,10 +124,10 @@ func duels(measured []Measurement) []duel {
 	return all
 }
 
-// measures tells whether there is something to compare.
+// measures reports whether m can be compared.
 func measures(m *Measurement) bool { return m.Size > 0 && len(m.counted()) > 0 }
 
-// crossover is that of d if its curve is c.
+// crossover returns the crossover of d, given the curve c.
 func (d *duel) crossover(c curve) Crossover {
 	last := c[len(c)-1]
 	x := Crossover{

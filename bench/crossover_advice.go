@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	inlineUnit = 1 << 10 // inline sizes are multiples of it
-	// leastAdvice is the default of rpcrdma.Config: with less, small replies such as those to
-	// READDIR no longer go inline.
+	inlineUnit = 1 << 10 // recommended inline sizes are multiples of it
+	// leastAdvice is the default of rpcrdma.Config. With less, small replies, such as those to
+	// READDIR, no longer fit inline.
 	leastAdvice = 4 << 10
 	maxAdvice   = rpcrdma.MaxInline
-	// headerRoom is the room in bytes for those of the transport, of RPC with its credential, and
-	// for the arguments beside the payload.
+	// headerRoom is the room in bytes for the headers of RPC-over-RDMA and RPC, with a credential,
+	// and for the arguments beside the payload.
 	headerRoom = 512
 	// grantedCredits is how many receives a side posts for a connection (the default of
 	// rpcrdma.Config.Credits).
 	grantedCredits = 64
-	// littleLoss is up to which loss in percent the default is recommended where it cannot be told
-	// what is best: twice the noise, since a larger size has its price.
+	// littleLoss is the loss in percent up to which the default is recommended if the best size is
+	// unsure. It is twice the noise, because a larger size takes more memory.
 	littleLoss = 20
 )
 
-// recommend says what to set on the path that the duels tell most of.
+// recommend makes the recommendation for the path with the most sizes to compare.
 func recommend(all []duel) Recommendation {
 	r := Recommendation{Path: mostDuelled(all)}
 	if r.Path == "" {
-		r.Why = []string{"No size was measured both inline and by chunk, so this run cannot recommend anything."}
+		r.Why = []string{"No recommendation, because no size was measured both inline and by chunk."}
 		return r
 	}
 	for _, side := range []struct {
@@ -52,15 +52,15 @@ func recommend(all []duel) Recommendation {
 		// One setting for both directions: above the smaller threshold, payload must not be too
 		// small for a chunk.
 		r.MinChunk = min(send, recv) - headerRoom
-		r.Why = append(r.Why, fmt.Sprintf("Minimum chunk size: the smaller of the two without %d B for headers, so that payload goes by chunk wherever its message does not fit inline.", headerRoom))
+		r.Why = append(r.Why, fmt.Sprintf("Minimum chunk size: the smaller of the two, less %d B for headers. So payload that does not fit inline goes by chunk.", headerRoom))
 	}
 	if largest := max(send, recv); largest > 0 {
-		r.Why = append(r.Why, fmt.Sprintf("Receives of %s for %d credits take up to %s a connection.", FormatSize(largest), grantedCredits, FormatSize(grantedCredits*largest)))
+		r.Why = append(r.Why, fmt.Sprintf("With %d credits, receives of %s take up to %s for each connection.", grantedCredits, FormatSize(largest), FormatSize(grantedCredits*largest)))
 	}
 	return r
 }
 
-// mostDuelled returns the path with the most sizes to compare, one over a wire if there is any.
+// mostDuelled returns the path with the most sizes to compare, preferring paths over a wire.
 func mostDuelled(all []duel) Path {
 	points := make(map[Path]int)
 	for i := range all {
@@ -69,7 +69,7 @@ func mostDuelled(all []duel) Path {
 	return mainPath(points)
 }
 
-// mainPath returns the path with the most points, one over a wire if there is any.
+// mainPath returns the path with the most points, preferring paths over a wire.
 func mainPath(points map[Path]int) (best Path) {
 	for _, p := range []Path{IWARP, IWARPCRC, IWARPMarkers, RoCE, Loopback} {
 		if points[p] > points[best] && (p != Loopback || best == "") {
@@ -82,8 +82,8 @@ func mainPath(points map[Path]int) (best Path) {
 // choice is what is recommended for one direction, and why.
 type choice struct {
 	inline int   // 0: nothing
-	within Range // where inline lies
-	unsure bool  // it was measured, and cannot be told
+	within Range // 95 % of inline
+	unsure bool  // measured, but the best size is unsure
 	why    string
 }
 
@@ -106,12 +106,12 @@ func choose(all []duel, path Path, c contest, what string) choice {
 	switch {
 	case len(of) > 0:
 	case only > 0:
-		return choice{why: fmt.Sprintf("%s: only %s was measured both inline and by %s, which is too little to recommend anything.", what, FormatSize(only), c.chunk)}
+		return choice{why: fmt.Sprintf("%s: no recommendation, because %s is the only size measured both inline and by %s.", what, FormatSize(only), c.chunk)}
 	default:
-		return choice{why: fmt.Sprintf("%s: no size was measured both inline and by %s, so nothing is recommended.", what, c.chunk)}
+		return choice{why: fmt.Sprintf("%s: no recommendation, because no size was measured both inline and by %s.", what, c.chunk)}
 	}
 	if len(sure) == 0 {
-		return choice{unsure: true, why: fmt.Sprintf("%s: it cannot be told: a size has fewer than %d rounds that were not disturbed.", what, leastRounds)}
+		return choice{unsure: true, why: fmt.Sprintf("%s: unsure, because a size has fewer than %d undisturbed rounds.", what, leastRounds)}
 	}
 
 	of = sure
@@ -125,44 +125,45 @@ func choose(all []duel, path Path, c contest, what string) choice {
 	sizes := t.sum.sizes()
 	switch {
 	case Range{leastAdvice, within.High}.oneStep(sizes):
-		// what is told is near the default in any case
+		// the recommendation is near the default in any case
 	case loss.High <= littleLoss:
-		return choice{leastAdvice, within, false, fmt.Sprintf("%s: up to where inline is faster cannot be told, but %s, the default, will do: sizes beyond it are slower with it by %d %% on average at most, with a certainty of 95 %%.",
+		return choice{leastAdvice, within, false, fmt.Sprintf("%s: the largest size at which inline is faster is unsure, but the default, %s, will do: it makes larger payloads at most %d %% slower on average (95 %% certain).",
 			what, FormatSize(leastAdvice), loss.High)}
 	case !within.oneStep(sizes) || loss.Low <= littleLoss:
-		// other rounds could have told the default
-		return choice{within: within, unsure: true, why: fmt.Sprintf("%s: it cannot be told: the inline size is between %s and %s, with a certainty of 95 %%.",
+		// other rounds could have led to the default
+		return choice{within: within, unsure: true, why: fmt.Sprintf("%s: unsure: the best inline size is between %s and %s (95 %% certain).",
 			what, FormatSize(within.Low), FormatSize(within.High))}
 	}
 	overall, certainty, end := "", "", ""
 	if !agreed(of) {
-		overall = "; it depends on calls in flight and connections, and this loses the least over all measured"
+		overall = " It depends on calls in flight and connections; this size loses the least over all of them."
 	}
 	if within.Low != within.High {
-		certainty = fmt.Sprintf(" It is between %s and %s, with a certainty of 95 %%.", FormatSize(within.Low), FormatSize(within.High))
+		certainty = fmt.Sprintf(" The best size is between %s and %s (95 %% certain).", FormatSize(within.Low), FormatSize(within.High))
 	}
 	if inline == leastAdvice {
-		return choice{inline, within, false, fmt.Sprintf("%s: inline is not faster by %.0f %% beyond what %s, the default, holds, and small messages should fit%s.%s",
+		return choice{inline, within, false, fmt.Sprintf("%s: inline is not faster by %.0f %% for payloads that do not fit in the default, %s. A smaller size would not hold small messages.%s%s",
 			what, 100*(NoiseBand-1), FormatSize(leastAdvice), overall, certainty)}
 	}
 	switch {
 	case inline == maxAdvice:
-		end = " Inline goes no further."
+		end = " This is the largest inline size."
 	case t.last:
-		end = " Larger ones were not measured inline."
+		end = " Larger payloads were not measured inline."
 	}
-	return choice{inline, within, false, fmt.Sprintf("%s: %s holds headers and payload of %s, up to which inline is faster%s.%s%s",
-		what, FormatSize(inline), FormatSize(min(t.payload, inline-headerRoom)), overall, end, certainty)}
+	return choice{inline, within, false, fmt.Sprintf("%s: inline is faster up to %s of payload, which takes %s with headers.%s%s%s",
+		what, FormatSize(min(t.payload, inline-headerRoom)), FormatSize(inline), overall, end, certainty)}
 }
 
-// turn is where one way should follow the other, over all calls in flight and connections.
+// turn is the size at which to switch from inline to chunks, over all calls in flight and
+// connections.
 type turn struct {
-	payload int   // up to which inline is faster
-	sum     curve // of all
+	payload int   // the largest for which inline is faster
+	sum     curve // of all curves
 	last    bool  // payload is the largest size measured
 }
 
-// turnOf finds it for curves: where inline is no longer faster by the band, between two sizes.
+// turnOf finds where inline is no longer faster by the band, interpolated between two sizes.
 func turnOf(curves []curve) turn {
 	t := turn{sum: together(curves, band)}
 	k := t.sum.least()
@@ -176,7 +177,7 @@ func turnOf(curves []curve) turn {
 	return t
 }
 
-// agreed reports whether the crossovers of duels say the same.
+// agreed reports whether the crossovers of all duels say the same.
 func agreed(of []*duel) bool {
 	var all []Crossover
 	for _, d := range of {
@@ -185,8 +186,7 @@ func agreed(of []*duel) bool {
 	return Decisions(all)[0].Agree()
 }
 
-// spreadOf is where the inline size for duels lies, and between which percentages what is lost with
-// the default.
+// spreadOf returns the 95 % ranges of the inline size, and of the loss with the default in percent.
 func spreadOf(of []*duel) (within, loss Range) {
 	s := newSampler()
 	var sizes, losses []int
@@ -202,8 +202,8 @@ func spreadOf(of []*duel) (within, loss Range) {
 	return intervalOf(sizes), intervalOf(losses)
 }
 
-// lossOfDefault is what is lost with the default, as a logarithm and on average over the sizes that
-// go beyond it: what inline would gain there, up to where it gains the most.
+// lossOfDefault returns what the default loses, as a logarithm, on average over the sizes that do
+// not fit in it: what inline would gain there, up to the size at which the gain is largest.
 func lossOfDefault(curves []curve) float64 {
 	n := 0
 	for i, c := range curves {
@@ -228,7 +228,7 @@ func lossOfDefault(curves []curve) float64 {
 	return -least / float64(max(1, n))
 }
 
-// inlineFor is the inline size with which payload up to a size goes inline.
+// inlineFor returns the inline size with which payload up to this size goes inline.
 func inlineFor(payload int) int {
 	if payload == 0 {
 		return leastAdvice

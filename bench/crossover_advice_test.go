@@ -27,41 +27,41 @@ func TestRecommendation(t *testing.T) {
 		want     Recommendation
 	}{
 		{"none measured", nil, Recommendation{Why: []string{
-			"No size was measured both inline and by chunk, so this run cannot recommend anything.",
+			"No recommendation, because no size was measured both inline and by chunk.",
 		}}},
 		{"each direction its own", both([]float64{.5, .8, .8, 1.25, 2}, []float64{.5, .6, .7, .8, 1.25}), Recommendation{
 			Path: IWARP, InlineSend: 7 << 10, InlineRecv: 25 << 10, MinChunk: 6656,
 			Why: []string{
-				"Calls: 7 KiB holds headers and payload of 6.0 KiB, up to which inline is faster.",
-				"Replies: 25 KiB holds headers and payload of 23.8 KiB, up to which inline is faster.",
-				"Minimum chunk size: the smaller of the two without 512 B for headers, so that payload goes by chunk wherever its message does not fit inline.",
-				"Receives of 25 KiB for 64 credits take up to 1.6 MiB a connection.",
+				"Calls: inline is faster up to 6.0 KiB of payload, which takes 7 KiB with headers.",
+				"Replies: inline is faster up to 23.8 KiB of payload, which takes 25 KiB with headers.",
+				"Minimum chunk size: the smaller of the two, less 512 B for headers. So payload that does not fit inline goes by chunk.",
+				"With 64 credits, receives of 25 KiB take up to 1.6 MiB for each connection.",
 			},
 		}},
 		{"a tie goes to the smaller", both([]float64{.5, .97, .97, 1.01}, []float64{1, 1, 1, 1}), Recommendation{
 			Path: IWARP, InlineSend: 4 << 10, InlineRecv: 4 << 10, MinChunk: 3584,
 			Why: []string{
-				"Calls: inline is not faster by 10 % beyond what 4 KiB, the default, holds, and small messages should fit.",
-				"Replies: inline is not faster by 10 % beyond what 4 KiB, the default, holds, and small messages should fit.",
-				"Minimum chunk size: the smaller of the two without 512 B for headers, so that payload goes by chunk wherever its message does not fit inline.",
-				"Receives of 4 KiB for 64 credits take up to 256 KiB a connection.",
+				"Calls: inline is not faster by 10 % for payloads that do not fit in the default, 4 KiB. A smaller size would not hold small messages.",
+				"Replies: inline is not faster by 10 % for payloads that do not fit in the default, 4 KiB. A smaller size would not hold small messages.",
+				"Minimum chunk size: the smaller of the two, less 512 B for headers. So payload that does not fit inline goes by chunk.",
+				"With 64 credits, receives of 4 KiB take up to 256 KiB for each connection.",
 			},
 		}},
 		{"inline always", both([]float64{.5, .6, .7}, []float64{.5, .6, .7, .8, .8}), Recommendation{
 			Path: IWARP, InlineSend: 5 << 10, InlineRecv: 64 << 10, MinChunk: 4608,
 			Why: []string{
-				"Calls: 5 KiB holds headers and payload of 4 KiB, up to which inline is faster. Larger ones were not measured inline.",
-				"Replies: 64 KiB holds headers and payload of 63.5 KiB, up to which inline is faster. Inline goes no further.",
-				"Minimum chunk size: the smaller of the two without 512 B for headers, so that payload goes by chunk wherever its message does not fit inline.",
-				"Receives of 64 KiB for 64 credits take up to 4 MiB a connection.",
+				"Calls: inline is faster up to 4 KiB of payload, which takes 5 KiB with headers. Larger payloads were not measured inline.",
+				"Replies: inline is faster up to 63.5 KiB of payload, which takes 64 KiB with headers. This is the largest inline size.",
+				"Minimum chunk size: the smaller of the two, less 512 B for headers. So payload that does not fit inline goes by chunk.",
+				"With 64 credits, receives of 64 KiB take up to 4 MiB for each connection.",
 			},
 		}},
 		{"one direction tells too little", both([]float64{.5}, []float64{.5, .5, .5, 2}), Recommendation{
 			Path: IWARP, InlineRecv: 9 << 10,
 			Why: []string{
-				"Calls: only 256 B was measured both inline and by read chunk, which is too little to recommend anything.",
-				"Replies: 9 KiB holds headers and payload of 8 KiB, up to which inline is faster.",
-				"Receives of 9 KiB for 64 credits take up to 576 KiB a connection.",
+				"Calls: no recommendation, because 256 B is the only size measured both inline and by read chunk.",
+				"Replies: inline is faster up to 8 KiB of payload, which takes 9 KiB with headers.",
+				"With 64 credits, receives of 9 KiB take up to 576 KiB for each connection.",
 			},
 		}},
 		{"they differ", slices.Concat(
@@ -70,9 +70,9 @@ func TestRecommendation(t *testing.T) {
 		), Recommendation{
 			Path: IWARP, InlineSend: 17 << 10,
 			Why: []string{
-				"Calls: 17 KiB holds headers and payload of 16 KiB, up to which inline is faster; it depends on calls in flight and connections, and this loses the least over all measured. Larger ones were not measured inline.",
-				"Replies: no size was measured both inline and by write chunk, so nothing is recommended.",
-				"Receives of 17 KiB for 64 credits take up to 1.1 MiB a connection.",
+				"Calls: inline is faster up to 16 KiB of payload, which takes 17 KiB with headers. It depends on calls in flight and connections; this size loses the least over all of them. Larger payloads were not measured inline.",
+				"Replies: no recommendation, because no size was measured both inline and by write chunk.",
+				"With 64 credits, receives of 17 KiB take up to 1.1 MiB for each connection.",
 			},
 		}},
 		{"the path with most data over a wire", slices.Concat(
@@ -84,9 +84,9 @@ func TestRecommendation(t *testing.T) {
 		), Recommendation{
 			Path: IWARPCRC, InlineSend: 7 << 10,
 			Why: []string{
-				"Calls: 7 KiB holds headers and payload of 5.7 KiB, up to which inline is faster; it depends on calls in flight and connections, and this loses the least over all measured.",
-				"Replies: no size was measured both inline and by write chunk, so nothing is recommended.",
-				"Receives of 7 KiB for 64 credits take up to 448 KiB a connection.",
+				"Calls: inline is faster up to 5.7 KiB of payload, which takes 7 KiB with headers. It depends on calls in flight and connections; this size loses the least over all of them.",
+				"Replies: no recommendation, because no size was measured both inline and by write chunk.",
+				"With 64 credits, receives of 7 KiB take up to 448 KiB for each connection.",
 			},
 		}},
 	} {

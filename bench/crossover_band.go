@@ -2,14 +2,14 @@ package bench
 
 import "math"
 
-// NoiseBand is how many times faster one way must be to be called faster: what is within it is
+// NoiseBand is the ratio of throughputs above which one way counts as faster. A smaller lead is
 // noise.
 const NoiseBand = 1.1
 
-// band is the logarithm of Band.
+// band is the logarithm of NoiseBand.
 var band = math.Log(NoiseBand)
 
-// weigh says up to where inline is faster by Band, and from where on the chunk is.
+// weigh sets in x up to which size inline is faster by the band, and from which size the chunk is.
 func (c curve) weigh(x *Crossover) {
 	// the second is never less: the bias is for inline there
 	inline, either := c.split(band), c.split(-band)

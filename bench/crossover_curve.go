@@ -6,36 +6,35 @@ import (
 	"slices"
 )
 
-// lead is by how much the chunk is ahead of inline at a size: the logarithm of the ratio of their
+// lead is how far the chunk is ahead of inline at a size: the logarithm of the ratio of their
 // throughputs.
 type lead struct {
 	size int // in bytes
 	by   float64
 }
 
-// curve is the lead of the chunk, by ascending size.
+// curve is the lead of the chunk by ascending size.
 type curve []lead
 
-// most is what a single size can count for when a crossing is chosen.
+// most limits what a single size counts for when a crossing is chosen.
 var most = math.Log(1.5)
 
-// split returns how many of the sizes are better sent inline, if that is one way for all up to some
-// size, and the other way for all above. Towards the chunk counts that inline must be faster by
-// more than bias.
+// split returns how many of the sizes to send inline, if all sizes up to some go inline and all
+// above by chunk. The chunk is used from where inline is no longer faster by more than bias.
 //
-// With k sizes inline, what is lost is the chunk's lead at those where it is ahead, and inline's at
-// the others where that is ahead. From k to k+1 the loss changes by the lead at that size; so the
-// least loss is where the sum of the first k leads is least. Of several, the last: what is equal
-// before is inline's.
+// With k sizes inline, the loss is the chunk's lead at those where the chunk is ahead, and inline's
+// lead at the others where inline is ahead. From k to k+1 the loss changes by the lead at that
+// size. So the loss is least where the sum of the first k leads is least. Of several such k it
+// returns the last, so that ties go to inline.
 func (c curve) split(bias float64) int {
 	return together([]curve{c}, bias).least()
 }
 
-// counted is what the lead counts for.
+// counted returns what the lead counts for, biased and limited.
 func (l lead) counted(bias float64) float64 { return min(max(l.by+bias, -most), most) }
 
-// together returns the curve whose split is the one with the least loss for all of the curves, with
-// its bias.
+// together returns the sum of the curves, with the bias. Its split loses the least over all of
+// them.
 func together(curves []curve, bias float64) curve {
 	bySize := make(map[int]float64)
 	for _, c := range curves {
@@ -50,8 +49,7 @@ func together(curves []curve, bias float64) curve {
 	return sum
 }
 
-// least returns how many of the sizes come before the least sum of what is before, which is not cut
-// off here; of several, the last.
+// least returns how many leads to add up for the least sum; of several, the last.
 func (c curve) least() int {
 	sum, least, at := 0.0, 0.0, 0
 	for i, l := range c {

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Decision is what the crossovers of one path and direction come to, over all calls in flight and
-// connections. All that is said of them is said by it.
+// Decision sums up the crossovers of one path and direction, over all numbers of calls in flight
+// and connections.
 type Decision struct {
 	Path          Path
 	Inline, Chunk Way
-	Crossovers    []Crossover // in the order of connections, and then of calls in flight
+	Crossovers    []Crossover // by connections, then by calls in flight
 
-	groups [][]Crossover // those that say the same
+	groups [][]Crossover // crossovers that say the same
 }
 
-// Decisions are in the order of the crossovers.
+// Decisions groups crossovers by path and direction, in the order in which these first appear.
 func Decisions(crossovers []Crossover) []*Decision {
 	var all []*Decision
 	for _, x := range crossovers {
@@ -45,7 +45,7 @@ func Decisions(crossovers []Crossover) []*Decision {
 	return all
 }
 
-// agrees tells whether both say the same, up to what was interpolated.
+// agrees reports whether x and y say the same, except for interpolated sizes.
 func (x *Crossover) agrees(y *Crossover) bool {
 	if x.Unsure || y.Unsure {
 		return x.Unsure == y.Unsure
@@ -54,17 +54,16 @@ func (x *Crossover) agrees(y *Crossover) bool {
 		(x.ChunkFrom == 0) == (y.ChunkFrom == 0) && slices.Equal(x.Except, y.Except)
 }
 
-// Unsure tells whether nothing can be told of it, with however many calls in flight and
-// connections.
+// Unsure reports whether all crossovers are unsure.
 func (d *Decision) Unsure() bool {
 	return !slices.ContainsFunc(d.Crossovers, func(x Crossover) bool { return !x.Unsure })
 }
 
-// Agree tells whether the crossovers say the same, however many calls are in flight on however many
-// connections.
+// Agree reports whether the crossovers for all numbers of calls in flight and connections say the
+// same.
 func (d *Decision) Agree() bool { return len(d.groups) == 1 }
 
-// Direction is that of the payload: "calls" or "replies".
+// Direction returns the direction of the payload: "calls" or "replies".
 func (d *Decision) Direction() string {
 	if d.Chunk.Reply() {
 		return "replies"
@@ -72,7 +71,8 @@ func (d *Decision) Direction() string {
 	return "calls"
 }
 
-// Where says which way to take at which sizes; where that depends, on what.
+// Where says which way is faster at which sizes, for example "inline up to 4 KiB, chunks from 16
+// KiB".
 func (d *Decision) Where() string {
 	if d.Agree() {
 		return where(d.groups[0])
@@ -84,7 +84,7 @@ func (d *Decision) Where() string {
 	return "depends: " + strings.Join(parts, "; ")
 }
 
-// Gain says which is faster at the largest size at which both were measured, and by how much.
+// Gain says which way is faster at the largest size at which both were measured, and by how much.
 func (d *Decision) Gain() string {
 	up, low, high := 0, math.Inf(1), 0.0
 	for i := range d.Crossovers {
@@ -108,7 +108,7 @@ func (d *Decision) Gain() string {
 	return "at " + FormatSize(up) + " " + a
 }
 
-// faster says which one is.
+// faster says which way is faster.
 func faster(gain float64) string {
 	switch {
 	case math.Abs(gain-1) < .005:
@@ -119,13 +119,13 @@ func faster(gain float64) string {
 	return fmt.Sprintf("the chunk %.2f times as fast", gain)
 }
 
-// where says it of crossovers that agree.
+// where is Decision.Where for crossovers that say the same.
 func where(g []Crossover) string {
 	x := &g[0]
 	var parts []string
 	switch {
 	case x.Unsure:
-		return "cannot be told now"
+		return "unsure"
 	case x.EitherTo == 0 && x.ChunkFrom == 0:
 		parts = append(parts, "inline at all sizes up to "+FormatSize(x.Up))
 	case x.EitherTo == 0 && x.InlineTo == 0:
@@ -172,7 +172,7 @@ func where(g []Crossover) string {
 	return s
 }
 
-// sizeRange is where the crossings of all of g lie.
+// sizeRange returns the range that covers the crossings of all of g.
 func sizeRange(g []Crossover) Range {
 	r := g[0].SizeRange
 	for _, x := range g {
@@ -181,11 +181,11 @@ func sizeRange(g []Crossover) Range {
 	return r
 }
 
-// muchNoise is the noise in percent from which on it is no longer said that either will do, as of
-// equals.
+// muchNoise is the noise in percent above which the text says "no clear lead" instead of "either
+// will do".
 const muchNoise = 15
 
-// noise is how much faster, in percent, one way is at most where neither is clearly ahead.
+// noise returns the largest lead, in percent, among sizes where neither way is clearly ahead.
 func noise(g []Crossover) float64 {
 	within := NoiseBand
 	for i := range g {
@@ -194,10 +194,10 @@ func noise(g []Crossover) float64 {
 	return math.Round(100 * (within - 1))
 }
 
-// Noisy tells whether, where neither way is clearly ahead, the two are far apart all the same.
+// Noisy reports whether the two ways are far apart at sizes where neither is clearly ahead.
 func (d *Decision) Noisy() bool { return noise(d.Crossovers) > muchNoise }
 
-// with names calls in flight and connections, which are in order.
+// with names the calls in flight and connections of g, which is in order.
 func with(g []Crossover) string {
 	var names []string
 	for len(g) > 0 {

@@ -18,12 +18,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// fleet is the connections of a point.
+// fleet has the connections of a point.
 type fleet struct {
 	conns []oncrpc.Transport
-	meter *meter // of RDMA; nil over TCP
+	meter *meter // nil over TCP
 
-	// the runner's, which the ends of earlier fleets add to; nil: not over RoCE
+	// the runner's counter, to which earlier fleets have added; nil except over RoCE
 	datagrams *atomic.Int64
 }
 
@@ -75,7 +75,7 @@ func (r *runner) dialOne(ctx context.Context, p Point, m *meter) (oncrpc.Transpo
 	return c, nil
 }
 
-// provider returns how to reach the server over RDMA, and where.
+// provider returns a dialer for the server over RDMA, and the address to dial.
 func (r *runner) provider(p Point) (transport.Dialer, string) {
 	if p.Path == Loopback {
 		return r.loopback.dialer(), listenerOf(p.Way)
@@ -102,7 +102,7 @@ func (r *runner) provider(p Point) (transport.Dialer, string) {
 	return iwarp.Dialer{Config: cfg, DialContext: r.o.Trace.DialContext(d.DialContext)}, at
 }
 
-// datagram counts the bytes of one of RoCE, and traces it if that is wanted.
+// datagram counts the bytes of a RoCE packet, and traces it if there is a trace.
 func (r *runner) datagram(local, remote netip.AddrPort, sent bool, packet []byte) {
 	r.datagrams.Add(int64(len(packet)))
 	if r.o.Trace != nil {
@@ -110,8 +110,7 @@ func (r *runner) datagram(local, remote netip.AddrPort, sent bool, packet []byte
 	}
 }
 
-// wire returns the bytes that have been put on the wire in both directions, as TCP's or UDP's
-// payload.
+// wire returns the bytes sent in both directions, as TCP or UDP payload.
 func (f *fleet) wire() (n int64) {
 	if f.datagrams != nil {
 		n = f.datagrams.Load()
@@ -130,7 +129,7 @@ func (f *fleet) wire() (n int64) {
 	return n
 }
 
-// check fails if a call has travelled otherwise than the point says, or a connection has ended.
+// check fails if a connection has ended, or a call did not travel in the point's way.
 func (f *fleet) check() error {
 	for _, c := range f.conns {
 		if err := c.Err(); err != nil {
@@ -143,7 +142,7 @@ func (f *fleet) check() error {
 	return f.meter.check()
 }
 
-// close ends the connections and waits for that.
+// close closes the connections and waits for their end.
 func (f *fleet) close() {
 	for _, c := range f.conns {
 		c.Close()

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// Grid is the points to measure, and those that are not possible, with the reasons.
+// Grid has the points to measure, and the points that are impossible, with reasons.
 type Grid struct {
 	Name    string
 	Points  []Point
@@ -18,7 +18,8 @@ type Grid struct {
 // Paths returns all paths.
 func Paths() []Path { return []Path{Loopback, IWARP, IWARPCRC, IWARPMarkers, RoCE, TCP} }
 
-// usualPaths are those that any server has. RoCE takes a UDP port that somebody else may have.
+// usualPaths returns the paths of every server. RoCE is not among them, because it needs a UDP port
+// that another program may use.
 func usualPaths() []Path { return []Path{Loopback, IWARP, IWARPCRC, IWARPMarkers, TCP} }
 
 // Ways returns all ways.
@@ -26,7 +27,7 @@ func Ways() []Way {
 	return []Way{InlineCall, Padded, ReadChunk, LongCall, InlineReply, WriteChunk, ReplyChunk}
 }
 
-// Axes are what a grid is made of: it has all combinations.
+// Axes are the dimensions of a grid, which has all combinations.
 type Axes struct {
 	Paths    []Path
 	Ways     []Way
@@ -35,7 +36,7 @@ type Axes struct {
 	Conns    []int // connections
 }
 
-// FullAxes are those of FullGrid.
+// FullAxes returns the axes of [FullGrid].
 func FullAxes() Axes {
 	const kib, mib = 1 << 10, 1 << 20
 	return Axes{
@@ -47,11 +48,10 @@ func FullAxes() Axes {
 	}
 }
 
-// FullGrid is all there is but RoCE: some 2,000 points.
+// FullGrid returns all combinations except RoCE: some 2,000 points.
 func FullGrid() Grid { return FullAxes().Grid("full") }
 
-// Grid returns the grid with all combinations, but for those of TCP with ways that it does not
-// have.
+// Grid returns a grid with all combinations. Ways that TCP lacks are not among its points.
 func (a Axes) Grid(name string) Grid {
 	g := Grid{Name: name}
 	for _, path := range a.Paths {
@@ -68,12 +68,12 @@ func (a Axes) Grid(name string) Grid {
 	return g
 }
 
-// Over reports whether a point is over a path.
+// Over reports whether g has a point on the path p.
 func (g Grid) Over(p Path) bool {
 	return slices.ContainsFunc(g.Points, func(x Point) bool { return x.Path == p })
 }
 
-// add adds points.
+// add adds points, or leaves out those that are impossible.
 func (g *Grid) add(points ...Point) {
 	for _, p := range points {
 		switch why := p.impossible(); why {
@@ -86,7 +86,7 @@ func (g *Grid) add(points ...Point) {
 	}
 }
 
-// leaveOut adds points to those that are left out.
+// leaveOut adds points to list under a reason.
 func leaveOut(list []LeftOut, why string, points ...Point) []LeftOut {
 	if len(points) == 0 {
 		return list
@@ -100,21 +100,21 @@ func leaveOut(list []LeftOut, why string, points ...Point) []LeftOut {
 }
 
 const (
-	// maxInline is the largest payload in bytes that goes inline, with room for the headers of RPC
-	// and RDMA.
+	// maxInline is the largest payload in bytes that goes inline; the rest is for the headers of
+	// RPC and RDMA.
 	maxInline = rpcrdma.MaxInline - 128
-	// minLong is the smallest payload in bytes for which a message is certain not to fit in the
-	// smallest inline size.
+	// minLong is the smallest payload in bytes whose message never fits in the smallest inline
+	// size.
 	minLong = rpcrdma.DefaultInline
 
-	// minPadded is the smallest payload in bytes that is padded: what is to be padded goes by its
-	// length, and shorter data might be the caller's credential.
+	// minPadded is the smallest payload in bytes that is padded. The client pads data by its
+	// length, and shorter data might be the credential.
 	minPadded = 256
 
 	noSuchWay = "there are no chunks over TCP"
 )
 
-// impossible says why a point cannot be measured, if it cannot.
+// impossible returns why a point cannot be measured, or "".
 func (p Point) impossible() string {
 	switch {
 	case p.Path == TCP && (p.Way == InlineCall || p.Way == InlineReply):
@@ -128,15 +128,15 @@ func (p Point) impossible() string {
 	case p.Way.Inline() && p.Size > maxInline:
 		return fmt.Sprintf("a Send is at most %d bytes: payload of up to %d fits inline", rpcrdma.MaxInline, maxInline)
 	case (p.Way == LongCall || p.Way == ReplyChunk) && p.Size < minLong:
-		return fmt.Sprintf("the smallest inline size is %d bytes: what fits in it never goes as a long message", rpcrdma.DefaultInline)
+		return fmt.Sprintf("the smallest inline size is %d bytes: a message that fits in it never goes as a long message", rpcrdma.DefaultInline)
 	}
 	return ""
 }
 
-// memory is what the payloads of all calls under way take at both ends, in bytes.
+// memory returns the bytes of payload of all calls under way, at both ends.
 func (p Point) memory() int64 { return 2 * int64(p.Size) * int64(p.InFlight) * int64(p.Conns) }
 
-// least is the least of that among the points.
+// least returns the memory of the point that needs least.
 func (g Grid) least() int64 {
 	var all []int64
 	for _, p := range g.Points {
@@ -145,7 +145,7 @@ func (g Grid) least() int64 {
 	return slices.Min(all)
 }
 
-// within takes out the points that take more memory than that.
+// within leaves out the points that need more memory.
 func (g Grid) within(memory int64) Grid {
 	small := Grid{Name: g.Name, LeftOut: slices.Clone(g.LeftOut)}
 	var large []Point
@@ -156,6 +156,7 @@ func (g Grid) within(memory int64) Grid {
 			small.Points = append(small.Points, p)
 		}
 	}
-	small.LeftOut = leaveOut(small.LeftOut, fmt.Sprintf("the payloads under way would take more than %d MiB of memory", memory>>20), large...)
+	small.LeftOut = leaveOut(small.LeftOut,
+		fmt.Sprintf("the payloads under way would take more than %d MiB of memory", memory>>20), large...)
 	return small
 }

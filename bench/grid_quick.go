@@ -1,7 +1,8 @@
 package bench
 
-// QuickGrid is about 40 points that show the most: over iWARP where chunks become faster than
-// sending inline, and how calls and connections scale; and the other providers and TCP beside it.
+// QuickGrid returns about 40 points for a first look. Most are over iWARP: where chunks become
+// faster than inline, and how calls and connections scale. A few are over the other providers and
+// TCP.
 func QuickGrid() Grid {
 	const kib, mib = 1 << 10, 1 << 20
 	g := Grid{Name: "quick"}

@@ -69,7 +69,7 @@ func TestLeftOut(t *testing.T) {
 		LeftOut: []LeftOut{
 			{"a Send is at most 65536 bytes: payload of up to 65408 fits inline", append(at(IWARP, InlineCall, all[4:]...), at(IWARP, InlineReply, all[4:]...)...)},
 			{"padding to 4096 bytes leaves room for 61440 of payload in a Send", at(IWARP, Padded, all[3:]...)},
-			{"the smallest inline size is 1024 bytes: what fits in it never goes as a long message", append(at(IWARP, LongCall, 256), at(IWARP, ReplyChunk, 256)...)},
+			{"the smallest inline size is 1024 bytes: a message that fits in it never goes as a long message", append(at(IWARP, LongCall, 256), at(IWARP, ReplyChunk, 256)...)},
 		},
 	}
 	if diff := cmp.Diff(want, g); diff != "" {
@@ -98,8 +98,8 @@ func TestCheck(t *testing.T) {
 	}{
 		{"nothing", func(o *Options) { o.Grid = Grid{} }, "no points"},
 		{"no server", func(o *Options) { o.Server = "" }, "neither a server nor a command"},
-		{"CPUs of a server elsewhere", func(o *Options) { o.ServerCPUs = []int{0} }, "runs already"},
-		{"time", func(o *Options) { o.Time = -1 }, "a time of -1ns"},
+		{"CPUs of a server elsewhere", func(o *Options) { o.ServerCPUs = []int{0} }, "is running already"},
+		{"time", func(o *Options) { o.Time = -1 }, "time -1ns"},
 		{"no payload", func(o *Options) { o.Grid.Points[0].Size = 0 }, "payload of 0 bytes"},
 		{"payload", func(o *Options) { o.Grid.Points[0].Size = 4<<20 + 1 }, "payload of 4194305 bytes"},
 		{"no calls", func(o *Options) { o.Grid.Points[0].InFlight = 0 }, "0 calls in flight"},

@@ -13,10 +13,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// listeners are what a server listens on.
+// listeners has the listeners of a server.
 type listeners struct {
 	rpc, raw net.Listener
-	rdma     []rdmaListener // first those of iWARP, in the order of rdmaNames
+	rdma     []rdmaListener // those of iWARP first, in the order of rdmaNames
 }
 
 // listen listens on five ports.
@@ -27,7 +27,7 @@ func (o *ServerOptions) listen(ctx context.Context) (_ *listeners, err error) {
 	}
 	port, err := strconv.ParseUint(service, 10, 16)
 	if err != nil || port > 1<<16-5 {
-		return nil, fmt.Errorf("bench: listen on %s: the port is a number up to %d: the next four are used, too", o.Listen, 1<<16-5)
+		return nil, fmt.Errorf("bench: listen on %s: want a port up to %d, because the next four are used too", o.Listen, 1<<16-5)
 	}
 	next := func() string {
 		at := net.JoinHostPort(name, strconv.FormatUint(port, 10))
@@ -55,7 +55,7 @@ func (o *ServerOptions) listen(ctx context.Context) (_ *listeners, err error) {
 		return nil, err
 	}
 	cfg := iwarp.Config{
-		CRC:    iwarp.CRCOff, // it is on if the peer wants it
+		CRC:    iwarp.CRCOff, // the peer can turn it on
 		Logger: o.Logger,
 		Choose: func(_ net.Addr, r *mpa.Request, c *mpa.Config) error {
 			if r.Markers() {
@@ -87,7 +87,7 @@ func (o *ServerOptions) listen(ctx context.Context) (_ *listeners, err error) {
 	return p, nil
 }
 
-// listenRoCE listens over RoCE at the same ports as iWARP, at the addresses of a name.
+// listenRoCE listens over RoCE at the addresses of name, on the same port numbers as iWARP.
 func (p *listeners) listenRoCE(ctx context.Context, name string, o *ServerOptions) error {
 	cfg := roce.Config{Logger: o.Logger}
 	if o.Trace != nil {
@@ -104,7 +104,7 @@ func (p *listeners) listenRoCE(ctx context.Context, name string, o *ServerOption
 	return nil
 }
 
-// close closes what nobody serves.
+// close closes all listeners.
 func (p *listeners) close() {
 	for _, l := range []net.Listener{p.rpc, p.raw} {
 		if l != nil {
@@ -116,7 +116,7 @@ func (p *listeners) close() {
 	}
 }
 
-// info is what clients are told.
+// info returns what clients get to know.
 func (p *listeners) info(o *ServerOptions) control.Info {
 	return control.Info{
 		ChunkedPort: port(p.rdma[0].Addr()),
@@ -130,8 +130,8 @@ func (p *listeners) info(o *ServerOptions) control.Info {
 	}
 }
 
-// port is that of an address.
+// port returns the port of a TCP address.
 func port(a net.Addr) uint16 { return uint16(a.(*net.TCPAddr).Port) }
 
-// system says what this process runs on.
+// system names the platform of this process.
 func system() string { return runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version() }

@@ -8,15 +8,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/program"
 )
 
-// load is the callers of a point: each has one call under way, all the time.
+// load has the callers of a point. Each always has one call under way.
 type load struct {
 	workers []*worker
 	times   *recorder
 
-	warm     time.Time // until when they warm up
+	warm     time.Time // the end of warming up
 	ready    sync.WaitGroup
-	begin    chan struct{} // closed when what follows counts
-	until    time.Time     // set before
+	begin    chan struct{} // closed when measuring begins
+	until    time.Time     // set before begin is closed
 	finished sync.WaitGroup
 }
 
@@ -28,10 +28,10 @@ type worker struct {
 	err     error
 }
 
-// newLoad prepares the callers of a point. Payload is what all of them send.
+// newLoad prepares the callers of a point. All of them send the same payload.
 func newLoad(f *fleet, p Point, payload []byte) *load {
 	l := &load{times: newRecorder(), begin: make(chan struct{})}
-	var into []byte // the buffers of all
+	var into []byte // the buffers of all callers
 	if p.Way.Reply() {
 		into = make([]byte, p.Size*p.InFlight*len(f.conns))
 	}
@@ -49,7 +49,7 @@ func newLoad(f *fleet, p Point, payload []byte) *load {
 	return l
 }
 
-// start has the workers warm up for a while, and waits until they have done so.
+// start starts the workers, and waits until they have warmed up for d.
 func (l *load) start(ctx context.Context, d time.Duration) error {
 	l.warm = time.Now().Add(d)
 	l.ready.Add(len(l.workers))
@@ -61,8 +61,8 @@ func (l *load) start(ctx context.Context, d time.Duration) error {
 	return l.err()
 }
 
-// run has the workers call until a time, and returns how long it took until the last had its last
-// reply. It follows start; if that has failed, those workers that failed do nothing more.
+// run measures until a time, and returns how long it took until the last reply. Call it after
+// start. Workers that failed in start do nothing.
 func (l *load) run(until time.Time) (time.Duration, error) {
 	l.until = until
 	begin := time.Now()
@@ -85,7 +85,7 @@ func (l *load) err() error {
 	return nil
 }
 
-// run calls, once at least in each phase.
+// run makes calls, at least one for warming up and one that is measured.
 func (w *worker) run(ctx context.Context) {
 	l := w.load
 	defer l.finished.Done()

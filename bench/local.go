@@ -17,7 +17,7 @@ type local struct {
 	cancel context.CancelFunc
 }
 
-// startLocal starts one.
+// startLocal starts it.
 func startLocal(memory int64, w *trace.Writer, log *slog.Logger) (*local, error) {
 	s, err := newService(oncrpc.ServerConfig{Logger: log})
 	if err != nil {
@@ -39,12 +39,12 @@ func startLocal(memory int64, w *trace.Writer, log *slog.Logger) (*local, error)
 	return l, nil
 }
 
-// dialer reaches it.
+// dialer returns a dialer for it.
 func (l *local) dialer() transport.Dialer { return l.fabric.Dialer(loopback.Config{}) }
 
-// stop ends it.
+// stop stops it.
 func (l *local) stop() {
 	l.cancel()
-	_ = l.Wait() // which is the end of ctx
+	_ = l.Wait() // it returns when ctx ends
 	l.rpc.Close()
 }

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// ErrSilent says that a server does not answer any more, though the connection to it is there.
+// ErrSilent means that a server no longer answers although its connection is up.
 var ErrSilent = errors.New("it has stopped answering")
 
-// LostError says that a run has ended because its server has, or does not answer any more.
+// LostError means that a run ended early because its server ended or stopped answering.
 type LostError struct {
 	Server string // its address; empty if it was started for the run
-	Points int    // that had been measured
-	Err    error  // ErrSilent, or how its process has ended, or the connection to it
+	Points int    // measured before
+	Err    error  // ErrSilent, or how the server's process or its connection ended
 }
 
 func (e *LostError) Error() string {
@@ -35,22 +35,22 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("bench: %s was lost %s: %v", server, when, e.Err)
 }
 
-// Unwrap returns why.
+// Unwrap returns e.Err.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// patience is Options.patience: with it a silent server is noticed within ten seconds.
+// patience is the default of Options.patience. A silent server is noticed within ten seconds.
 const patience = 5 * time.Second
 
-// asks is how often the server is asked during a point that takes longer than it is to, until that
-// is given up.
+// asks is how often the server is asked during a point that takes too long, before the point is
+// given up.
 const asks = 5
 
-// errStuck ends a point that takes too long though the server is there.
-var errStuck = fmt.Errorf("it took much longer than it was to: %w", context.DeadlineExceeded)
+// errStuck ends a point that takes too long although the server answers.
+var errStuck = fmt.Errorf("it took much too long: %w", context.DeadlineExceeded)
 
-// watched returns a context for what is to take d: it ends with ErrSilent when that takes longer
-// and the server does not answer, and with errStuck when it takes much longer. Done is to be called
-// in the end.
+// watched returns a context for something that should take d. If it takes longer and the server
+// does not answer, the context ends with ErrSilent. If it takes much longer although the server
+// answers, it ends with errStuck. The caller must call done at the end.
 func (r *runner) watched(ctx context.Context, d time.Duration) (_ context.Context, done func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
@@ -77,7 +77,7 @@ func (r *runner) watched(ctx context.Context, d time.Duration) (_ context.Contex
 	return ctx, func() { end(context.Canceled); watch.Wait() }
 }
 
-// ask asks the server for something. The error is ErrSilent if it does not answer in time.
+// ask calls the server. The error is ErrSilent if it does not answer in time.
 func (r *runner) ask(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, r.o.patience)
 	defer cancel()
@@ -88,8 +88,8 @@ func (r *runner) ask(ctx context.Context) error {
 	return err
 }
 
-// lost returns what an error within ctx, of watched, comes from: a *LostError if the server has
-// ended, or is silent.
+// lost explains an error that occurred under a context of watched. It returns a *LostError if the
+// server has ended or is silent.
 func (r *runner) lost(ctx context.Context, err error) error {
 	gone := context.Cause(ctx)
 	switch {

@@ -29,7 +29,7 @@ func (r *runner) measure(ctx context.Context) error {
 	return err
 }
 
-// beside measures something over raw TCP that is to take about d.
+// beside runs a measurement over raw TCP that should take d.
 func (r *runner) beside(ctx context.Context, d time.Duration, measure func() error) error {
 	ctx, done := r.watched(ctx, d)
 	defer done()
@@ -41,10 +41,11 @@ func (r *runner) beside(ctx context.Context, d time.Duration, measure func() err
 	return nil
 }
 
-// aside is the most time that the yardstick, and the warming up, take of a point's.
+// aside is the most time that the yardstick, and the warming up, each take from a point's share.
 const aside = time.Second / 2
 
-// point measures one round of a point, and its yardstick, for about share.
+// point measures one round of a point and, before it, the yardstick. Both together take about
+// share.
 func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Measurement, err error) {
 	until := time.Now().Add(share)
 	m.Point = p
@@ -67,8 +68,8 @@ func (r *runner) point(ctx context.Context, p Point, share time.Duration) (m Mea
 		return m, r.lost(ctx, err)
 	}
 	defer f.close()
-	// What ends a call early is the end of its connection: calls with a context of their own cost
-	// more.
+	// The end of ctx closes the connections, which ends the calls. Giving each call a context would
+	// cost more.
 	stop := context.AfterFunc(ctx, f.close)
 	defer stop()
 

@@ -8,17 +8,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// errWay: a call has travelled otherwise than it was to.
-var errWay = errors.New("a call has not gone the way that was to be measured")
+// errWay means that a call did not travel in the point's way.
+var errWay = errors.New("a call did not travel in the way to be measured")
 
-// meter is told of each call of a point over RDMA, and remembers the first that has not gone its
-// way.
+// meter observes each call of a point over RDMA, and keeps the first that did not travel in the
+// point's way.
 type meter struct {
 	point Point
 	wrong atomic.Pointer[rpcrdma.CallInfo]
 }
 
-// CallDone looks at a call.
+// CallDone checks one call.
 func (m *meter) CallDone(i *rpcrdma.CallInfo) {
 	if i.Err == nil && !m.point.travelled(i) {
 		wrong := *i
@@ -26,7 +26,7 @@ func (m *meter) CallDone(i *rpcrdma.CallInfo) {
 	}
 }
 
-// check fails if there was such a call.
+// check fails if a call did not travel in the point's way.
 func (m *meter) check() error {
 	if i := m.wrong.Load(); i != nil {
 		return fmt.Errorf("%w: %d bytes sent inline, %d by read chunk, %d of padding; %d received inline, %d by write chunk, %d by reply chunk, %d read",
@@ -35,9 +35,9 @@ func (m *meter) check() error {
 	return nil
 }
 
-// travelled reports whether a call has gone the way of the point.
+// travelled reports whether a call has travelled in the point's way.
 func (p Point) travelled(i *rpcrdma.CallInfo) bool {
-	short := func(chunks ...int) bool { // nothing but the payload's way was used
+	short := func(chunks ...int) bool { // reports whether nothing went another way
 		for _, n := range chunks {
 			if n != 0 {
 				return false

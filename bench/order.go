@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// inOrder returns the indices of points in the order in which they are measured: if time runs out,
-// those that have been measured still cover the grid. First come all paths and ways with few and
-// many calls and connections and the sizes that matter most, and then what is between.
+// inOrder returns the indices of points in the order of the first pass. If time runs out, the
+// points measured until then still cover the grid. All paths and ways come first, with few and many
+// calls and connections and the sizes that matter most. What lies between follows.
 func inOrder(points []Point) []int {
 	size := sizeRanks(points)
 	inFlight := countRanks(points, func(p Point) int { return p.InFlight })
@@ -36,8 +36,8 @@ func inOrder(points []Point) []int {
 	return order
 }
 
-// sizeRanks ranks sizes: 0 are the smallest, the largest, and the largest that goes inline, 1 those
-// in the middle between them, and so on.
+// sizeRanks ranks sizes. Rank 0 has the smallest, the largest, and the largest that goes inline.
+// Rank 1 has the sizes in the middle between these, and so on.
 func sizeRanks(points []Point) map[int]int {
 	sizes := valuesOf(points, func(p Point) int { return p.Size })
 	inline := 0
@@ -58,8 +58,8 @@ func sizeRanks(points []Point) map[int]int {
 	return ranks
 }
 
-// countRanks ranks numbers of calls or connections: 0 is the smallest, 1 the largest, 2 the one in
-// the middle, and so on.
+// countRanks ranks numbers of calls or connections: rank 0 is the smallest, rank 1 the largest,
+// rank 2 the one in the middle, and so on.
 func countRanks(points []Point, of func(Point) int) map[int]int {
 	values := valuesOf(points, of)
 	ranks := make(map[int]int)
@@ -71,7 +71,7 @@ func countRanks(points []Point, of func(Point) int) map[int]int {
 	return ranks
 }
 
-// between ranks the values between two: the one in the middle first.
+// between ranks the values between two, the middle one first.
 func between(values []int, low, high, rank int, ranks map[int]int) {
 	if high-low < 2 {
 		return
@@ -82,7 +82,7 @@ func between(values []int, low, high, rank int, ranks map[int]int) {
 	between(values, middle, high, rank+1, ranks)
 }
 
-// valuesOf returns the values that points have, ascending.
+// valuesOf returns the distinct values of points, ascending.
 func valuesOf(points []Point, of func(Point) int) []int {
 	var values []int
 	for _, p := range points {

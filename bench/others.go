@@ -8,13 +8,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// used is what both processes have used until a moment.
+// used is what both processes have used up to a moment.
 type used struct {
 	client, server host.Usage
 	at             time.Time
 }
 
-// used asks for it, before something that is to take d.
+// used reads it, before something that should take d.
 func (r *runner) used(ctx context.Context, d time.Duration) (u used, err error) {
 	ctx, done := r.watched(ctx, d)
 	defer done()
@@ -25,10 +25,9 @@ func (r *runner) used(ctx context.Context, d time.Duration) (u used, err error) 
 	return u, nil
 }
 
-// others returns Round.Others of what lies between two moments.
+// others returns Round.Others for the time between two moments.
 //
-// Client and server have CPUs of their own, or share those of this host: then neither is another to
-// the other.
+// If client and server share the CPUs of this host, neither counts as another process to the other.
 func (r *runner) others(begin, end used) float64 {
 	client, server := end.client.Since(begin.client), end.server.Since(begin.server)
 	ours := [2]time.Duration{client.CPU, server.CPU}
@@ -46,7 +45,7 @@ func (r *runner) others(begin, end used) float64 {
 		share(server.Busy, ours[1], int(r.info.CPUs)))
 }
 
-// clientCPUs is how many CPUs this process may use.
+// clientCPUs returns how many CPUs this process may use.
 func (r *runner) clientCPUs() int {
 	if n := len(r.o.ClientCPUs); n > 0 {
 		return n

@@ -3,16 +3,15 @@ package bench
 import "time"
 
 const (
-	// mostRounds is Options.Rounds, if time suffices for them.
+	// mostRounds is the default of Options.Rounds.
 	mostRounds = 40
-	// lessRounds is how many times fewer rounds get the points that have no say in what is
-	// recommended.
+	// lessRounds is how many times fewer rounds a point gets if the recommendation does not depend
+	// on it.
 	lessRounds = 5
 )
 
-// plan returns how many rounds of each point are to be measured within d: as many as are asked for,
-// or as leave each of them half as long again as it must be. That is the room for taking some
-// again.
+// plan returns how many rounds to measure of each point within d: as many as asked for, or fewer,
+// so that each can take half as long again as MinPerRound. That leaves time to repeat some rounds.
 func (o *Options) plan(points []Point, d time.Duration) []int {
 	rounds := make([]int, len(points))
 	say := contested(points)
@@ -31,9 +30,8 @@ func (o *Options) plan(points []Point, d time.Duration) []int {
 	}
 }
 
-// contested tells of each point whether it has a say in what is recommended: there is one to
-// compare it with, with payload as large the other way, inline or by chunk, and it is over the path
-// with most of these.
+// contested reports for each point whether the recommendation depends on it. That is so if the same
+// point was measured the other way, inline or by chunk, on the path with most such pairs.
 func contested(points []Point) []bool {
 	all := make(map[Point]bool)
 	for _, p := range points {

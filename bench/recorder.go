@@ -7,8 +7,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Latencies are counted from a nanosecond to two minutes, exact to three digits; what is longer
-// counts as two minutes.
+// Latencies are recorded from a nanosecond to two minutes, with three exact digits. Longer ones are
+// recorded as two minutes.
 const (
 	longest = 2 * time.Minute
 	digits  = 3
@@ -24,20 +24,20 @@ func newRecorder() *recorder {
 	return &recorder{h: hdrhistogram.New(1, int64(longest), digits)}
 }
 
-// record adds one.
+// record adds a latency.
 func (r *recorder) record(d time.Duration) {
-	// It fails for what is out of range only.
+	// It fails only for values out of range.
 	_ = r.h.RecordValue(int64(min(max(d, 1), longest)))
 }
 
-// samples are those of one worker, which hands them over when there are some.
+// samples buffers the latencies of one worker before it adds them to the recorder.
 type samples struct {
 	to *recorder
 	n  int
 	of [128]time.Duration
 }
 
-// add adds one, and allocates nothing.
+// add adds a latency. It does not allocate.
 func (s *samples) add(d time.Duration) {
 	s.of[s.n] = d
 	if s.n++; s.n == len(s.of) {
@@ -45,7 +45,7 @@ func (s *samples) add(d time.Duration) {
 	}
 }
 
-// flush hands over what there is.
+// flush moves the buffered latencies to the recorder.
 func (s *samples) flush() {
 	s.to.mu.Lock()
 	defer s.to.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *samples) flush() {
 	s.n = 0
 }
 
-// latency returns what was collected.
+// latency returns the percentiles of all recorded latencies.
 func (r *recorder) latency() Latency {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +63,7 @@ func (r *recorder) latency() Latency {
 	return Latency{P50: at(50), P99: at(99), P999: at(99.9), Max: time.Duration(r.h.Max())}
 }
 
-// count returns how many there are.
+// count returns how many latencies were recorded.
 func (r *recorder) count() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,7 +14,7 @@ type Round struct {
 	rounds.Mark
 }
 
-// speed is the throughput of a round of payload of a size, in bytes a second.
+// speed returns the throughput of a round with payload of this size, in bytes a second.
 func (r *Round) speed(size int) float64 {
 	return float64(r.Calls) * float64(size) / r.Elapsed.Seconds()
 }
@@ -27,8 +27,8 @@ type gauge struct {
 
 func gaugeOf(p *Point) gauge { return gauge{p.Path == Loopback, p.Size} }
 
-// judged marks the rounds that were disturbed, each a Measurement with one Round, and returns how
-// many of each point were not.
+// judged marks the rounds that were disturbed, and returns how many of each point were not. Each
+// Measurement in taken has one Round.
 func judged(taken [][]Measurement) []int {
 	by := make(map[gauge][]*rounds.Mark)
 	for _, of := range taken {
@@ -51,7 +51,7 @@ func judged(taken [][]Measurement) []int {
 	return counted
 }
 
-// merged returns the Measurement that the rounds of one point come to.
+// merged combines the rounds of one point into one Measurement.
 func merged(taken []Measurement) Measurement {
 	m := Measurement{Point: taken[0].Point}
 	var good []*Measurement

@@ -16,10 +16,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// Run measures. The result has everything but the crossovers and the recommendation (Conclude). It
-// is there whenever something has been measured, beside an error that says what has not: that
-// points have failed, that ctx has ended, or a *LostError. A *MemoryError says that there is too
-// little memory for all points.
+// Run measures o.Grid. It returns a result, without crossovers and recommendation (see [Conclude]),
+// whenever it has measured something, even beside an error. The error joins the failures of points,
+// the end of ctx, or a [*LostError]. A [*MemoryError] means that no point fits in the memory.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
@@ -43,7 +42,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return &r.result, err
 }
 
-// nothing says why nothing was measured, if err is not all there is to say.
+// nothing explains why nothing was measured, if err is nil or incomplete.
 func (r *runner) nothing(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errors.Join(ctx.Err(), err)
@@ -56,13 +55,13 @@ func (r *runner) nothing(ctx context.Context, err error) error {
 	return err
 }
 
-// runner is a run under way.
+// runner is the state of a run.
 type runner struct {
 	o      Options
 	result Result
 
 	addr, host string      // of the server
-	child      *host.Child // nil if it ran already
+	child      *host.Child // nil if the server was running already
 	rpc        *recordmark.Conn
 	control    *control.Client
 	info       *control.Info
@@ -70,18 +69,18 @@ type runner struct {
 	loopback   *local
 	unpin      func() error
 	meter      host.Meter // of this process
-	sameHost   bool       // as the server
+	sameHost   bool       // client and server are on one host
 
-	datagrams atomic.Int64 // bytes of those of RoCE
+	datagrams atomic.Int64 // bytes of RoCE packets
 
-	payload, copied []byte // what is sent; where a copy goes
+	payload, copied []byte // what is sent, and the target of copies
 	copies, streams yardsticks
 }
 
-// opening is how long a server may take until it has answered.
+// opening is how long a server may take to answer the first calls.
 const opening = 10 * time.Second
 
-// open connects to a server, and starts one if need be.
+// open connects to the server, and starts it first if necessary.
 func (r *runner) open(ctx context.Context) (err error) {
 	r.addr = r.o.Server
 	r.result.Server = r.addr
@@ -110,7 +109,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 	}
 	r.control = control.NewClient(r.rpc)
 	if r.info, err = r.control.Info(ctx); err != nil {
-		return fmt.Errorf("bench: %s is no bench server, or one of another version: %w", r.addr, err)
+		return fmt.Errorf("bench: %s is not a bench server, or has another version: %w", r.addr, err)
 	}
 	r.payload, r.copied = host.Pattern(program.MaxPayload), host.Pattern(program.MaxPayload)
 	at := net.JoinHostPort(r.host, strconv.Itoa(int(r.info.RawPort)))
@@ -128,7 +127,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// close ends what open has begun. If the server was lost, it is told how its process has ended.
+// close undoes open. If the server was lost, it notes in lost how the server's process ended.
 func (r *runner) close(lost *LostError) error {
 	var errs []error
 	if r.unpin != nil {

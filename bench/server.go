@@ -17,24 +17,26 @@ import (
 
 // ServerOptions configures a server.
 type ServerOptions struct {
-	// Listen is where it listens for RPC over TCP, "host:port". The next four ports are for the
-	// other transports; with port 0 it takes any.
+	// Listen is the address for RPC over TCP, "host:port". The next four ports are for the other
+	// transports. With port 0 the system chooses all of them.
 	Listen  string
 	Sockets host.Sockets
-	// RoCE has it listen over RoCE, too, at the addresses of Listen.
+	// RoCE makes it listen over RoCE too, at the addresses of Listen.
 	RoCE bool
-	// Memory bounds the bytes that calls under way take; 0 means 1 GiB.
+	// Memory limits the bytes of calls under way; 0 means 1 GiB.
 	Memory int64
 	Logger *slog.Logger // nil means slog.Default()
-	// Trace, if not nil, has what is sent and received, but over raw TCP.
+	// Trace, if not nil, records what is sent and received, except over raw TCP.
 	Trace *trace.Writer
 }
 
-// rawConns bounds the connections over raw TCP; others wait.
+// rawConns limits the connections over raw TCP; more must wait.
 const rawConns = 64
 
-// Serve serves until ctx ends. It calls ready with its address when it listens. It measures
-// nobody's rights: whoever reaches it can use the memory and the CPU that it may use.
+// Serve serves until ctx ends. It calls ready with its address once it listens.
+//
+// It does not check who calls: anybody who reaches it can use its memory, up to the limit, and its
+// CPU time.
 func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error {
 	o.Memory = cmp.Or(o.Memory, defaultMemory)
 	if o.Logger == nil {

@@ -12,21 +12,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// rdmaListener is where a server is reached over RDMA.
+// rdmaListener is a listener over RDMA.
 type rdmaListener struct {
 	name string // one of rdmaNames
 	transport.Listener
 }
 
-// service is what is measured, in this process or in another: a server of the program, which serves
-// on a goroutine for each listener.
+// service serves the measured program, on a goroutine for each listener.
 type service struct {
-	*errgroup.Group // when one of them ends, all do
+	*errgroup.Group // when one ends, all end
 	ctx             context.Context
 	rpc             *oncrpc.Server
 }
 
-// newService returns one that nobody reaches yet.
+// newService returns a service without listeners.
 func newService(cfg oncrpc.ServerConfig) (*service, error) {
 	s := &service{rpc: oncrpc.NewServer(cfg)}
 	return s, s.rpc.Handle(program.New())

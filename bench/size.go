@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// FormatSize writes a size in bytes for people: "256 B", "1.5 KiB", "4 MiB".
+// FormatSize formats a size in bytes: "256 B", "1.5 KiB", "4 MiB".
 func FormatSize(n int) string {
 	unit, x := "B", float64(n)
 	for _, u := range []string{"KiB", "MiB"} {

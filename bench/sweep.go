@@ -9,19 +9,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
-// measure is what takes a round of a point, within about some time: a Measurement with one Round.
+// measure measures one round of a point, in about share. The Measurement has one Round.
 type measure func(ctx context.Context, p Point, share time.Duration) (Measurement, error)
 
-// sweep has the points of a grid measured in rounds, until a time, and adds what came of it to r in
-// the order of the grid.
+// sweep measures the points of g in rounds until a time, and adds the results to r in the order of
+// the grid.
 //
-// The first pass is in the order of inOrder, so that points without a round, if time runs out,
-// still leave the grid covered. The others are in random order, so that what changes with time is
-// not taken for a difference of points. A round that was disturbed is taken again in a later pass,
-// which shortens the rest.
+// The first pass has the order of inOrder, so that the grid is covered even if time runs out. The
+// others have random order, so that slow changes of the machine do not look like differences
+// between points. A later pass repeats a disturbed round, which shortens the others.
 //
-// A point that fails is left out; the error tells, and wraps that of ctx if it has ended. A
-// *LostError of a round is the last.
+// A point that fails is left out, and its error is part of the returned one, like that of ctx. A
+// *LostError ends the sweep.
 func (o *Options) sweep(ctx context.Context, g Grid, until time.Time, r *Result, take measure) error {
 	taken := make([][]Measurement, len(g.Points)) // rounds of each point so far
 	failed := make([]error, len(g.Points))

@@ -8,13 +8,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
-// yardsticks collects figures of a kind, by size.
+// yardsticks collects the figures of one yardstick by size.
 type yardsticks map[int][]float64
 
 // add adds a figure.
 func (y yardsticks) add(size int, rate float64) { y[size] = append(y[size], rate) }
 
-// figures returns the medians.
+// figures returns the median at each size.
 func (y yardsticks) figures() []Figure {
 	var all []Figure
 	for _, size := range slices.Sorted(maps.Keys(y)) {
@@ -23,10 +23,9 @@ func (y yardsticks) figures() []Figure {
 	return all
 }
 
-// copyRate returns how many bytes a second a copy of size bytes of payload moves, tried for about
-// d.
+// copyRate measures for about d how many bytes a second are copied, size bytes at a time.
 func (r *runner) copyRate(size int, d time.Duration) float64 {
-	const turn = 64 << 10 // bytes, so that reading the clock does not count
+	const turn = 64 << 10 // bytes between readings of the clock, whose cost then does not matter
 	from, to := r.payload[:size], r.copied[:size]
 	begin := time.Now()
 	for n := 0; ; {
@@ -39,7 +38,7 @@ func (r *runner) copyRate(size int, d time.Duration) float64 {
 	}
 }
 
-// measureYardsticks measures them at all sizes of a grid, for about d in all.
+// measureYardsticks measures the yardsticks at all sizes of a grid, for about d in all.
 func (r *runner) measureYardsticks(g Grid, d time.Duration) error {
 	sizes := valuesOf(g.Points, func(p Point) int { return p.Size })
 	share := d / 3 / time.Duration(len(sizes))
@@ -57,7 +56,7 @@ func (r *runner) measureYardsticks(g Grid, d time.Duration) error {
 	return nil
 }
 
-// stream measures raw TCP.
+// stream measures raw TCP for about d.
 func (r *runner) stream(size int, d time.Duration) (rate float64, err error) {
 	if rate, err = r.raw.Stream(size, d); err == nil {
 		r.streams.add(size, rate)
@@ -65,7 +64,7 @@ func (r *runner) stream(size int, d time.Duration) (rate float64, err error) {
 	return rate, err
 }
 
-// yardstick measures what a point is compared with, right before it, in bytes a second.
+// yardstick measures the yardstick of a point, in bytes a second.
 func (r *runner) yardstick(p Point, d time.Duration) (rate float64, err error) {
 	if p.Path == Loopback {
 		rate = r.copyRate(p.Size, d)

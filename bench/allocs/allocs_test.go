@@ -76,7 +76,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestTable: the table that is there can be read, and is as it would be written.
+// TestTable shows that the table in the repository parses, and that writing it gives the same
+// bytes.
 func TestTable(t *testing.T) {
 	b, err := os.ReadFile("allocs.txt")
 	if err != nil {

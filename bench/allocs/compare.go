@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// report is what a comparison finds.
+// report is the result of a comparison.
 type report struct {
 	text string // a line for each difference
-	bad  int    // those that must not be
+	bad  int    // how many of them are failures
 }
 
-// compare compares what benchmarks allocate with what they may.
+// compare compares the benchmarks' allocations with the allowed ones.
 func compare(allowed, got allocations) (r report) {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(got)) {

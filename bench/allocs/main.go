@@ -15,22 +15,21 @@ import (
 	"os/exec"
 )
 
-// table is the file with what is allowed.
+// table is the file with the allowed allocations.
 const table = "bench/allocs/allocs.txt"
 
-// packages are those with benchmarks that allocate the same in every run: nothing in them waits for
-// a network.
+// packages are those whose benchmarks allocate the same in every run: none of them waits for a
+// network.
 var packages = []string{
 	"./bench/gss", "./chunks", "./credits", "./metrics", "./nfsdemo/nfs3", "./oncrpc", "./oncrpc/gss",
 	"./rpcrdma", "./transport/iwarp/ddp", "./transport/iwarp/mpa", "./transport/iwarp/rdmap", "./transport/loopback", "./xdr",
 }
 
-// skipped are benchmarks there that are only about time: yardsticks that do something else, and
-// ways over TCP.
+// skipped are their benchmarks that are only about time: yardsticks, and ways over TCP.
 const skipped = `^BenchmarkPadding$|^BenchmarkCRC$|^BenchmarkPaired|/^(channels|copy.*|tcp\+.*)$`
 
-// iterations of a benchmark: enough for what memory the first ones take to be less than one
-// allocation in each.
+// iterations is how often a benchmark runs. It is large enough that what the first iterations
+// allocate is less than one allocation for each.
 const iterations = "500x"
 
 func main() {
@@ -71,8 +70,8 @@ func run(update bool) error {
 	return nil
 }
 
-// benchmark runs the benchmarks, and returns what go test prints. On one processor, and without
-// garbage collection, which empties pools, they allocate the same each time.
+// benchmark runs the benchmarks, and returns the output of go test. It uses one processor and no
+// garbage collection, which would empty pools, so that they allocate the same each time.
 func benchmark() ([]byte, error) {
 	args := []string{"test", "-run", "^$", "-bench", ".", "-skip", skipped, "-benchtime", iterations, "-benchmem", "-cpu", "1", "-timeout", "2m"}
 	cmd := exec.Command("go", append(args, packages...)...)

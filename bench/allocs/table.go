@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// allocations are those of one operation, by "package benchmark".
+// allocations are those of one operation, by "PACKAGE BENCHMARK".
 type allocations map[string]int
 
-// module is in front of the names of packages, and left out in the table.
+// module is the prefix of packages, which the table leaves out.
 const module = "github.com/rpcrdma/go-rpcrdma/"
 
 // header begins the table.
 const header = `# Allocations per operation that benchmarks may make. Written by: go run ./bench/allocs -update
 `
 
-// errNone: a table, or an output, with no benchmark in it.
+// errNone means that a table or an output has no benchmarks.
 var errNone = errors.New("no benchmarks")
 
-// parse finds the benchmarks in what go test -bench -benchmem prints: of each "pkg: PACKAGE",
+// parse parses the output of go test -bench -benchmem: lines "pkg: PACKAGE", each followed by lines
 // "BenchmarkNAME N V UNIT V UNIT...".
 func parse(out []byte) (allocations, error) {
 	all := make(allocations)
@@ -56,7 +56,8 @@ func parse(out []byte) (allocations, error) {
 	return all, nil
 }
 
-// readTable reads lines "ALLOCATIONS PACKAGE BENCHMARK". Others begin with "#" or are empty.
+// readTable parses lines "ALLOCATIONS PACKAGE BENCHMARK". Empty lines and lines with "#" are
+// skipped.
 func readTable(b []byte) (allocations, error) {
 	all := make(allocations)
 	for line := range strings.Lines(string(b)) {

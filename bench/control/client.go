@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Client asks a server.
+// Client calls the program of a server.
 type Client struct{ rpc *oncrpc.Client }
 
 // NewClient returns a client that calls over t.
@@ -15,7 +15,7 @@ func NewClient(t oncrpc.Transport) *Client {
 	return &Client{oncrpc.NewClient(t, Number, Version, oncrpc.AuthNone())}
 }
 
-// Info asks where the server listens and what it is like.
+// Info returns where the server listens and what it is like.
 func (c *Client) Info(ctx context.Context) (*Info, error) {
 	i := new(Info)
 	if err := c.rpc.Do(ctx, &oncrpc.Request{Procedure: procInfo, Reply: i, MaxReply: 4 * maxText}); err != nil {
@@ -24,8 +24,7 @@ func (c *Client) Info(ctx context.Context) (*Info, error) {
 	return i, nil
 }
 
-// Usage asks what the server's process has used so far. Its Conns are those besides the one that
-// asks.
+// Usage returns what the server's process has used so far. Its Conns do not count this connection.
 func (c *Client) Usage(ctx context.Context) (host.Usage, error) {
 	var u usage
 	err := c.rpc.Call(ctx, procUsage, nil, &u)

@@ -7,7 +7,7 @@
 //	usage, err := c.Usage(ctx)
 package control
 
-// The program. Its number is of the range that RFC 5531 leaves to users.
+// Number is from the range that RFC 5531 section 8.3 leaves to users.
 const (
 	Number  = 0x20716231
 	Version = 2

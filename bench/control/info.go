@@ -2,22 +2,22 @@ package control
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"
 
-// Info is where a server listens and what it is like. That it answers tells its address for RPC
-// over TCP; the ports are at the same one.
+// Info says where a server listens and what it is like. All ports are at the address of this
+// connection.
 type Info struct {
-	ChunkedPort uint16 // RDMA, with inline sizes as they are by default
+	ChunkedPort uint16 // RDMA, with default inline sizes
 	InlinePort  uint16 // RDMA, with the largest inline sizes
-	// RDMA in the dialect of the draft, with the largest inline sizes and aligned receives
+	// RDMA in the draft's dialect, with the largest inline sizes and aligned receives
 	DraftPort uint16
 	RawPort   uint16 // TCP without RPC (package raw)
 
-	System     string // operating system, architecture and version of Go
-	CPUs       uint32 // that it may use at a time
-	Congestion string // TCP congestion control of its sockets; empty: the system's
-	Memory     uint64 // bytes that calls may take at a time
+	System     string // operating system, architecture, Go version
+	CPUs       uint32 // that the process may use at a time
+	Congestion string // TCP congestion control of its sockets; empty means the system's
+	Memory     uint64 // most bytes of calls under way
 }
 
-// maxText is the longest text in bytes.
+// maxText limits a string, in bytes.
 const maxText = 256
 
 // MarshalXDR encodes i.

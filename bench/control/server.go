@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// New returns the program. It tells info, and what this process has used, with the connections of
-// srv.
+// New returns the program. It returns info, and what this process has used, with the number of
+// connections of srv.
 func New(info Info, srv *oncrpc.Server) oncrpc.Program {
 	meter := new(host.Meter)
 	return oncrpc.Program{Name: "bench control", Number: Number, Version: Version, Procedures: []oncrpc.Procedure{

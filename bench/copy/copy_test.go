@@ -25,7 +25,7 @@ import (
 // sample is one run of one way.
 type sample struct{ took, cpu time.Duration }
 
-// BenchmarkCopy copies a file in all ways by turns. One iteration is all rounds.
+// BenchmarkCopy copies a file in all ways by turns. One iteration covers all rounds.
 func BenchmarkCopy(b *testing.B) {
 	if _, err := exec.LookPath("cp"); err != nil {
 		b.Skip("there is no cp to compare with")
@@ -56,7 +56,7 @@ func BenchmarkCopy(b *testing.B) {
 	}
 }
 
-// byTurns runs all ways in each round, and returns what each took, by its name.
+// byTurns runs all ways in each of n rounds, and returns the samples by name.
 func byTurns[W interface{ String() string }](b *testing.B, n int, ways []W, run func(W) sample) map[string][]sample {
 	samples := make(map[string][]sample)
 	schedule := rounds.Schedule{Wanted: rounds.Each(len(ways), n)}
@@ -71,7 +71,7 @@ func byTurns[W interface{ String() string }](b *testing.B, n int, ways []W, run 
 	return samples
 }
 
-// timed takes the time of a run, which says how much processor time it took.
+// timed times a run, which returns its CPU time.
 func (r *rig) timed(name string, run func() (cpu time.Duration, err error)) sample {
 	begin := time.Now()
 	cpu, err := run()
@@ -82,14 +82,15 @@ func (r *rig) timed(name string, run func() (cpu time.Duration, err error)) samp
 	return sample{took, cpu}
 }
 
-// newRig makes the file, builds the command, and starts a server, all until the benchmark ends.
+// newRig makes the file, builds the command, and starts a server. They last until the benchmark
+// ends.
 func newRig(b *testing.B, size int) *rig {
 	r := &rig{b: b, dir: fastDir(b), command: build(b)}
 	r.source = r.path("source")
 	if err := writeRandom(r.source, size); err != nil {
 		b.Fatal(err)
 	}
-	// A file is replaced when its successor is whole.
+	// A file is replaced only when its successor is complete.
 	r.serve("--memory", "/bench", "--memory-size", strconv.Itoa(4*size+64<<20))
 	return r
 }
@@ -130,20 +131,20 @@ func writeRandom(name string, size int) error {
 	return f.Close()
 }
 
-// serve starts a server that exports /bench, and sets the URLs.
+// serve starts a server that exports /bench, and sets r.rdma and r.tcp.
 func (r *rig) serve(exports ...string) {
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--mount", "127.0.0.1:0"}, exports...)
 	c, err := host.Program{Path: r.command, Args: args}.Start(r.b.Context())
 	if err != nil {
 		r.b.Fatal(err)
 	}
-	stop := func() error { return c.Stop(0) } // it would serve on
+	stop := func() error { return c.Stop(0) } // the server does not end by itself
 	r.b.Cleanup(func() { _ = stop() })
 	for lines := bufio.NewScanner(c.Out); r.tcp == "" && lines.Scan(); {
 		switch before, addr, _ := strings.Cut(lines.Text(), " on "); {
 		case strings.HasPrefix(before, "NFS over RDMA"):
 			r.rdma = "rdma://" + addr + "/bench"
-		case strings.HasPrefix(before, "MOUNT and NFS over TCP"): // after the other
+		case strings.HasPrefix(before, "MOUNT and NFS over TCP"): // comes after the line for RDMA
 			r.tcp = "tcp://" + addr + "/bench"
 		}
 	}
@@ -166,7 +167,7 @@ func sum(b *testing.B, name string) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// report prints a table, and the ratios to raw TCP as metrics.
+// report prints a table, and reports the ratios to raw TCP as metrics.
 func report(b *testing.B, dir string, size int, samples map[string][]sample) {
 	fmt.Printf("\n%d bytes in %s, %d rounds, %d CPUs, %s/%s, %s\n", size, dir, len(samples["cp"]), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', tabwriter.AlignRight)
@@ -184,7 +185,7 @@ func report(b *testing.B, dir string, size int, samples map[string][]sample) {
 	fmt.Println("cpu-ms/GB is of the commands; of raw TCP both ends, of the others without the server")
 }
 
-// ratio is the median speed of a way as a part of that of another in the same round.
+// ratio returns the median speed of one way divided by that of another in the same round.
 func ratio(of, to []sample) float64 {
 	i := -1
 	return median(of, func(s sample) float64 { i++; return to[i].took.Seconds() / s.took.Seconds() })

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// TestMain lets the test binary be an end of the raw TCP connection, too.
+// TestMain lets the test binary also be an end of the raw TCP connection.
 func TestMain(m *testing.M) {
 	if role := host.Role(); role != "" {
 		if err := transfer(role, os.Args[1], os.Args[2]); err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/raw"
 )
 
-// The roles of children: which end of a raw connection they are.
+// The roles of children: the ends of a raw connection.
 const (
 	sender   = "sender"
 	receiver = "receiver"
 )
 
-// transfer is one end: the receiver listens, prints its address, and keeps what one connection
-// brings in a file. The sender sends a file, and waits until the receiver has it.
+// transfer is one end. The receiver listens, prints its address, and writes what one connection
+// brings to a file. The sender sends a file, and waits until the receiver has it.
 func transfer(role, addr, name string) error {
 	if role == sender {
 		return send(addr, name)

@@ -20,26 +20,27 @@ import (
 // perDirectory is how many small files are in a directory.
 const perDirectory = 100
 
-// delay is how long bytes travel through the slower relay, each way.
+// delay is the delay of the slower relay, each way.
 const delay = time.Millisecond
 
-// smallRig is what all ways of copying small files have in common.
+// smallRig is shared by all ways to copy small files.
 type smallRig struct {
 	rig
-	near, far map[string]string // URLs of the export by scheme, through relays
-	rsync     string            // URL of the daemon; empty: there is no rsync
+	near, far map[string]string // URLs of the export by scheme, through the relays
+	rsync     string            // URL of the daemon; empty if there is no rsync
 }
 
 // smallWay is one way to copy them.
 type smallWay struct {
 	name string
-	to   string // the local directory that it makes
+	to   string // local directory that it makes
 	args []string
 }
 
 func (w smallWay) String() string { return w.name }
 
-// BenchmarkSmall copies a tree of small files in all ways by turns. One iteration is all rounds.
+// BenchmarkSmall copies a tree of small files in all ways by turns. One iteration covers all
+// rounds.
 func BenchmarkSmall(b *testing.B) {
 	o := env.Default()
 	o.Files, o.Rounds = 20000, 3
@@ -113,7 +114,7 @@ func (r *smallRig) daemon() {
 		r.b.Fatal(err)
 	}
 	addr := l.Addr().(*net.TCPAddr)
-	l.Close() // the daemon takes the port, which nobody else is likely to do before
+	l.Close() // the daemon takes the port; another program is unlikely to take it first
 	config := r.path("rsyncd.conf")
 	module := fmt.Sprintf("use chroot = no\nuid = %d\ngid = %d\n[bench]\npath = %s\nread only = no\n",
 		os.Getuid(), os.Getgid(), r.dir)
@@ -142,7 +143,7 @@ func (r *smallRig) daemon() {
 	r.rsync = fmt.Sprintf("rsync://%s/bench", addr)
 }
 
-// ways are all of them, in the order of a round. What comes down went up before.
+// ways returns all ways in the order of a round. A get copies what a put before it has stored.
 func (r *smallRig) ways() []smallWay {
 	all := []smallWay{{"cp -r", "cp", []string{"cp", "-r", r.source, r.path("cp")}}}
 	if r.rsync != "" {
@@ -170,7 +171,7 @@ func (r *smallRig) ways() []smallWay {
 	return all
 }
 
-// run copies in one way, into what is not there. The tree at the server stays for the get behind.
+// run copies in one way to a new place. The tree stays at the server for the get that follows.
 func (r *smallRig) run(w smallWay) sample {
 	if w.to == "" {
 		if err := os.RemoveAll(r.path("export/tree")); err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// rig is what all ways of copying have in common.
+// rig is shared by all ways to copy.
 type rig struct {
 	b       *testing.B
-	dir     string // where the files are
+	dir     string // directory of the files
 	source  string // the file
 	command string // rpcrdma
 	rdma    string // URLs of the server's export
@@ -26,13 +26,13 @@ type rig struct {
 // way is one way to copy the file.
 type way struct {
 	name string
-	to   string // the local file that it makes; none if empty
+	to   string // local file that it makes; may be empty
 	run  func(r *rig) (cpu time.Duration, err error)
 }
 
 func (w way) String() string { return w.name }
 
-// ways are all of them, in the order of a round. What comes down went up before.
+// ways has all ways in the order of a round. A get copies what a put before it has stored.
 var ways = []way{
 	{"cp", "cp", func(r *rig) (time.Duration, error) { return finish(exec.Command("cp", r.source, r.path("cp"))) }},
 	{"raw TCP", "raw", (*rig).raw},
@@ -48,7 +48,7 @@ func (r *rig) rpcrdma(args ...string) (time.Duration, error) {
 	return finish(exec.Command(r.command, args...))
 }
 
-// finish runs a process, and returns the processor time that it took.
+// finish runs a process, and returns its CPU time.
 func finish(cmd *exec.Cmd) (time.Duration, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return 0, errors.Join(err, errors.New(string(out)))
@@ -73,9 +73,9 @@ func (r *rig) raw() (time.Duration, error) {
 	}
 	out, err := host.Program{Role: sender, Args: []string{strings.TrimSpace(addr), r.source}}.Start(ctx)
 	if err != nil {
-		return 0, errors.Join(err, in.Stop(0)) // it waits for a sender
+		return 0, errors.Join(err, in.Stop(0)) // it still waits for a sender
 	}
-	_, _ = io.Copy(io.Discard, out.Out) // until it ends
+	_, _ = io.Copy(io.Discard, out.Out) // wait for its end
 	if err := errors.Join(out.Stop(host.Grace), in.Stop(host.Grace)); err != nil {
 		return 0, err
 	}

@@ -12,25 +12,25 @@ import (
 
 // Options says how to measure.
 type Options struct {
-	Starts int           // of the processes, or of what takes their place, one after the other
-	Rounds int           // after each start, of all that takes turns
-	Time   time.Duration // length of a round, roughly
-	Limit  time.Duration // for each step, after which it is taken to hang
+	Starts int           // how often processes, or server and client, are started
+	Rounds int           // of each scenario, after each start
+	Time   time.Duration // of a round, roughly
+	Limit  time.Duration // of each step; a longer one counts as hung
 
 	Sockets host.Sockets
 
-	// CPUs are those of the server and of the client. Empty means no pinning.
+	// CPUs are one for the server and one for the client. Empty means no pinning.
 	CPUs []int
 
-	// Profile is the directory where CPU profiles of the candidate go; empty for none.
+	// Profile is the directory for CPU profiles of the candidate; empty means none.
 	Profile string
 
 	Size  int // bytes of a file
 	Conns int // connections
-	Files int // small files
+	Files int // number of small files
 }
 
-// Default returns the options of pairs, those without a file or a number of connections.
+// Default returns the defaults, without Size, Conns and Files.
 func Default() Options {
 	return Options{
 		Starts:  5,
@@ -41,10 +41,10 @@ func Default() Options {
 	}
 }
 
-// Gate reports whether bounds are to be demanded.
+// Gate reports whether tests should fail on ratios out of bounds.
 func Gate() bool { return os.Getenv("BENCH_GATE") != "" }
 
-// Read returns the options that the environment asks for, and o where it says nothing.
+// Read returns o with what the environment sets.
 func Read(o Options) (Options, error) {
 	var errs []error
 	for name, to := range map[string]*int{
@@ -86,7 +86,7 @@ func Read(o Options) (Options, error) {
 	return o, o.Check()
 }
 
-// Check refuses options that make no sense.
+// Check refuses invalid options.
 func (o Options) Check() error {
 	switch {
 	case o.Starts < 1:
@@ -103,8 +103,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// parseCPUs reads "0,1" or "none"; the empty string stands for the first two CPUs that this process
-// may use, if there are two and the system lets us choose.
+// parseCPUs parses "0,1" or "none". An empty string means the first two CPUs that this process may
+// use, if there are two and the system lets us choose.
 func parseCPUs(s string) ([]int, error) {
 	switch s {
 	case "none":
@@ -112,7 +112,7 @@ func parseCPUs(s string) ([]int, error) {
 	case "":
 		cpus, err := host.AllowedCPUs()
 		if err != nil || len(cpus) < 2 {
-			return nil, nil // reports tell
+			return nil, nil // reports say so
 		}
 		return cpus[:2], nil
 	}

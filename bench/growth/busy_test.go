@@ -14,12 +14,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// base is the number of connections that others are compared with. Over fewer than that, what a
-// call costs is mostly waking up.
+// base is the number of connections that others are compared with. With fewer, the cost of a call
+// is mostly waking up.
 const base = 10
 
-// comparisons are of calls over 1, 100 and 1000 connections with calls over base: a CPU ratio is
-// how much dearer a call gets.
+// comparisons compare calls over 1, 100 and 1000 connections with calls over base. The CPU ratio
+// says how much more a call costs.
 var comparisons []paired.Comparison
 
 func init() {
@@ -39,7 +39,7 @@ func init() {
 // BenchmarkBusy reports how the cost of a call grows with the number of connections.
 func BenchmarkBusy(b *testing.B) { paired.Bench(b, comparisons...) }
 
-// TestBusy makes each comparison for a moment.
+// TestBusy runs each comparison briefly.
 func TestBusy(t *testing.T) {
 	o := paired.Options{Starts: 1, Rounds: 1, Time: 10 * time.Millisecond, Limit: time.Minute}
 	for _, c := range comparisons {
@@ -53,7 +53,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// overTCP exchanges messages, which are about as long as NULL calls over iWARP.
+// overTCP returns a scenario that exchanges messages about as long as NULL calls over iWARP.
 func overTCP(n int) paired.Scenario {
 	return paired.Scenario{
 		Name:   fmt.Sprintf("tcp/pingpong over %d", n),
@@ -71,7 +71,7 @@ func overTCP(n int) paired.Scenario {
 	}
 }
 
-// overRDMA makes NULL calls.
+// overRDMA returns a scenario that makes NULL calls.
 func overRDMA(n int) paired.Scenario {
 	return paired.Scenario{
 		Name:   fmt.Sprintf("iwarp/null over %d", n),

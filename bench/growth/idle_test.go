@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	burst = 64   // calls at a time, before a connection is idle
-	busy  = 1000 // connections that are busy at a time
+	burst = 64   // calls at a time before a connection becomes idle
+	busy  = 1000 // connections busy at a time
 
-	// perAddress is how many connections go to one address 127.0.0.x: there are only so many ports
-	// for each.
+	// perAddress is how many connections go to one address 127.0.0.x. Each address has a limited
+	// number of ports.
 	perAddress = 5000
 )
 
-// data is the arguments and the results of procEcho.
+// data is the arguments and results of procEcho.
 type data []byte
 
 func (d data) MarshalXDR(e *xdr.Encoder)    { e.Opaque(d, 1<<10) }
@@ -34,7 +34,7 @@ func address(i, port int) string {
 	return net.JoinHostPort(fmt.Sprintf("127.0.0.%d", 1+i/perAddress), strconv.Itoa(port))
 }
 
-// connect makes n connections, which end with the benchmark.
+// connect makes n connections, which close with the benchmark.
 func connect(b *testing.B, s *server, n int, sockets host.Sockets) []*rpcrdma.Conn {
 	b.Helper()
 	conns := make([]*rpcrdma.Conn, n)
@@ -61,7 +61,7 @@ func connect(b *testing.B, s *server, n int, sockets host.Sockets) []*rpcrdma.Co
 	return conns
 }
 
-// calls makes rounds of calls, callers at a time, over a connection.
+// calls makes rounds of calls over a connection, with as many callers at a time.
 func calls(ctx context.Context, c *rpcrdma.Conn, callers, rounds, size int) error {
 	cl := oncrpc.NewClient(c, program, version, oncrpc.AuthNone())
 	errs := make(chan error, callers)
@@ -105,7 +105,7 @@ func BenchmarkIdle(b *testing.B) {
 		}
 		measure("fresh")
 		for _, c := range conns {
-			if err := calls(b.Context(), c, 1, 1, 0); err != nil { // it brings the credits
+			if err := calls(b.Context(), c, 1, 1, 0); err != nil { // brings the credits
 				b.Fatal(err)
 			}
 			if err := calls(b.Context(), c, burst, 1, 1<<10); err != nil {

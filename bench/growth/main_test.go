@@ -25,10 +25,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// idleServer is the role of the other process of BenchmarkIdle.
+// idleServer is the role of the server process of BenchmarkIdle.
 const idleServer = "idle"
 
-// server is that process.
+// server is that process, as the benchmark sees it.
 type server struct {
 	b       *testing.B
 	ask     *json.Encoder
@@ -36,7 +36,7 @@ type server struct {
 	first   report
 }
 
-// startServer starts it. It ends with the benchmark.
+// startServer starts the server. It ends with the benchmark.
 func startServer(b *testing.B, o env.Options) *server {
 	b.Helper()
 	p := host.Program{Role: idleServer}
@@ -62,7 +62,7 @@ func startServer(b *testing.B, o env.Options) *server {
 	return s
 }
 
-// report asks the server for one.
+// report asks the server for a report.
 func (s *server) report(collect bool) (r report) {
 	s.b.Helper()
 	if err := s.ask.Encode(collect); err != nil {
@@ -74,7 +74,7 @@ func (s *server) report(collect bool) (r report) {
 	return r
 }
 
-// options are those of the environment; the defaults are this package's own.
+// options returns the options of the environment, with this package's defaults.
 func options() (env.Options, error) {
 	o := env.Default()
 	o.Conns = 10_000

@@ -23,13 +23,13 @@ const (
 	procEcho = 1 // returns up to 1 KiB of arguments
 )
 
-// report is what the server tells of itself.
+// report is what the server reports about itself.
 type report struct {
 	Port        int
 	Heap, Stack int64
 }
 
-// serve is the server: it reports when it is asked to, until nobody can ask any more.
+// serve is the server. It reports when asked to, until its input ends.
 func serve() error {
 	o, err := options()
 	if err != nil {
@@ -73,8 +73,8 @@ func newServer() *oncrpc.Server {
 	return s
 }
 
-// memory is the heap and the stacks of this process in bytes, as the runtime holds them. Stacks
-// shrink by half at a collection, and what lies in a sync.Pool goes at the second.
+// memory returns the bytes of heap and stacks that the runtime holds for this process. It collects
+// twice: stacks shrink by half with each collection, and a sync.Pool is emptied by the second.
 func memory() (heap, stack int64) {
 	for range 5 {
 		runtime.GC()

@@ -12,12 +12,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// Carrier is what RPC travels over.
+// Carrier is the transport of RPC in a scenario.
 type Carrier struct {
 	name string
-	// listen returns where it listens, and what serves there.
+	// listen returns the address where it listens, and a function that serves there.
 	listen func(ctx context.Context, s paired.Sockets) (addr string, serve serve, err error)
-	// dial returns a connection, and what closes what it was dialled with.
+	// dial returns a connection, and a closer for its dialer.
 	dial func(ctx context.Context, s paired.Sockets, addr string) (oncrpc.Transport, closer, error)
 }
 
@@ -26,7 +26,7 @@ type (
 	closer func() error
 )
 
-// TCP is RPC over TCP.
+// TCP returns RPC over TCP.
 func TCP() Carrier {
 	return Carrier{
 		name: "tcp",
@@ -50,7 +50,7 @@ func TCP() Carrier {
 	}
 }
 
-// RDMA is RPC over RDMA.
+// RDMA returns RPC over RDMA on provider p.
 func RDMA(p rdma.Provider) Carrier {
 	return Carrier{
 		name: p.Name,

@@ -14,20 +14,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5"
 )
 
-// call makes the call of a slot.
+// call makes one call with the memory of a slot.
 type call func(ctx context.Context, c *client, slot int) error
 
-// client makes calls from as many goroutines as there are slots.
+// client makes calls from one goroutine for each slot.
 type client struct {
 	conn            oncrpc.Transport
 	closeDialer     closer
 	nfs             *nfsclient.Client
 	file            nfs3.FH
-	slots           [][]byte // memory of the calls in flight
+	slots           [][]byte // memory, one for each call in flight
 	*paired.Callers          // one for each slot
 }
 
-// dial connects, and writes a file with a transfer of size bytes for each slot.
+// dial connects, and writes a file of size bytes for each slot.
 func dial(ctx context.Context, ca Carrier, f Flavor, s paired.Sockets, addr string, do call,
 	size, slots int) (*client, error) {
 	conn, closeDialer, err := ca.dial(ctx, s, addr)
@@ -50,7 +50,7 @@ func dial(ctx context.Context, ca Carrier, f Flavor, s paired.Sockets, addr stri
 	return c, nil
 }
 
-// credential is what calls are made with.
+// credential returns the flavour for a client's calls.
 func (f Flavor) credential(files *testrealm.Files) (oncrpc.ClientFlavor, error) {
 	if f == Sys {
 		return oncrpc.AuthSys(oncrpc.SysCred{Machine: "bench"})
@@ -88,7 +88,7 @@ func (c *client) setUp(ctx context.Context, f Flavor, files *testrealm.Files) er
 	return nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (c *client) Close() error {
 	c.End()
 	return c.disconnect()

@@ -18,17 +18,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// Crypto is aes-sha/read-SIZExN, Throughput of what AES and SHA alone do about READs with krb5p of
-// size bytes, inFlight of them at a time: the standard library's AES-256 in CBC mode and
-// HMAC-SHA-1, which krb5p with aes256-cts-hmac-sha1-96 is made of, over the same number of bytes,
-// and no transfer.
+// Crypto returns the Throughput scenario aes-sha/read-SIZExN. It does what AES and SHA do for READs
+// of size bytes with krb5p, inFlight at a time, and transfers nothing. It uses the standard
+// library's AES-256 in CBC mode and HMAC-SHA-1, of which aes256-cts-hmac-sha1-96 consists.
 //
-// A READ has its data sealed at the server, and opened at the client: authenticated and encrypted,
-// then decrypted and authenticated. Of one READ at a time the second begins when the first has
-// ended. So with one in flight the client's process does both, one after the other. With more, the
-// server seals one while the client opens another. So then the server's process seals n transfers
-// and the client's opens n, at the same time, each on its own processor, and a run ends when both
-// have. They say no more to each other than where a run begins and ends.
+// The server seals the data of a READ: it authenticates and encrypts. The client opens it: it
+// decrypts and authenticates. With one READ at a time these never overlap, so the client's process
+// does both, one after the other. With more in flight they overlap: the server's process seals n
+// transfers while the client's opens n, each on its own processor. A run ends when both are done.
+// The processes communicate only at the beginning and the end of a run.
 func Crypto(size, inFlight int) paired.Scenario {
 	return paired.Scenario{
 		Name:   "aes-sha/" + transferName("read", size, inFlight),
@@ -64,7 +62,7 @@ type primitives struct {
 func newPrimitives(size, slots int) *primitives {
 	block, err := aes.NewCipher(host.Pattern(32))
 	if err != nil {
-		panic(err) // of a key of 32 bytes
+		panic(err) // cannot happen with a key of 32 bytes
 	}
 	p := &primitives{
 		enc: cipher.NewCBCEncrypter(block, make([]byte, aes.BlockSize)),
@@ -84,21 +82,22 @@ func (p *primitives) authenticate(b []byte) {
 	p.sum = p.mac.Sum(p.sum[:0])
 }
 
-// seal does what the sender of transfer i does.
+// seal does the work of the sender of transfer i.
 func (p *primitives) seal(i int) {
 	b := p.slots[i%len(p.slots)]
 	p.authenticate(b)
 	p.enc.CryptBlocks(b, b)
 }
 
-// open does what the receiver of transfer i does.
+// open does the work of the receiver of transfer i.
 func (p *primitives) open(i int) {
 	b := p.slots[i%len(p.slots)]
 	p.dec.CryptBlocks(b, b)
 	p.authenticate(b)
 }
 
-// sealFor serves one connection: it seals as many transfers as it is told to, and says when it has.
+// sealFor serves one connection: it seals as many transfers as the client asks for, and reports
+// when done.
 func sealFor(ctx context.Context, l net.Listener, size, slots int) error {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
@@ -130,7 +129,7 @@ func sealFor(ctx context.Context, l net.Listener, size, slots int) error {
 type opener struct {
 	conn     net.Conn
 	work     *primitives
-	together bool // the server seals
+	together bool // the server seals at the same time
 }
 
 func (o *opener) Run(n int, _ []time.Duration) error {

@@ -10,13 +10,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// Flavor is how calls prove who calls, and what of them is protected.
+// Flavor is AUTH_SYS, or Kerberos with a level of protection.
 type Flavor struct {
 	name    string
 	service gss.Service // 0 for AUTH_SYS
 }
 
-// The flavours. Those of Kerberos have aes256-cts-hmac-sha1-96.
+// The flavours. The encryption type of Kerberos is aes256-cts-hmac-sha1-96.
 var (
 	Sys   = Flavor{name: "sys"}
 	Krb5  = Flavor{"krb5", gss.None}
@@ -24,7 +24,7 @@ var (
 	Krb5p = Flavor{"krb5p", gss.Privacy}
 )
 
-// Null is CARRIER+FLAVOR/null, Latency of NULL calls, one at a time.
+// Null returns the Latency scenario CARRIER+FLAVOR/null: NULL calls, one at a time.
 func Null(c Carrier, f Flavor) paired.Scenario {
 	s := scenario(c, f, func(ctx context.Context, c *client, _ int) error {
 		return c.nfs.Null(ctx)
@@ -34,8 +34,8 @@ func Null(c Carrier, f Flavor) paired.Scenario {
 	return s
 }
 
-// Read is CARRIER+FLAVOR/read-SIZExN, Throughput of READs of size bytes, inFlight of them at a
-// time.
+// Read returns the Throughput scenario CARRIER+FLAVOR/read-SIZExN: READs of size bytes, inFlight at
+// a time.
 func Read(c Carrier, f Flavor, size, inFlight int) paired.Scenario {
 	return transfer(c, f, "read", size, inFlight, func(ctx context.Context, c *client, slot int) error {
 		r, err := c.nfs.Read(ctx, c.file, uint64(slot*size), c.slots[slot])
@@ -43,8 +43,8 @@ func Read(c Carrier, f Flavor, size, inFlight int) paired.Scenario {
 	})
 }
 
-// Write is CARRIER+FLAVOR/write-SIZExN, Throughput of unstable WRITEs of size bytes, inFlight of
-// them at a time.
+// Write returns the Throughput scenario CARRIER+FLAVOR/write-SIZExN: unstable WRITEs of size bytes,
+// inFlight at a time.
 func Write(c Carrier, f Flavor, size, inFlight int) paired.Scenario {
 	return transfer(c, f, "write", size, inFlight, func(ctx context.Context, c *client, slot int) error {
 		r, err := c.nfs.Write(ctx, c.file, uint64(slot*size), c.slots[slot], nfs3.Unstable)
@@ -63,7 +63,7 @@ func transferName(name string, size, inFlight int) string {
 	return fmt.Sprintf("%s-%dKiBx%d", name, size>>10, inFlight)
 }
 
-// short says so when fewer bytes were transferred than size.
+// short returns an error if fewer than size bytes were transferred.
 func short(err error, n, size int) error {
 	if err == nil && n != size {
 		return fmt.Errorf("%d bytes of %d", n, size)
@@ -71,8 +71,8 @@ func short(err error, n, size int) error {
 	return err
 }
 
-// scenario is what the scenarios have in common: a server, and a client with a file of a transfer
-// for each call in flight.
+// scenario returns a scenario with the common server, and a client whose file has size bytes for
+// each call in flight.
 func scenario(c Carrier, f Flavor, do call, size, inFlight int) paired.Scenario {
 	return paired.Scenario{
 		Name:  c.name + "+" + f.name + "/",

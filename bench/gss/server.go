@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5"
 )
 
-// listen serves an empty file system to callers of all flavours.
+// listen serves an empty file system to callers with any flavour.
 func listen(ctx context.Context, c Carrier, s paired.Sockets) (*memory.Server, error) {
 	a, err := acceptor()
 	if err != nil {
@@ -34,7 +34,7 @@ func listen(ctx context.Context, c Carrier, s paired.Sockets) (*memory.Server, e
 	return m, nil
 }
 
-// acceptor has the key of the service. The keytab need not stay.
+// acceptor returns an acceptor with the service's key. The keytab file may be removed afterwards.
 func acceptor() (*krb5.Acceptor, error) {
 	var a *krb5.Acceptor
 	err := inRealm(func(f *testrealm.Files) (err error) {
@@ -44,7 +44,7 @@ func acceptor() (*krb5.Acceptor, error) {
 	return a, err
 }
 
-// inRealm calls do with the files of the realm, which are there until it returns.
+// inRealm calls do with the files of the realm, and removes them afterwards.
 func inRealm(do func(*testrealm.Files) error) error {
 	dir, err := os.MkdirTemp("", "gssbench")
 	if err != nil {

@@ -29,8 +29,8 @@ func AllowedCPUs() ([]int, error) {
 	return cpus, nil
 }
 
-// startPinned starts cmd on some CPUs, at least one. A child inherits the CPUs of the thread that
-// starts it, so its Go runtime sees these and sets GOMAXPROCS to match.
+// startPinned starts cmd on the given CPUs, at least one. A child inherits the CPUs of the thread
+// that starts it, so its Go runtime sets GOMAXPROCS to match.
 func startPinned(cmd *exec.Cmd, cpus ...int) error {
 	runtime.LockOSThread()
 	var before unix.CPUSet
@@ -44,14 +44,14 @@ func startPinned(cmd *exec.Cmd, cpus ...int) error {
 	}
 	failed := cmd.Start()
 	if err := unix.SchedSetaffinity(0, &before); err != nil {
-		// The thread stays locked, so that nobody else gets it.
+		// The thread stays locked, so that no other goroutine gets it.
 		return fmt.Errorf("undoing the pinning to CPU %s: %w", FormatCPUs(cpus), err)
 	}
 	runtime.UnlockOSThread()
 	return failed
 }
 
-// pin puts a thread, 0 being this one, on some CPUs.
+// pin puts a thread on the given CPUs; thread 0 is this one.
 func pin(thread int, cpus []int) error {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
@@ -63,8 +63,8 @@ func pin(thread int, cpus []int) error {
 	return nil
 }
 
-// Pin puts all threads of this process on some CPUs, at least one, and sets GOMAXPROCS to match,
-// until undo is called.
+// Pin puts all threads of this process on the given CPUs, at least one, and sets GOMAXPROCS to
+// match, until undo is called.
 func Pin(cpus ...int) (undo func() error, err error) {
 	before, err := AllowedCPUs()
 	if err != nil {
@@ -80,8 +80,8 @@ func Pin(cpus ...int) (undo func() error, err error) {
 	}, nil
 }
 
-// pinThreads puts all threads of this process on some CPUs. A thread that begins meanwhile takes
-// after the one that has started it, so it takes another look, until there are no new ones.
+// pinThreads puts all threads of this process on the given CPUs. A thread created meanwhile
+// inherits the CPUs of its creator, so it repeats until it finds no new threads.
 func pinThreads(cpus []int) error {
 	done := make(map[string]bool)
 	for {

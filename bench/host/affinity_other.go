@@ -9,7 +9,7 @@ import (
 
 var errPinning = errors.New("a process cannot be pinned to CPUs on this system")
 
-// AllowedCPUs fails: the system does not tell.
+// AllowedCPUs fails on this system.
 func AllowedCPUs() ([]int, error) { return nil, errPinning }
 
 // startPinned fails, and starts nothing.

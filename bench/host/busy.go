@@ -2,11 +2,11 @@ package host
 
 import "time"
 
-// Busy is the CPU time that all processes of the machine have used since it started, by what it was
-// used for. It is zero where the system does not tell.
+// Busy is the CPU time that the whole machine has used since it started. It is zero if the system
+// does not report it.
 type Busy struct {
 	Tasks      time.Duration // user and system time of processes
-	Interrupts time.Duration // hard and soft ones, much of it for the network
+	Interrupts time.Duration // hard and soft, much of it for the network
 	Stolen     time.Duration // withheld by the host of a virtual machine
 }
 

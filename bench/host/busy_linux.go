@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BusyTime returns what has been used of some CPUs; of all if none are named.
+// BusyTime returns the time used on the given CPUs, or on all if none are given.
 func BusyTime(cpus ...int) Busy {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -17,8 +17,8 @@ func BusyTime(cpus ...int) Busy {
 	return parseBusy(stat, cpus)
 }
 
-// parseBusy reads /proc/stat (proc(5)). Its first line is of all CPUs, and begins with "cpu". One
-// for each CPU follows, which has its number there.
+// parseBusy parses /proc/stat (proc(5)). Its first line, "cpu", is for all CPUs. A line for each
+// CPU follows, for example "cpu0".
 func parseBusy(stat []byte, cpus []int) (b Busy) {
 	for line := range bytes.Lines(stat) {
 		name, ticks, ok := bytes.Cut(line, []byte(" "))
@@ -39,7 +39,7 @@ func parseBusy(stat []byte, cpus []int) (b Busy) {
 	return b
 }
 
-// parseTicks reads ticks of user, nice, system, idle, iowait, irq, softirq and steal time.
+// parseTicks parses the ticks of user, nice, system, idle, iowait, irq, softirq and steal time.
 func parseTicks(line []byte) Busy {
 	const tick = time.Second / 100 // USER_HZ
 	var ticks [8]time.Duration

@@ -2,5 +2,5 @@
 
 package host
 
-// BusyTime returns nothing: this system does not tell.
+// BusyTime returns zero on this system.
 func BusyTime(cpus ...int) Busy { return Busy{} }

@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// Grace is the patience that a child deserves: what it gets to end by itself.
+// Grace is how long a child may take to end by itself.
 const Grace = 5 * time.Second
 
 // roleVariable is the environment variable that tells a child its role.
 const roleVariable = "BENCH_CHILD"
 
-// Role returns the Role of the Program that this process was started as; none if it is no child.
+// Role returns the Role of the Program that started this process; "" if it is not a child.
 func Role() string { return os.Getenv(roleVariable) }
 
-// Program is what to start, and where.
+// Program says which program to start, and where.
 type Program struct {
 	Path string // empty: the executable of this process
 	Args []string
-	Role string // what Role tells the child
-	CPUs []int  // that it is pinned to; none means any
+	Role string // what Role returns in the child
+	CPUs []int  // pins the child; empty means any CPU
 }
 
-// Child is a process that was started. It is expected to end when its standard input does, so that
-// none outlives the process that has started it.
+// Child is a process that was started. It should end when its standard input ends, so that it does
+// not outlive its parent.
 type Child struct {
 	In  io.WriteCloser
 	Out io.Reader
-	Cmd *exec.Cmd // which Start has started, and Stop waits for
+	Cmd *exec.Cmd // Start has started it, Stop waits for it
 
 	stderr Tail
 	ended  bool // Stop has been called
 }
 
-// Start starts p. When ctx ends, so does the child's input, and after Grace the child.
+// Start starts p. When ctx ends, the child's input ends. After Grace the child is killed.
 func (p Program) Start(ctx context.Context) (*Child, error) {
 	if p.Path == "" {
 		var err error
@@ -67,12 +67,12 @@ func (p Program) Start(ctx context.Context) (*Child, error) {
 	return c, startPinned(c.Cmd, p.CPUs...)
 }
 
-// CPU returns the user and system time that the child has used, until it has been waited for; 0
-// where the system does not tell.
+// CPU returns the user and system time that the child has used, until Stop. It returns 0 if the
+// system does not report it.
 func (c *Child) CPU() time.Duration { return processCPU(c.Cmd.Process.Pid) }
 
-// Stop ends the input of the child and waits for its end, which it forces when patience is over. It
-// fails with what the child said last if that has not ended well. A second call does nothing.
+// Stop closes the child's input and waits until it ends. It kills the child when patience is over.
+// If the child fails, the error has the end of its standard error. A second call does nothing.
 func (c *Child) Stop(patience time.Duration) error {
 	if c.ended {
 		return nil

@@ -4,5 +4,5 @@ package host
 
 import "time"
 
-// processCPU returns 0: the system does not tell.
+// processCPU returns 0 on this system.
 func processCPU(int) time.Duration { return 0 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DefaultCongestion is the TCP congestion control that does not slow the loopback interface down by
-// pacing.
+// DefaultCongestion is a TCP congestion control that does not pace, which would slow down the
+// loopback interface.
 const DefaultCongestion = "reno"
 
 func setCongestion(fd uintptr, name string) error {
@@ -20,7 +20,7 @@ func setCongestion(fd uintptr, name string) error {
 	return nil
 }
 
-// checkCongestion tries a name on a socket.
+// checkCongestion tries to set a congestion control on a socket.
 func checkCongestion(name string) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -33,13 +33,13 @@ func checkCongestion(name string) error {
 		return nil
 	case errors.Is(err, unix.ENOENT):
 		return fmt.Errorf("there is no congestion control %q: this system has %s", name, listed("available"))
-	case errors.Is(err, unix.EPERM): // tcp(7): others than these take CAP_NET_ADMIN
-		return fmt.Errorf("congestion control %q takes privileges: all may use %s", name, listed("allowed"))
+	case errors.Is(err, unix.EPERM): // tcp(7): others need CAP_NET_ADMIN
+		return fmt.Errorf("congestion control %q needs privileges; without them use one of: %s", name, listed("allowed"))
 	}
 	return fmt.Errorf("congestion control %q: %w", name, err)
 }
 
-// listed returns the names of a list that Linux has, with commas.
+// listed returns one of Linux's lists of congestion controls, separated by commas.
 func listed(which string) string {
 	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_" + which + "_congestion_control")
 	if err != nil {

@@ -2,7 +2,7 @@
 
 package host
 
-// DefaultCongestion leaves it to the system.
+// DefaultCongestion leaves the choice to the system.
 const DefaultCongestion = ""
 
 func setCongestion(uintptr, string) error { return ErrCongestion }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ParseCPUs reads numbers of CPUs with commas between them, such as "0,1".
+// ParseCPUs parses CPU numbers separated by commas, such as "0,1".
 func ParseCPUs(s string) ([]int, error) {
 	var cpus []int
 	for field := range strings.SplitSeq(s, ",") {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// CPUTime returns the user and system time that this process has used; 0 where the system does not
-// tell.
+// CPUTime returns the user and system time that this process has used. It returns 0 if the system
+// does not report it.
 func CPUTime() time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

@@ -5,17 +5,15 @@ import (
 	"syscall"
 )
 
-// ErrCongestion says that the system does not let us choose.
+// ErrCongestion means that the system has no choice of congestion control.
 var ErrCongestion = errors.New("congestion control cannot be set on this system")
 
-// Sockets says how sockets are set up: those of a yardstick and of
-// a candidate alike.
+// Sockets says how to set up sockets, so that yardstick and candidate have the same settings.
 type Sockets struct {
 	Congestion string // TCP congestion control; empty leaves the system's
 }
 
-// Check finds out whether this process can set up sockets so, and says what it can choose from if
-// it cannot.
+// Check reports whether this process can set up sockets so. If not, the error lists the choices.
 func (s Sockets) Check() error {
 	if s.Congestion == "" {
 		return nil
@@ -23,8 +21,8 @@ func (s Sockets) Check() error {
 	return checkCongestion(s.Congestion)
 }
 
-// Control sets up one socket. It is what net.Dialer and net.ListenConfig call Control; a
-// connection that is accepted takes after the listening socket.
+// Control sets up one socket, as the Control of net.Dialer or net.ListenConfig. Accepted
+// connections inherit the settings of the listening socket.
 func (s Sockets) Control(_, _ string, c syscall.RawConn) error {
 	if s.Congestion == "" {
 		return nil

@@ -2,10 +2,10 @@ package host
 
 import "sync"
 
-// tailBytes is how much it remembers.
+// tailBytes is how many bytes a Tail keeps.
 const tailBytes = 16 << 10
 
-// Tail is a writer that remembers the end of what was written.
+// Tail is a writer that keeps the end of what was written.
 type Tail struct {
 	mu  sync.Mutex // guards buf
 	buf []byte
@@ -22,7 +22,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns the end, 16 KiB at most.
+// String returns the end of what was written, at most 16 KiB.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

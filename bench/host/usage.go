@@ -8,20 +8,20 @@ import (
 
 // Usage is what a process has used since it began, or between two moments.
 type Usage struct {
-	CPU    time.Duration `json:"cpu_ns"` // user and system; 0 where the system does not tell
+	CPU    time.Duration `json:"cpu_ns"` // user and system; 0 if the system does not report it
 	Allocs uint64        `json:"allocs"` // objects allocated on the heap
 	Bytes  uint64        `json:"bytes"`  // allocated on the heap
 	GCs    uint32        `json:"gcs"`    // garbage collections
 	Heap   uint64        `json:"heap"`   // bytes of the heap in use at the end
 	Stacks uint64        `json:"stacks"` // bytes of goroutine stacks at the end
-	Conns  int           `json:"conns"`  // connections open at the end; who reads the rest sets it
-	// Busy is the CPU time of all processes on the CPUs that this one may use, with what the host
-	// of a virtual machine withheld; 0 where the system does not tell. The kernel counts it in
-	// ticks.
+	Conns  int           `json:"conns"`  // connections open at the end; set by the caller
+	// Busy is the CPU time of all processes on the CPUs that this one may use, with the time that
+	// the host of a virtual machine withheld. It is 0 if the system does not report it. The kernel
+	// counts it in ticks.
 	Busy time.Duration `json:"-"`
 }
 
-// Since returns what was used from before until u; what is so at the end stays.
+// Since returns what was used from before until u. Heap, Stacks and Conns are those of u.
 func (u Usage) Since(before Usage) Usage {
 	u.CPU -= before.CPU
 	u.Allocs -= before.Allocs
@@ -31,7 +31,7 @@ func (u Usage) Since(before Usage) Usage {
 	return u
 }
 
-// Plus adds up what was used; of what is so at the end, other's counts.
+// Plus returns the sum of u and other. Heap, Stacks and Conns are those of other.
 func (u Usage) Plus(other Usage) Usage {
 	other.CPU += u.CPU
 	other.Allocs += u.Allocs
@@ -47,8 +47,8 @@ type Meter struct {
 	stats runtime.MemStats
 }
 
-// Used returns what the process has used so far, without Conns and Busy. It stops the process for a
-// moment, and allocates nothing.
+// Used returns what this process has used so far, without Conns and Busy. It stops all goroutines
+// for a moment, and does not allocate.
 func (m *Meter) Used() Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,10 +63,9 @@ func (m *Meter) Used() Usage {
 	}
 }
 
-// UsedBusy is Used with Busy, which the system tells in a file. To read that takes a few
-// allocations.
+// UsedBusy is Used with Busy, which it reads from a file. That takes a few allocations.
 func (m *Meter) UsedBusy() Usage {
-	cpus, _ := AllowedCPUs() // none is all
+	cpus, _ := AllowedCPUs() // nil means all
 	busy := BusyTime(cpus...)
 	u := m.Used()
 	u.Busy = busy.Tasks + busy.Stolen

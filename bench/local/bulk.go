@@ -20,14 +20,14 @@ func (w *walk) next() (off int) {
 	return off
 }
 
-// copyOut has n copies of size bytes made of the file's own pages.
+// copyOut copies size bytes n times out of the file's own pages.
 func (r *Rig) copyOut(n int, to []byte, w *walk) error {
 	var pages vfs.ReadResult
 	if err := r.server.FS.Read(context.Background(), &vfs.Cred{}, r.file, 0, w.span, &pages); err != nil {
 		return err
 	}
 	defer pages.Release.Release()
-	page := len(pages.Data[0]) // all but the last are as long
+	page := len(pages.Data[0]) // all but the last have this length
 	for range n {
 		for off, rest := w.next(), to; len(rest) > 0; {
 			m := copy(rest, pages.Data[off/page][off%page:])
@@ -37,7 +37,7 @@ func (r *Rig) copyOut(n int, to []byte, w *walk) error {
 	return nil
 }
 
-// bulk is a Throughput pair, NAME-SIZE-hot or NAME-SIZE-file.
+// bulk returns a Throughput pair NAME-SIZE-hot or NAME-SIZE-file.
 func bulk(name string, size, span int) Pair {
 	where := "hot"
 	if span == FileSize {
@@ -49,8 +49,8 @@ func bulk(name string, size, span int) Pair {
 	}
 }
 
-// Read is READ of size bytes out of the first span bytes of the file against a copy of as many, out
-// of the same memory.
+// Read compares READ of size bytes from the first span bytes of the file with a copy of as many
+// bytes from the same memory.
 func Read(size, span int) Pair {
 	p := bulk("read", size, span)
 	p.yardstick = func(r *Rig) operation {
@@ -67,8 +67,9 @@ func Read(size, span int) Pair {
 	return p
 }
 
-// Write is WRITE of size bytes into the first span bytes of the file against a copy of as many,
-// into memory of the same size: a page of a file that others read must not be written to.
+// Write compares WRITE of size bytes to the first span bytes of the file with a copy of as many
+// bytes to memory of the same size. The yardstick does not copy to the file's pages, because
+// readers may hold them.
 func Write(size, span int) Pair {
 	p := bulk("write", size, span)
 	p.yardstick = func(r *Rig) operation {
@@ -90,7 +91,7 @@ func Write(size, span int) Pair {
 	return p
 }
 
-// calls makes calls, each of which transfers as many bytes as the walk's steps have.
+// calls makes calls that each transfer one step of the walk.
 func calls(w *walk, call func(ctx context.Context, off uint64) (int, error)) operation {
 	return func(n int) error {
 		ctx := context.Background()

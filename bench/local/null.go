@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// batch is the operations between two looks at the clock where their latency is measured: the clock
-// would be a good part of the shortest.
+// batch is the number of operations between two readings of the clock. The shortest ones are so
+// short that reading the clock would count.
 const batch = 16
 
 // pingPong sends a word to another goroutine and back, n times.
@@ -29,7 +29,7 @@ func pingPong(n int) error {
 	return nil
 }
 
-// Null is Latency of one NULL call at a time against a ping-pong between two goroutines over
+// Null compares the Latency of one NULL call at a time with a ping-pong between two goroutines over
 // channels.
 func Null() Pair {
 	return Pair{
@@ -50,8 +50,8 @@ func (r *Rig) null(n int) error {
 	return nil
 }
 
-// NullMany is Rate of NULL calls from inFlight goroutines against requests from as many to one
-// goroutine, over channels.
+// NullMany compares the Rate of NULL calls from inFlight goroutines with requests from as many
+// goroutines to one, over channels.
 func NullMany(inFlight int) Pair {
 	return Pair{
 		Name: fmt.Sprintf("null-x%d", inFlight),
@@ -84,7 +84,7 @@ func manyToOne(goroutines, n int) error {
 	})
 }
 
-// spreadOver has goroutines do n operations, as many each, or one more.
+// spreadOver does n operations on that many goroutines, spread evenly.
 func spreadOver(goroutines, n int, op operation) error {
 	errs := make([]error, goroutines)
 	var wait sync.WaitGroup

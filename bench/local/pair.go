@@ -11,14 +11,14 @@ import (
 // operation does something n times.
 type operation func(n int) error
 
-// Pair is a candidate and what it is compared with, over one Rig.
+// Pair is a candidate and its yardstick, which share a Rig.
 type Pair struct {
 	Name                 string
-	both                 paired.Scenario // what they have in common
+	both                 paired.Scenario // common fields
 	yardstick, candidate func(*Rig) operation
 }
 
-// Register makes both known to package paired, plain/NAME and loopback/NAME, and returns their
+// Register registers both with package paired, as plain/NAME and loopback/NAME. It returns their
 // comparison, which demands nothing.
 func (p Pair) Register() paired.Comparison {
 	c := paired.Comparison{Yardstick: "plain/" + p.Name, Candidate: "loopback/" + p.Name}
@@ -38,8 +38,8 @@ func (p Pair) scenario(name string, s *shared, of func(*Rig) operation) paired.S
 	return both
 }
 
-// shared is the rig of both scenarios of a pair, and the server of each. It is there as long as one
-// of them is open.
+// shared is the rig of both scenarios of a pair, and the server of each. It exists while one of
+// them is open.
 type shared struct {
 	rig  *Rig
 	ends int
@@ -55,10 +55,10 @@ func (s *shared) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Addr is none: there is one rig.
+// Addr returns "", because there is only one rig.
 func (s *shared) Addr() string { return "" }
 
-// Close gives the memory of the rig back to the system, so that the next one gets other memory.
+// Close returns the memory of the rig to the system, so that the next rig gets other memory.
 func (s *shared) Close() error {
 	if s.ends--; s.ends > 0 {
 		return nil
@@ -69,7 +69,7 @@ func (s *shared) Close() error {
 	return err
 }
 
-// client does an operation.
+// client runs an operation.
 type client struct{ do operation }
 
 func (c client) Run(n int, _ []time.Duration) error { return c.do(n) }

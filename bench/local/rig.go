@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// FileSize is the length in bytes of the file that calls go through.
+// FileSize is the length in bytes of the file that calls read and write.
 const FileSize = 64 << 20
 
 // page is the size of a page of memory.
@@ -27,13 +27,13 @@ type Rig struct {
 	server *memory.Server
 	client *nfsclient.Client
 	file   nfs3.FH
-	plain  []byte // of the yardsticks: as large as the file
-	buf    []byte // where READs land and WRITEs come from
+	plain  []byte // for the yardsticks; as large as the file
+	buf    []byte // for the data of READs and WRITEs
 
 	conn *rpcrdma.Conn
 }
 
-// NewRig starts server and client and writes the file.
+// NewRig starts server and client, and writes the file.
 func NewRig(ctx context.Context) (*Rig, error) {
 	server, err := memory.New(memfs.Config{}, oncrpc.ServerConfig{})
 	if err != nil {
@@ -57,7 +57,7 @@ func NewRig(ctx context.Context) (*Rig, error) {
 	return r, nil
 }
 
-// fill writes the file. Its pages differ, lest the kernel finds them alike.
+// fill writes the file. Its pages differ, so that the kernel does not merge them.
 func (r *Rig) fill(ctx context.Context) error {
 	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "bench"})
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *Rig) fill(ctx context.Context) error {
 	return nil
 }
 
-// Close ends client and server, and waits for their end.
+// Close closes client and server, and waits for their end.
 func (r *Rig) Close() error {
 	if r.conn != nil {
 		r.conn.Close()

@@ -15,21 +15,21 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// call makes the call of a slot.
+// call makes one call with the memory of a slot.
 type call func(ctx context.Context, c *client, slot int) error
 
-// client makes calls from as many goroutines as there are slots.
+// client makes calls from one goroutine for each slot.
 type client struct {
 	dialer          transport.Dialer
 	conn            *rpcrdma.Conn
 	each            []oncrpc.ClientInterceptor
 	nfs             *nfsclient.Client
 	file            nfs3.FH
-	slots           [][]byte // memory of the calls in flight
+	slots           [][]byte // memory, one for each call in flight
 	*paired.Callers          // one for each slot
 }
 
-// dial connects, and writes a file with a transfer of size bytes for each slot.
+// dial connects, and writes a file of size bytes for each slot.
 func dial(ctx context.Context, e Ends, s paired.Sockets, addr string, call call, size, slots int) (
 	*client, error) {
 	d := e.Dialer(s)
@@ -83,7 +83,7 @@ func (c *client) setUp(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (c *client) Close() error {
 	c.End()
 	return c.disconnect()

@@ -10,19 +10,19 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// Ends is what both ends of a scenario have.
+// Ends configures both ends of a scenario.
 type Ends struct {
 	rdma.Provider
-	// ServerMetrics and ClientMetrics have an end with metrics of all layers (package metrics),
-	// which nobody reads.
+	// ServerMetrics and ClientMetrics turn on metrics of all layers (package metrics) at an end.
+	// Nothing scrapes them.
 	ServerMetrics, ClientMetrics bool
 }
 
-// many is how many calls are in flight where it is for the rate of small ones.
+// many is the number of small calls in flight in scenarios that measure their rate.
 const many = 64
 
-// Read is NAME/read-SIZExN, Throughput of READs of size bytes, inFlight of them at a time. Its
-// yardstick is paired.TCPRead.
+// Read returns the Throughput scenario NAME/read-SIZExN: READs of size bytes, inFlight at a time.
+// Its yardstick is paired.TCPRead.
 func Read(e Ends, size, inFlight int) paired.Scenario {
 	return transfer(e, "read", size, inFlight, func(ctx context.Context, c *client, slot int) error {
 		r, err := c.nfs.Read(ctx, c.file, uint64(slot*size), c.slots[slot])
@@ -30,8 +30,8 @@ func Read(e Ends, size, inFlight int) paired.Scenario {
 	})
 }
 
-// Write is NAME/write-SIZExN, Throughput of unstable WRITEs of size bytes, inFlight of them at a
-// time. Its yardstick is paired.TCPWrite.
+// Write returns the Throughput scenario NAME/write-SIZExN: unstable WRITEs of size bytes, inFlight
+// at a time. Its yardstick is paired.TCPWrite.
 func Write(e Ends, size, inFlight int) paired.Scenario {
 	return transfer(e, "write", size, inFlight, func(ctx context.Context, c *client, slot int) error {
 		r, err := c.nfs.Write(ctx, c.file, uint64(slot*size), c.slots[slot], nfs3.Unstable)
@@ -46,7 +46,7 @@ func transfer(e Ends, name string, size, inFlight int, call call) paired.Scenari
 	return s
 }
 
-// short says so when fewer bytes were transferred than size.
+// short returns an error if fewer than size bytes were transferred.
 func short(err error, n, size int) error {
 	if err == nil && n != size {
 		return fmt.Errorf("%d bytes of %d", n, size)
@@ -54,18 +54,20 @@ func short(err error, n, size int) error {
 	return err
 }
 
-// Null is NAME/null, Latency of NULL calls, one at a time. Its yardstick is paired.TCPPingPong.
+// Null returns the Latency scenario NAME/null: NULL calls, one at a time. Its yardstick is
+// paired.TCPPingPong.
 func Null(e Ends) paired.Scenario { return small(e, "null", 1, null) }
 
-// NullMany is NAME/null-x64, Rate of NULL calls, 64 of them in flight. Its yardstick is
+// NullMany returns the Rate scenario NAME/null-x64: NULL calls, 64 in flight. Its yardstick is
 // paired.TCPMessages.
 func NullMany(e Ends) paired.Scenario { return small(e, "null-x64", many, null) }
 
-// GetAttr is NAME/getattr, Latency of GETATTR calls, one at a time. Its yardstick is Null.
+// GetAttr returns the Latency scenario NAME/getattr: GETATTR calls, one at a time. Its yardstick is
+// Null.
 func GetAttr(e Ends) paired.Scenario { return small(e, "getattr", 1, getAttr) }
 
-// GetAttrMany is NAME/getattr-x64, Rate of GETATTR calls, 64 of them in flight. Its yardstick is
-// NullMany.
+// GetAttrMany returns the Rate scenario NAME/getattr-x64: GETATTR calls, 64 in flight. Its
+// yardstick is NullMany.
 func GetAttrMany(e Ends) paired.Scenario { return small(e, "getattr-x64", many, getAttr) }
 
 func null(ctx context.Context, c *client, _ int) error { return c.nfs.Null(ctx) }
@@ -85,8 +87,8 @@ func small(e Ends, name string, inFlight int, call call) paired.Scenario {
 	return s
 }
 
-// scenario is what the scenarios have in common: a server, and a client with a file of a transfer
-// for each call in flight.
+// scenario returns a scenario with the common server, and a client whose file has size bytes for
+// each call in flight.
 func scenario(e Ends, call call, size, inFlight int) paired.Scenario {
 	return paired.Scenario{
 		Bytes: size,

@@ -2,7 +2,7 @@ package paired
 
 import "fmt"
 
-// missed says which bounds of c the report misses.
+// missed lists the bounds of c that the report does not meet.
 func (r *Report) missed(c Comparison) []string {
 	var all []string
 	ratio := r.Ratio().Median

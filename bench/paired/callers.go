@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Callers does operations that need nothing of each other, many at a time: it is the Run of Clients
-// that make calls. Each caller has a goroutine, which stays, so that rounds do not begin with the
-// growth of its stack; a single one is whoever calls Run.
+// Callers does independent operations, many at a time. It is the Run of Clients that make calls.
+// Each caller has its own goroutine, which lives until End, so that rounds do not begin with
+// growing stacks. A single caller runs on the goroutine that calls Run.
 type Callers struct {
 	do    func(caller int) error
-	left  atomic.Int64    // operations of the run that nobody has taken
+	left  atomic.Int64    // operations of the run not yet begun
 	begin []chan struct{} // by caller
-	errs  chan error      // one for each caller and run
+	errs  chan error      // one result for each caller and run
 }
 
-// NewCallers returns n callers. Do does one operation as one of them.
+// NewCallers returns n callers. do does one operation for a caller, numbered from 0.
 func NewCallers(n int, do func(caller int) error) *Callers {
 	c := &Callers{do: do, errs: make(chan error, n)}
 	if n == 1 {
@@ -34,7 +34,7 @@ func NewCallers(n int, do func(caller int) error) *Callers {
 	return c
 }
 
-// Run does n operations. If their times are wanted, the first caller does them alone.
+// Run does n operations. If their times are wanted, the first caller does all of them.
 func (c *Callers) Run(n int, samples []time.Duration) error {
 	if len(samples) > 0 {
 		return c.timed(samples)
@@ -53,7 +53,7 @@ func (c *Callers) Run(n int, samples []time.Duration) error {
 	return err
 }
 
-// timed does an operation for each sample.
+// timed does and times one operation for each sample.
 func (c *Callers) timed(samples []time.Duration) error {
 	last := time.Now()
 	for i := range samples {
@@ -66,7 +66,7 @@ func (c *Callers) timed(samples []time.Duration) error {
 	return nil
 }
 
-// work does operations as long as there are any to do.
+// work does operations until none are left.
 func (c *Callers) work(caller int) error {
 	for c.left.Add(-1) >= 0 {
 		if err := c.do(caller); err != nil {

@@ -15,15 +15,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// Main does what a coordinator says and ends the process, if this process is a child;
-// otherwise it returns at once.
+// Main makes this process a child if Compare started it as one: it obeys the coordinator and then
+// ends the process. Otherwise it returns at once.
 func Main() {
 	role := host.Role()
 	if role == "" {
 		return
 	}
 	out := os.Stdout
-	os.Stdout = os.Stderr // for what the scenario may print
+	os.Stdout = os.Stderr // in case the scenario prints something
 	if err := newChild(role).obey(host.Stdin(), out); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -39,7 +39,7 @@ type child struct {
 	opened  map[int]Scenario // of the clients
 	profile *os.File         // nil when there is none
 	meter   host.Meter
-	busy    atomic.Bool // with a command, from its arrival on
+	busy    atomic.Bool // a command has arrived and is not done
 }
 
 func newChild(role string) *child {
@@ -51,7 +51,7 @@ func newChild(role string) *child {
 	}
 }
 
-// obey carries out the commands of in until it ends.
+// obey carries out commands from in until in ends.
 func (c *child) obey(in io.Reader, out io.Writer) error {
 	commands := make(chan command)
 	go c.listen(json.NewDecoder(in), commands)
@@ -69,8 +69,8 @@ func (c *child) obey(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// listen hands commands over. When the coordinator is gone, or has lost patience, in the middle of
-// one, it ends the process, and says where that was stuck.
+// listen passes commands on. If in ends during a command, because the coordinator is gone or has
+// lost patience, it ends the process and says where the command was stuck.
 func (c *child) listen(in *json.Decoder, commands chan<- command) {
 	defer close(commands)
 	for {
@@ -109,7 +109,7 @@ func (c *child) open(cmd command) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	ctx := context.Background() // the coordinator watches the clock
+	ctx := context.Background() // the coordinator has the time limits
 	if c.role == serverRole {
 		server, err := s.Listen(ctx, cmd.Sockets)
 		if err != nil {
@@ -127,7 +127,7 @@ func (c *child) open(cmd command) (reply, error) {
 	return reply{}, nil
 }
 
-// run does n operations and tells what they took.
+// run does n operations and reports what they took.
 func (c *child) run(id, n int) (reply, error) {
 	client := c.clients[id]
 	if client == nil {
@@ -150,7 +150,7 @@ func (c *child) run(id, n int) (reply, error) {
 	return r, err
 }
 
-// used returns what this process has used so far, and those that work for it.
+// used returns what this process has used so far, with the processes that work for it.
 func (c *child) used() Usage {
 	u := c.meter.Used()
 	for _, s := range c.servers {
@@ -162,7 +162,7 @@ func (c *child) used() Usage {
 	return u
 }
 
-// otherCPU is what a Server or Client has others use.
+// otherCPU returns the CPU time of other processes that work for a Server or Client.
 func otherCPU(end any) time.Duration {
 	if m, ok := end.(Meter); ok {
 		return m.CPU()
@@ -170,7 +170,7 @@ func otherCPU(end any) time.Duration {
 	return 0
 }
 
-// setProfile begins a CPU profile in a new file, or ends the one that there is.
+// setProfile starts a CPU profile in a new file; with an empty path it stops the profile.
 func (c *child) setProfile(path string) error {
 	if path == "" {
 		if c.profile == nil {

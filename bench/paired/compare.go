@@ -10,11 +10,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
-// profileTime is the length of the run that is profiled: 100 samples a second.
+// profileTime is the length of the profiled run: 200 samples.
 const profileTime = 2 * time.Second
 
-// Compare measures the candidate against the yardstick, two registered scenarios of the same
-// metric, in processes of their own, unless both are InProcess.
+// Compare measures the candidate against the yardstick. Both are names of registered scenarios with
+// the same metric. They run in processes of their own, or in this one if both are InProcess.
 func Compare(ctx context.Context, o Options, yardstick, candidate string) (*Report, error) {
 	r, err := compare(ctx, o, yardstick, candidate)
 	if err != nil {
@@ -46,7 +46,7 @@ func compare(ctx context.Context, o Options, yardstick, candidate string) (_ *Re
 	return r, nil
 }
 
-// start starts what both scenarios run in.
+// start starts the processes for both scenarios.
 func (r *Report) start(ctx context.Context) (*pair, error) {
 	if r.Candidate.InProcess {
 		return startHere(ctx, r.Options, r.Candidate.Procs), nil
@@ -54,8 +54,8 @@ func (r *Report) start(ctx context.Context) (*pair, error) {
 	return startPair(ctx, r.Options)
 }
 
-// measure adds the rounds of one pair of processes. Every other pair opens the candidate
-// first: what is there first may get the better memory.
+// measure adds the rounds of one pair of processes. Every other pair opens the candidate first,
+// because the first to open may get the better memory.
 func (r *Report) measure(ctx context.Context, start int) (err error) {
 	o := r.Options
 	p, err := r.start(ctx)

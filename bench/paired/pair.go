@@ -21,12 +21,12 @@ type pair struct {
 	limit  time.Duration
 
 	server, client process
-	here           bool   // they are this process
-	restore        func() // GOMAXPROCS; nil if it is as it was
+	here           bool   // both ends are in this process
+	restore        func() // restores GOMAXPROCS; nil if it is unchanged
 
 	next int // ID of the next scenario
-	// idle is what the server allocates to answer one command: it is no part of what
-	// a scenario allocates.
+	// idle is what the server allocates to answer one command. It is subtracted from what a
+	// scenario allocates.
 	idle uint64
 }
 
@@ -34,16 +34,16 @@ type pair struct {
 type Measurement struct {
 	Operations int
 	Elapsed    time.Duration
-	P50        time.Duration // median time of one operation; of Latency only
+	P50        time.Duration // median time of one operation; only for Latency
 	Server     Usage
 	Client     Usage
 }
 
-// startPair starts the two processes. They end with ctx, or with stop.
+// startPair starts the two processes. They end with ctx or with stop.
 func startPair(ctx context.Context, o Options) (*pair, error) {
 	p := &pair{limit: o.Limit}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
-	cpus := [2][]int{} // none means any
+	cpus := [2][]int{} // empty means any
 	if len(o.CPUs) == 2 {
 		cpus = [2][]int{o.CPUs[:1], o.CPUs[1:]}
 	}
@@ -63,7 +63,8 @@ func startPair(ctx context.Context, o Options) (*pair, error) {
 	return p, nil
 }
 
-// startHere has both ends in this process, with GOMAXPROCS at procs, unless that is 0, until stop.
+// startHere runs both ends in this process until stop. It sets GOMAXPROCS to procs, unless procs is
+// 0.
 func startHere(ctx context.Context, o Options, procs int) *pair {
 	p := &pair{limit: o.Limit, here: true}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
@@ -76,7 +77,7 @@ func startHere(ctx context.Context, o Options, procs int) *pair {
 	return p
 }
 
-// measureIdle sets idle.
+// measureIdle measures idle.
 func (p *pair) measureIdle() error {
 	p.idle = math.MaxUint64
 	before, err := p.do(p.server, command{Verb: verbUsage})
@@ -92,7 +93,7 @@ func (p *pair) measureIdle() error {
 	return err
 }
 
-// do has at, one of the two, carry out a command in time.
+// do makes one of the two processes carry out a command, within the time limit.
 func (p *pair) do(at process, cmd command) (reply, error) {
 	timer := time.AfterFunc(p.limit, func() {
 		p.cancel(fmt.Errorf("no answer within %v", p.limit))
@@ -141,7 +142,7 @@ func (p *pair) run(id, n int) (Measurement, error) {
 	}
 	m.Server.Allocs -= min(p.idle, m.Server.Allocs)
 	if p.here {
-		m.Server = Usage{} // the client has told of this process
+		m.Server = Usage{} // the client's usage is that of this process
 	}
 	return m, nil
 }
@@ -154,8 +155,8 @@ func (p *pair) calibrate(id, unit int, d time.Duration) (n int, err error) {
 	})
 }
 
-// settle collects garbage, lest that happens in the middle of a round, and fills the pools that
-// this has emptied.
+// settle collects garbage, so that a collection does not fall into a round. Then it refills the
+// pools that the collection emptied.
 func (p *pair) settle(ids, operations [2]int) error {
 	runtime.GC()
 	for i, id := range ids {
@@ -166,7 +167,7 @@ func (p *pair) settle(ids, operations [2]int) error {
 	return nil
 }
 
-// profile runs n operations of a scenario, with a CPU profile of either process.
+// profile runs n operations of a scenario with a CPU profile of each process.
 func (p *pair) profile(id, n int, s Scenario, dir string) error {
 	name := strings.NewReplacer("/", "-", " ", "-").Replace(s.Name)
 	all := map[string]process{serverRole: p.server, clientRole: p.client}
@@ -187,14 +188,14 @@ func (p *pair) profile(id, n int, s Scenario, dir string) error {
 	return err
 }
 
-// close ends a scenario, the client first.
+// close closes a scenario, first at the client.
 func (p *pair) close(id int) error {
 	_, err := p.do(p.client, command{Verb: verbClose, ID: id})
 	_, serverErr := p.do(p.server, command{Verb: verbClose, ID: id})
 	return errors.Join(err, serverErr)
 }
 
-// stop ends both processes, the client first.
+// stop stops both processes, the client first.
 func (p *pair) stop() error {
 	defer p.cancel(context.Canceled)
 	var errs []error

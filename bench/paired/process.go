@@ -10,21 +10,21 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// process is a child as its coordinator sees it.
+// process is the coordinator's view of a child.
 type process interface {
 	do(command) (reply, error)
 	Stop(patience time.Duration) error
 }
 
-// otherProcess is a child that is a process of its own.
+// otherProcess is a child in a process of its own.
 type otherProcess struct {
 	*host.Child
 	role   string
 	answer *json.Decoder
 }
 
-// startProcess starts a child on some CPUs, or on any if there are none. It lives as long as ctx at
-// the most.
+// startProcess starts a child on the given CPUs, or on any if there are none. It ends with ctx at
+// the latest.
 func startProcess(ctx context.Context, role string, cpus ...int) (*otherProcess, error) {
 	c, err := host.Program{Role: role, CPUs: cpus}.Start(ctx)
 	if err != nil {
@@ -33,7 +33,7 @@ func startProcess(ctx context.Context, role string, cpus ...int) (*otherProcess,
 	return &otherProcess{Child: c, role: role, answer: json.NewDecoder(c.Out)}, nil
 }
 
-// do has the child carry out one command.
+// do makes the child carry out one command.
 func (p *otherProcess) do(cmd command) (reply, error) {
 	var r reply
 	line, err := json.Marshal(cmd)
@@ -52,12 +52,12 @@ func (p *otherProcess) do(cmd command) (reply, error) {
 	return r, nil
 }
 
-// failed says which command of a child has failed.
+// failed adds the child's role and command to an error.
 func failed(role string, v verb, err error) error {
 	return fmt.Errorf("%s process: %s: %w", role, v, err)
 }
 
-// lost describes the end of a child that ended too early.
+// lost describes a child that ended too early.
 func (p *otherProcess) lost(during verb, err error) error {
 	if e := p.Stop(host.Grace); e != nil {
 		err = e
@@ -65,19 +65,19 @@ func (p *otherProcess) lost(during verb, err error) error {
 	return fmt.Errorf("%s process: lost during %s: %w", p.role, during, err)
 }
 
-// thisProcess is a child in the process of its coordinator.
+// thisProcess is a child in the coordinator's process.
 type thisProcess struct {
 	*child
 	*guard
 }
 
-// guard is of both children in a process.
+// guard is shared by both children in one process.
 type guard struct {
 	ctx   context.Context
-	stuck bool // something has not ended with ctx
+	stuck bool // a command did not end with ctx
 }
 
-// do carries out one command. What does not end with ctx is left behind.
+// do carries out one command. It gives up a command that does not end with ctx.
 func (p thisProcess) do(cmd command) (reply, error) {
 	var r reply
 	done := make(chan error, 1)
@@ -98,7 +98,7 @@ func (p thisProcess) do(cmd command) (reply, error) {
 	}
 }
 
-// Stop ends what is open, unless something is stuck.
+// Stop closes what is open, unless a command is stuck.
 func (p thisProcess) Stop(time.Duration) error {
 	if p.stuck {
 		return nil

@@ -14,13 +14,13 @@ const (
 // command tells a child what to do.
 type command struct {
 	Verb verb
-	ID   int `json:",omitempty"` // of an open scenario: the coordinator's choice
+	ID   int `json:",omitempty"` // of an open scenario, chosen by the coordinator
 
 	Scenario   string  `json:",omitempty"` // open
 	Sockets    Sockets `json:",omitzero"`  // open
 	Addr       string  `json:",omitempty"` // open, at the client
 	Operations int     `json:",omitempty"` // run
-	Path       string  `json:",omitempty"` // profile: where to; empty ends it
+	Path       string  `json:",omitempty"` // profile: the file; empty stops the profile
 }
 
 type verb string
@@ -28,9 +28,9 @@ type verb string
 const (
 	verbOpen    verb = "open"    // set up one end of a scenario
 	verbRun     verb = "run"     // do operations; the client only
-	verbUsage   verb = "usage"   // tell what this process has used
-	verbProfile verb = "profile" // begin or end a CPU profile
-	verbClose   verb = "close"   // end a scenario
+	verbUsage   verb = "usage"   // report what this process has used
+	verbProfile verb = "profile" // start or stop a CPU profile
+	verbClose   verb = "close"   // close a scenario
 )
 
 // reply answers a command.
@@ -39,6 +39,6 @@ type reply struct {
 
 	Addr    string        `json:",omitempty"` // open, from the server
 	Elapsed time.Duration `json:",omitempty"` // run
-	P50     time.Duration `json:",omitempty"` // run, of Latency
-	Usage   Usage         `json:",omitzero"`  // run: of the client; usage: so far
+	P50     time.Duration `json:",omitempty"` // run, for Latency
+	Usage   Usage         `json:",omitzero"`  // run: of the client; usage: until now
 }

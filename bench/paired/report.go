@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
-// Report is the outcome of a comparison.
+// Report is the result of a comparison.
 type Report struct {
 	Yardstick, Candidate Scenario
 	Options              Options
@@ -18,38 +18,37 @@ type Report struct {
 	busy time.Duration // CPU time of all processes of the machine during the rounds
 }
 
-// Round is a round of the yardstick, and one of the candidate right after it.
+// Round is a round of the yardstick, and the round of the candidate right after it.
 type Round struct {
 	Yardstick, Candidate Measurement
 }
 
-// Side is what there is to say about one of the two, as medians over the rounds.
+// Side has the figures of the yardstick or of the candidate, as medians over the rounds.
 type Side struct {
 	Value        float64 // in the unit of the report
 	ServerCPU    float64 // in the CPU unit of the report
 	ClientCPU    float64
-	ServerAllocs float64 // an operation
+	ServerAllocs float64 // for each operation
 	ClientAllocs float64
 }
 
-// Ratio is that of the candidate to the yardstick. Of Latency less is better, of the
-// other metrics more.
+// Ratio returns the candidate's value divided by the yardstick's. For Latency, less is better; for
+// the other metrics, more is.
 func (r *Report) Ratio() spread.Spread {
 	return spread.Of(r.each(func(round Round) float64 {
 		return r.value(round.Candidate) / r.value(round.Yardstick)
 	}))
 }
 
-// Interval is where the median of Ratio lies with a certainty of 95 %, whatever the distribution of
-// the rounds: between two of them by rank.
+// Interval returns the 95 % interval of the median of Ratio. It goes by the rank of the rounds, so
+// it holds for any distribution.
 func (r *Report) Interval() (low, high float64) {
 	return spread.Interval(r.each(func(round Round) float64 {
 		return r.value(round.Candidate) / r.value(round.Yardstick)
 	}))
 }
 
-// CPU is how much CPU time the candidate takes at both ends together for what the yardstick does,
-// as a multiple of what that takes.
+// CPU returns the candidate's CPU time at both ends divided by the yardstick's, for the same work.
 func (r *Report) CPU() spread.Spread {
 	return spread.Of(r.each(func(round Round) float64 {
 		y, c := round.Yardstick, round.Candidate
@@ -57,9 +56,9 @@ func (r *Report) CPU() spread.Spread {
 	}))
 }
 
-// OtherCPU is how much CPU time went to other processes, or to other virtual machines, during the
-// rounds: 1 is a whole CPU. The more it is, the less the ratio is worth. It is 0 where the
-// system does not tell.
+// OtherCPU returns the CPU time that other processes or virtual machines took during the rounds, in
+// CPUs: 1 is a whole CPU. The more it is, the less the ratio is worth. It is 0 if the system does
+// not report it.
 func (r *Report) OtherCPU() float64 {
 	left, elapsed := r.busy, time.Duration(0)
 	for _, round := range r.Rounds {
@@ -71,7 +70,7 @@ func (r *Report) OtherCPU() float64 {
 	return max(0, left.Seconds()/elapsed.Seconds())
 }
 
-// Sides describes the yardstick and the candidate.
+// Sides returns the figures of the yardstick and of the candidate.
 func (r *Report) Sides() (yardstick, candidate Side) {
 	return r.side(func(round Round) Measurement { return round.Yardstick }),
 		r.side(func(round Round) Measurement { return round.Candidate })
@@ -98,7 +97,7 @@ func (r *Report) each(f func(Round) float64) []float64 {
 	return values
 }
 
-// value returns what is compared, in Unit.
+// value returns the value to compare, in Unit.
 func (r *Report) value(m Measurement) float64 {
 	switch r.Candidate.Metric {
 	case Throughput:
@@ -109,7 +108,7 @@ func (r *Report) value(m Measurement) float64 {
 	return float64(m.Operations) / 1e3 / m.Elapsed.Seconds()
 }
 
-// Unit is that of the values compared.
+// Unit returns the unit of the compared values.
 func (r *Report) Unit() string {
 	switch r.Candidate.Metric {
 	case Throughput:
@@ -120,7 +119,7 @@ func (r *Report) Unit() string {
 	return "kop/s"
 }
 
-// cpu returns what one process used, in CPUUnit.
+// cpu returns the CPU time of one process, in CPUUnit.
 func (r *Report) cpu(m Measurement, u Usage) float64 {
 	if r.Candidate.Metric == Throughput {
 		gigabytes := float64(m.Operations) * float64(r.Candidate.Bytes) / 1e9
@@ -129,7 +128,7 @@ func (r *Report) cpu(m Measurement, u Usage) float64 {
 	return u.CPU.Seconds() * 1e6 / float64(m.Operations)
 }
 
-// CPUUnit is that of the CPU time.
+// CPUUnit returns the unit of CPU time.
 func (r *Report) CPUUnit() string {
 	if r.Candidate.Metric == Throughput {
 		return "cpu-ms/GB"
@@ -137,8 +136,7 @@ func (r *Report) CPUUnit() string {
 	return "cpu-us/op"
 }
 
-// Conditions says under which conditions the comparison was made, and which ones this system
-// cannot provide.
+// Conditions says how the comparison was made, and what this system cannot provide.
 func (r *Report) Conditions() string {
 	o := r.Options
 	pinning := "not pinned to CPUs"

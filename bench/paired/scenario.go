@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Metric says what of two scenarios is compared.
+// Metric says which figures of two scenarios are compared.
 type Metric string
 
 // The metrics.
@@ -16,21 +16,20 @@ const (
 	Latency    Metric = "latency"    // median time of one operation; less is better
 )
 
-// Scenario is something that a client does with a server, again and again.
+// Scenario is something that a client does with a server again and again.
 type Scenario struct {
 	Name   string
 	Metric Metric
-	Bytes  int // payload of one operation that Throughput counts
+	Bytes  int // payload of one operation, for Throughput
 
-	// Batch is how many operations of a Latency scenario there are between two looks at the clock,
-	// where that would be a good part of the shortest. 0 means that the client takes the time of
-	// each.
+	// Batch is how many operations a Latency scenario does between two readings of the clock. Set
+	// it if an operation is so short that reading the clock would count. 0 means that the client
+	// times each operation.
 	Batch int
 
-	// InProcess has both ends in the process of the coordinator. What they use is told as the
-	// client's.
+	// InProcess runs both ends in the coordinator's process. The client's usage then covers both.
 	InProcess bool
-	// Procs is GOMAXPROCS while a scenario InProcess is compared; 0 leaves it alone.
+	// Procs is GOMAXPROCS while a scenario with InProcess is compared; 0 does not change it.
 	Procs int
 
 	// Listen opens the server's end in the server's process.
@@ -41,32 +40,32 @@ type Scenario struct {
 
 // Server is the server's end of a scenario. It serves one client.
 type Server interface {
-	// Addr is what the client dials.
+	// Addr returns the address to dial.
 	Addr() string
-	// Close ends serving. It fails with whatever went wrong while serving.
+	// Close stops serving. It returns the first error that occurred while serving.
 	Close() error
 }
 
 // Client is the client's end of a scenario.
 type Client interface {
-	// Run does n operations. When it returns the server has got everything, and nothing
-	// is under way any more. For Latency without a Batch it stores the time of operation i in
-	// samples[i]; otherwise samples is empty.
+	// Run does n operations. When it returns, the server has received everything, and nothing is
+	// under way. For Latency without Batch it stores the time of operation i in samples[i];
+	// otherwise samples is empty.
 	Run(n int, samples []time.Duration) error
-	// Close ends the connection.
+	// Close closes the connection.
 	Close() error
 }
 
-// Meter is a Server or a Client that has work done by other processes.
+// Meter is a Server or a Client that lets other processes do work.
 type Meter interface {
-	// CPU is the user and system time that these have used so far. It never gets less.
+	// CPU returns the user and system time that these have used so far. It never decreases.
 	CPU() time.Duration
 }
 
 var scenarios = make(map[string]Scenario)
 
-// Register makes s known by its name. It is called from an init function, so that the children know
-// it too, and panics when the name is taken.
+// Register registers s under its name. Call it from an init function, so that child processes
+// register it too. It panics if the name is taken.
 func Register(s Scenario) {
 	if _, taken := scenarios[s.Name]; taken {
 		panic("paired: two scenarios named " + s.Name)
@@ -74,7 +73,7 @@ func Register(s Scenario) {
 	scenarios[s.Name] = s
 }
 
-// comparable says why s does not compare with other; empty if it does.
+// comparable says why s cannot be compared with other; "" if it can.
 func (s Scenario) comparable(other Scenario) string {
 	switch {
 	case s.Metric != other.Metric:
@@ -85,7 +84,7 @@ func (s Scenario) comparable(other Scenario) string {
 	return ""
 }
 
-// run does n operations, and takes their times where there is room for them.
+// run does n operations, and times them if there is room in samples.
 func (s Scenario) run(c Client, n int, samples []time.Duration) error {
 	if s.Batch == 0 || len(samples) == 0 {
 		return c.Run(n, samples)
@@ -100,7 +99,7 @@ func (s Scenario) run(c Client, n int, samples []time.Duration) error {
 	return nil
 }
 
-// find returns the scenario of a name.
+// find returns the scenario with this name.
 func find(name string) (Scenario, error) {
 	s, ok := scenarios[name]
 	if !ok {

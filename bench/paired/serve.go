@@ -6,15 +6,15 @@ import (
 	"net"
 )
 
-// serving is a Server of Serve.
+// serving is the Server that Serve returns.
 type serving struct {
 	addr   string
 	cancel context.CancelFunc
 	served chan error
 }
 
-// Serve returns a Server at addr that runs serve, which is to return context.Canceled when its
-// context ends, until it is closed.
+// Serve returns a Server at addr that runs serve until it is closed. serve must return
+// context.Canceled when its context ends.
 func Serve(ctx context.Context, addr net.Addr, serve func(context.Context) error) Server {
 	s := &serving{addr: addr.String(), served: make(chan error, 1)}
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))

@@ -5,11 +5,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// Sockets says how the sockets of a scenario are set up: those of the yardstick and of
-// the candidate alike.
+// Sockets says how to set up the sockets of the yardstick and of the candidate.
 type Sockets = host.Sockets
 
-// Usage is what a process has used.
+// Usage is the CPU time and memory that a process has used.
 type Usage = host.Usage
 
 // Options says how to compare.

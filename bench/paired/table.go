@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// WriteTable writes reports as text, a line each. Pairs such as 41/40 are those of server and
-// client; others is what other processes took of a CPU meanwhile.
+// WriteTable writes reports as text, one on a line. A pair such as 41/40 is the server's figure and
+// the client's. The column others has the CPU time of other processes, as a share of one CPU.
 func WriteTable(w io.Writer, reports []*Report) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "candidate\tyardstick\tratio\tquartiles\tunit\tyardstick\tcandidate\tCPU unit\tyardstick\tcandidate\tCPU ratio\tallocs/op\tothers")
@@ -29,7 +29,7 @@ func WriteTable(w io.Writer, reports []*Report) error {
 	return nil
 }
 
-// FormatFigure writes v with three digits, or all those before the point.
+// FormatFigure formats v with three significant digits, or with all digits before the point.
 func FormatFigure(v float64) string {
 	switch {
 	case v >= 99.95:

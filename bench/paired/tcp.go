@@ -12,22 +12,21 @@ import (
 
 // What raw TCP does (package raw).
 const (
-	// TCPStream is a Throughput scenario: the client writes 1 MiB at a time, always the same one;
-	// the server reads all of it into a buffer of 256 KiB, and confirms the end.
+	// TCPStream is a Throughput scenario: the client writes the same 1 MiB again and again. The
+	// server reads it into a buffer of 256 KiB, and confirms the end.
 	TCPStream = "tcp/stream"
-	// TCPRequests is a Throughput scenario: the client keeps 8 requests of 64 bytes outstanding;
-	// the server answers each with 1 MiB, always the same one, which the client reads into a buffer
-	// of 256 KiB.
+	// TCPRequests is a Throughput scenario: the client keeps 8 requests of 64 bytes outstanding.
+	// The server answers each with the same 1 MiB, which the client reads into a buffer of 256 KiB.
 	TCPRequests = "tcp/requests"
 
-	// TCPPingPong is a Latency scenario: a message of 128 bytes that is answered with as many, one
-	// at a time.
+	// TCPPingPong is a Latency scenario: a message of 128 bytes and an answer of 128 bytes, one at
+	// a time.
 	TCPPingPong = "tcp/pingpong"
-	// TCPMessages is a Rate scenario: 64 such messages outstanding. Either side writes each with a
-	// call of its own, as somebody does who knows nothing of the next one. One read may bring many.
+	// TCPMessages is a Rate scenario: 64 such messages are outstanding. Each side makes one write
+	// for each message, but may receive many with one read.
 	TCPMessages = "tcp/messages"
-	// TCPMessagesBatched is TCPMessages where the answers to one read leave with one write, and so
-	// do the messages that follow on the answers of one read.
+	// TCPMessagesBatched is TCPMessages, except that each side answers all messages of one read
+	// with one write.
 	TCPMessagesBatched = "tcp/messages-batched"
 )
 
@@ -44,14 +43,14 @@ func init() {
 	Register(tcpMessages(TCPMessagesBatched, Rate, many, many))
 }
 
-// TCPRead is a Throughput scenario, tcp/read-SIZExN: the client has inFlight requests outstanding,
-// each of which the server answers with size bytes (raw.Transfer).
+// TCPRead returns the Throughput scenario tcp/read-SIZExN. The client keeps inFlight requests
+// outstanding, and the server answers each with size bytes (raw.Transfer).
 func TCPRead(size, inFlight int) Scenario {
 	return tcpTransfer("read", size, raw.Transfer{Response: size, InFlight: inFlight})
 }
 
-// TCPWrite is a Throughput scenario, tcp/write-SIZExN: the client has inFlight requests
-// outstanding, each with size bytes, which the server answers (raw.Transfer).
+// TCPWrite returns the Throughput scenario tcp/write-SIZExN. The client keeps inFlight requests of
+// size bytes outstanding, and the server answers each (raw.Transfer).
 func TCPWrite(size, inFlight int) Scenario {
 	return tcpTransfer("write", size, raw.Transfer{Request: size, InFlight: inFlight})
 }
@@ -64,7 +63,7 @@ func tcpTransfer(name string, size int, t raw.Transfer) Scenario {
 	})
 }
 
-// tcpMessages exchanges messages.
+// tcpMessages returns a scenario that exchanges messages.
 func tcpMessages(name string, metric Metric, window, batch int) Scenario {
 	return tcp(name, metric, raw.MessageSize, func(c *raw.Client) runner {
 		return func(n int, samples []time.Duration) error {
@@ -83,8 +82,7 @@ func tcpMessages(name string, metric Metric, window, batch int) Scenario {
 // runner is Client.Run.
 type runner func(n int, samples []time.Duration) error
 
-// tcp is what the scenarios have in common: one kind of server, and a client that is put to some
-// use.
+// tcp returns a scenario with a raw TCP server, and a client that use turns into Client.Run.
 func tcp(name string, metric Metric, bytes int, use func(*raw.Client) runner) Scenario {
 	return Scenario{
 		Name:   name,
@@ -101,7 +99,7 @@ func tcp(name string, metric Metric, bytes int, use func(*raw.Client) runner) Sc
 	}
 }
 
-// tcpClient is the client of all.
+// tcpClient is the client of all scenarios over TCP.
 type tcpClient struct {
 	*raw.Client
 	run runner
@@ -109,7 +107,8 @@ type tcpClient struct {
 
 func (c tcpClient) Run(n int, samples []time.Duration) error { return c.run(n, samples) }
 
-// ListenTCP returns what serves raw TCP to that many connections at a time (Scenario.Listen).
+// ListenTCP returns a [Scenario].Listen for a raw TCP server. It serves up to conns connections at
+// a time.
 func ListenTCP(conns int) func(context.Context, Sockets) (Server, error) {
 	return func(ctx context.Context, s Sockets) (Server, error) {
 		lc := net.ListenConfig{Control: s.Control}

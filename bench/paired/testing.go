@@ -13,33 +13,32 @@ import (
 type Comparison struct {
 	Yardstick, Candidate string
 
-	// Bound is the ratio that Gate demands: at most this for Latency, else at least
-	// this. Zero demands nothing.
+	// Bound is the ratio that Gate demands: at most this for Latency, otherwise at least this. Zero
+	// demands nothing.
 	Bound float64
-	// Above is what Gate demands the whole 95 % interval of the ratio to lie above, for other
-	// metrics than Latency. Zero demands nothing. It takes 200 rounds or more to say something of
-	// percents.
+	// Above is a ratio that Gate demands the whole 95 % interval to be above. Zero demands nothing.
+	// It is not for Latency. A difference of some percent takes 200 rounds or more to show.
 	Above float64
-	// MaxCPU is the CPU time at both ends, as a multiple of the yardstick's, that Gate permits when
-	// Bound or Above is not zero. Zero permits any.
+	// MaxCPU is the most CPU time at both ends, as a multiple of the yardstick's, that Gate permits
+	// if Bound or Above is set. Zero permits any.
 	MaxCPU float64
-	// Time is the length of a round where the environment does not say; zero means that of package
-	// env.
+	// Time is the length of a round if the environment does not set it; zero means package env's
+	// default.
 	Time time.Duration
-	// MaxAllocs is the number of allocations for each operation, at either end, that
-	// Gate permits when Bound or Above is not zero.
+	// MaxAllocs is the most allocations for each operation, at either end, that Gate permits if
+	// Bound or Above is set.
 	MaxAllocs float64
 }
 
-// options returns those of the environment.
+// options returns the options of the environment.
 func (c Comparison) options() (Options, error) {
 	o := env.Default()
 	o.Time = cmp.Or(c.Time, o.Time)
 	return env.Read(o)
 }
 
-// Bench makes each comparison in a benchmark of its own, with the options of the environment, and
-// prints them all as a table in the end.
+// Bench runs each comparison as a sub-benchmark, with the options of the environment. At the end it
+// prints a table of all.
 func Bench(b *testing.B, comparisons ...Comparison) {
 	var reports []*Report
 	for _, c := range comparisons {
@@ -67,7 +66,7 @@ func Bench(b *testing.B, comparisons ...Comparison) {
 func (r *Report) metrics(b *testing.B) {
 	ratio := r.Ratio()
 	y, c := r.Sides()
-	b.ReportMetric(0, "ns/op") // the time of a comparison says nothing
+	b.ReportMetric(0, "ns/op") // the time of a whole comparison says nothing
 	b.ReportMetric(ratio.Median, "ratio")
 	b.ReportMetric(ratio.Q1, "ratio-q1")
 	b.ReportMetric(ratio.Q3, "ratio-q3")
@@ -84,9 +83,9 @@ func (r *Report) metrics(b *testing.B) {
 	b.ReportMetric(100*r.OtherCPU(), "%others")
 }
 
-// Gate makes each comparison that has a Bound in a test of its own, and fails where it
-// is missed. It skips the test unless BENCH_GATE is set: a busy machine must not
-// fail a change.
+// Gate runs each comparison that demands something as a subtest, which fails if the demand is
+// missed. It skips the test unless BENCH_GATE is set, because a busy machine must not fail a
+// change.
 func Gate(t *testing.T, comparisons ...Comparison) {
 	if !env.Gate() {
 		t.Skip("BENCH_GATE is not set")

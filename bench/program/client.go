@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Caller makes one call at a time, again and again.
+// Caller makes the same call again and again, one at a time.
 type Caller struct {
 	client *oncrpc.Client
 	args   args
@@ -17,16 +17,16 @@ type Caller struct {
 	length int // of the payload
 }
 
-// NewTakeCaller returns a caller of TAKE. Payload is sent as bulk data.
+// NewTakeCaller returns a caller of TAKE, which sends payload as bulk data.
 func NewTakeCaller(t oncrpc.Transport, payload []byte) *Caller {
 	c := newCaller(t, Take, len(payload))
 	c.args.payload = payload
 	return c
 }
 
-// NewGiveCaller returns a caller of GIVE, which wants the payload in into. It names that to the
-// transport if named; otherwise the payload comes as part of the reply's message, and is copied to
-// there.
+// NewGiveCaller returns a caller of GIVE, which receives the payload in into. If named is set, it
+// offers into to the transport. Otherwise the payload comes inside the reply message, and is copied
+// to into.
 func NewGiveCaller(t oncrpc.Transport, into []byte, named bool) *Caller {
 	c := newCaller(t, Give, len(into))
 	c.reply.into = into
@@ -44,7 +44,7 @@ func newCaller(t oncrpc.Transport, procedure uint32, length int) *Caller {
 	return c
 }
 
-// Call makes a call. It fails if the length of the payload is another one at the server, or here.
+// Call makes a call. It fails if the payload has the wrong length at the server or here.
 func (c *Caller) Call(ctx context.Context) error {
 	if err := c.client.Do(ctx, &c.req); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (c *Caller) Call(ctx context.Context) error {
 	return nil
 }
 
-// args are those of either procedure.
+// args are the arguments of both procedures.
 type args struct {
 	procedure uint32
 	payload   []byte
@@ -70,14 +70,14 @@ func (a *args) MarshalXDR(e *xdr.Encoder) {
 	e.BulkBytes(a.payload, nil)
 }
 
-// reply is that of either procedure.
+// reply is the reply of both procedures.
 type reply struct {
 	procedure uint32
 	into      []byte
-	got       int // length of the payload, as the server tells, or as it is here
+	got       int // length of the payload, as the server reports it or as received
 }
 
-// ReplyRoom names the buffer for the payload of GIVE.
+// ReplyRoom offers the buffer for the payload of GIVE.
 func (r *reply) ReplyRoom(results [][]byte) (maxReply int, _ [][]byte) {
 	if r.procedure == Give {
 		results = append(results, r.into)

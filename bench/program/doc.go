@@ -13,7 +13,7 @@ package program
 
 import "github.com/rpcrdma/go-rpcrdma/xdr"
 
-// The program. Its number is of the range that RFC 5531 leaves to users.
+// Number is from the range that RFC 5531 section 8.3 leaves to users.
 const (
 	Number  = 0x20716230
 	Version = 1
@@ -29,11 +29,11 @@ const (
 const (
 	// MaxPayload is the largest payload in bytes.
 	MaxPayload = 4 << 20
-	// MaxMessage is room for a message with it.
+	// MaxMessage is the largest message with such a payload.
 	MaxMessage = MaxPayload + 64<<10
-	// Page is what the server wants its data aligned to, in bytes.
+	// Page is the alignment of the server's memory, in bytes.
 	Page = 4096
 )
 
-// lengthSize is that of the length in front of a payload, or of a result that is one.
+// lengthSize is the size of a length word in bytes.
 const lengthSize = xdr.Unit

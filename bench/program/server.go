@@ -18,7 +18,7 @@ func New() oncrpc.Program {
 	}}
 }
 
-// payloads is what the procedures work on.
+// payloads is the memory of the procedures.
 type payloads struct {
 	source []byte // for all replies
 	sinks  sinks
@@ -43,7 +43,7 @@ func (p *payloads) take(ctx context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// aligned reports whether data is here and lies at the beginning of a page.
+// aligned reports whether data has arrived and lies at the beginning of a page.
 func aligned(ctx context.Context, b xdr.Bulk) (bool, error) {
 	if !b.Ready() {
 		return false, nil

@@ -5,21 +5,21 @@ import (
 	"sync"
 )
 
-// sink is where one payload goes.
+// sink is memory for one payload.
 type sink struct {
 	memory []byte
-	list   [1][]byte // for who wants a scatter list
+	list   [1][]byte // for functions that want a scatter list
 }
 
-// sinks are kept for further payloads of about the same size. There are as many as calls have been
-// in TAKE at a time, which the transports bound; when the size changes they are given up.
+// sinks keeps memory for later payloads of about the same size. It holds as many sinks as TAKE
+// calls have run at a time, which the transports limit. It drops them when the size changes.
 type sinks struct {
 	mu   sync.Mutex // guards what follows
 	size int        // a power of two
 	free []*sink
 }
 
-// get returns a sink of n bytes or more.
+// get returns a sink of at least n bytes.
 func (s *sinks) get(n int) *sink {
 	size := 1 << bits.Len(uint(max(n, Page)-1))
 	s.mu.Lock()

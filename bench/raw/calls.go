@@ -9,20 +9,21 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// Transfer is payload that moves by request and response, as a remote procedure call over TCP has
-// them that was written for nothing else. A message is 128 bytes, which begin with a slot, the size
-// of the request's payload and that of the response's, in 4 bytes each; payload follows where there
-// is any. Each call in flight has a slot, that is memory of its own at either end, and payload is
-// sent from there and read to there: nobody copies it.
+// Transfer is payload moved by request and response, like a hand-written remote procedure call over
+// TCP.
+//
+// A message is 128 bytes, followed by its payload, if any. It begins with a slot, the size of the
+// request's payload, and the size of the response's, 4 bytes each. Each call in flight has a slot,
+// which is its own memory at each end. Payload is sent from there and read to there without copies.
 type Transfer struct {
 	Request, Response int // bytes of payload
 	InFlight          int // calls
 }
 
 const (
-	callBuffer = 4 << 10 // bytes that are read for the sake of a message's head, at most
+	callBuffer = 4 << 10 // the most bytes read at once to get the head of a message
 	maxSlots   = 64
-	// maxSlotMemory bounds the bytes of all slots of a connection.
+	// maxSlotMemory limits the bytes of all slots of a connection.
 	maxSlotMemory = 16 << 20
 )
 
@@ -33,7 +34,7 @@ type Calls struct {
 	book *callBook
 }
 
-// Calls prepares calls.
+// Calls prepares calls of one kind.
 func (c *Client) Calls(t Transfer) *Calls {
 	s := &Calls{client: c, Transfer: t, book: newCallBook(c.conn)}
 	for range t.InFlight {
@@ -100,14 +101,14 @@ func (s *server) serveCalls(n uint64) error {
 // message is the head of a request or of a response.
 type message struct{ slot, request, response int }
 
-// callBook is either end of calls: their slots, and the connection that they travel over.
+// callBook is one end of the calls: their slots and their connection.
 type callBook struct {
 	conn   net.Conn
 	in     *bufio.Reader
 	header []byte
 	slots  [][]byte
 	memory int         // bytes of all slots
-	pieces net.Buffers // of one write
+	pieces net.Buffers // those of one write
 	array  [2][]byte
 }
 
@@ -118,7 +119,7 @@ func newCallBook(c net.Conn) *callBook {
 // fits reports whether a slot may have n bytes.
 func fits(n int) bool { return n >= 0 && n <= maxSlotMemory }
 
-// provide makes sure that there is a slot for a message, as large as it takes.
+// provide makes the slot for a message if necessary, large enough for its payload.
 func (b *callBook) provide(m message) error {
 	if m.slot < len(b.slots) && max(m.request, m.response) <= len(b.slots[m.slot]) {
 		return nil
@@ -134,7 +135,7 @@ func (b *callBook) provide(m message) error {
 	return nil
 }
 
-// send sends a message, with as much payload, in one write.
+// send sends a message with this many bytes of payload, in one write.
 func (b *callBook) send(m message, payload int) error {
 	binary.BigEndian.PutUint32(b.header, uint32(m.slot))
 	binary.BigEndian.PutUint32(b.header[4:], uint32(m.request))
@@ -148,7 +149,7 @@ func (b *callBook) send(m message, payload int) error {
 	return err
 }
 
-// receive waits for the head of a message.
+// receive reads the head of a message.
 func (b *callBook) receive() (m message, err error) {
 	h, err := b.in.Peek(MessageSize)
 	if err != nil {
@@ -164,7 +165,7 @@ func (b *callBook) receive() (m message, err error) {
 	return m, err
 }
 
-// read reads payload to its slot. What has not come with the head goes there at once.
+// read reads payload to its slot. What did not arrive with the head is read there directly.
 func (b *callBook) read(slot, payload int) error {
 	_, err := io.ReadFull(b.in, b.slots[slot][:payload])
 	return err

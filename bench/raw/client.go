@@ -9,18 +9,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
-// Client is a connection to a server. It does one thing at a time.
+// Client is a connection to a server. It can do one thing at a time.
 type Client struct {
 	conn net.Conn
 	data []byte
-	buf  []byte           // what is read
-	last map[int]streamed // by the size of a write
+	buf  []byte           // for reading
+	last map[int]streamed // the last stream, by the size of a write
 	echo messages
 	head [headSize]byte
 }
 
-// Dial connects to a server. Data is what is sent: it bounds the size of a write, and is a message
-// at least.
+// Dial connects to a server. The client sends from data, which must hold the largest write, and at
+// least a message.
 func Dial(ctx context.Context, addr string, s host.Sockets, data []byte) (*Client, error) {
 	d := net.Dialer{Control: s.Control}
 	conn, err := d.DialContext(ctx, "tcp", addr)
@@ -30,7 +30,7 @@ func Dial(ctx context.Context, addr string, s host.Sockets, data []byte) (*Clien
 	return &Client{conn: conn, data: data, last: make(map[int]streamed)}, nil
 }
 
-// Close ends the connection, and what it is used for.
+// Close closes the connection, which ends what is under way.
 func (c *Client) Close() error { return c.conn.Close() }
 
 // announce sends a head.
@@ -40,20 +40,21 @@ func (c *Client) announce(h head) error {
 	return err
 }
 
-// To find out how fast a stream is, firstWrites are made, or as many as firstStream bytes take.
+// The first stream has firstWrites writes, or as many as firstStream bytes need. It finds out how
+// fast a stream is.
 const (
 	firstWrites = 256
 	firstStream = 1 << 20
 )
 
-// streamed is a stream of the past.
+// streamed describes an earlier stream.
 type streamed struct {
 	writes int
 	took   time.Duration
 }
 
-// Stream sends about as much as takes d, size bytes with each write, and returns how many bytes a
-// second the server has read. How much that is tells the stream before.
+// Stream sends for about d, size bytes with each write, and returns how many bytes a second the
+// server has read. It chooses the number of writes by the speed of the stream before.
 func (c *Client) Stream(size int, d time.Duration) (rate float64, err error) {
 	s := c.last[size]
 	if s.writes == 0 {
@@ -73,11 +74,11 @@ func (c *Client) timed(size, writes int) (streamed, error) {
 	return streamed{writes, time.Since(begin)}, err
 }
 
-// echoRun is how many messages of a PingPong follow on one head.
+// echoRun is how many messages of a PingPong follow one head.
 const echoRun = 64
 
-// PingPong sends messages for about d, each when the one before has come back, and records how long
-// each took.
+// PingPong sends messages for about d, each after the answer to the one before, and records how
+// long each took.
 func (c *Client) PingPong(d time.Duration, record func(time.Duration)) error {
 	for until := time.Now().Add(d); time.Now().Before(until); {
 		if err := c.Announce(echoRun, 1, 1); err != nil {

@@ -26,13 +26,13 @@ import (
 	"errors"
 )
 
-// MessageSize is the size in bytes of a message that is echoed.
+// MessageSize is the size in bytes of an echoed message.
 const MessageSize = 128
 
 // BulkSize is the size in bytes of the answer to a request.
 const BulkSize = 1 << 20
 
-// What follows on a head.
+// The kinds of what follows a head.
 const (
 	stream   = 1
 	echo     = 2
@@ -46,11 +46,11 @@ const (
 )
 
 var (
-	errHead = errors.New("raw: a head that makes no sense")
-	errCall = errors.New("raw: a call that makes no sense")
+	errHead = errors.New("raw: invalid head")
+	errCall = errors.New("raw: invalid call")
 )
 
-// head says what follows on it.
+// head announces what follows it.
 type head struct {
 	window, batch int // of an echo
 	what          int
@@ -66,7 +66,7 @@ func (h head) put(b []byte) {
 	binary.BigEndian.PutUint64(b[8:], h.n)
 }
 
-// parseHead decodes one.
+// parseHead decodes a head. An invalid one has what 0.
 func parseHead(b []byte) head {
 	h := head{
 		window: max(1, int(binary.BigEndian.Uint16(b[2:]))),
@@ -75,7 +75,7 @@ func parseHead(b []byte) head {
 		n:      binary.BigEndian.Uint64(b[8:]),
 	}
 	if b[0] != 0 || b[1] != 0 || h.window > maxWindow {
-		h.what = 0 // which there is not
+		h.what = 0 // no such kind
 	}
 	return h
 }

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// messages is either end of an echo.
+// messages is one end of an echo.
 type messages struct {
 	conn  net.Conn
-	batch int // messages that one write sends, at most
+	batch int // the most messages of one write
 	buf   []byte
 	have  int // bytes of buf that have arrived
 }
 
-// receive waits for messages, left of which are to come, and returns how many one read has
-// completed, which may be none. They are at the beginning of buf.
+// receive reads once, and returns how many messages that completed, possibly none. They are at the
+// beginning of buf. left is how many are still expected.
 func (m *messages) receive(left uint64) (int, error) {
 	room := int(min(left, uint64(len(m.buf)/MessageSize))) * MessageSize
 	n, err := m.conn.Read(m.buf[m.have:room])
@@ -22,10 +22,10 @@ func (m *messages) receive(left uint64) (int, error) {
 	return m.have / MessageSize, err
 }
 
-// drop makes room where n messages were.
+// drop removes the first n messages.
 func (m *messages) drop(n int) { m.have = copy(m.buf, m.buf[n*MessageSize:m.have]) }
 
-// send sends n messages out of data, at most a batch with each write.
+// send sends n messages from data, at most a batch with each write.
 func (m *messages) send(data []byte, n int) error {
 	for n > 0 {
 		k := min(n, m.batch) * MessageSize
@@ -37,9 +37,9 @@ func (m *messages) send(data []byte, n int) error {
 	return nil
 }
 
-// Announce tells the server of an echo of n messages, which Exchange exchanges. Window of them are
-// outstanding at a time, and either side sends up to batch of them with one write, if one read has
-// brought what they follow on.
+// Announce announces an echo of n messages, which Exchange then sends. Up to window messages are
+// outstanding at a time. Either side sends up to batch messages with one write, if one read brought
+// the messages that they answer.
 func (c *Client) Announce(n uint64, window, batch int) error {
 	if len(c.buf) < window*MessageSize {
 		c.buf = make([]byte, window*MessageSize)
@@ -48,9 +48,8 @@ func (c *Client) Announce(n uint64, window, batch int) error {
 	return c.announce(head{what: echo, n: n, window: window, batch: batch})
 }
 
-// Exchange sends n of the messages announced, and waits for the answers. Record, if it is not nil,
-// gets the time from one read of answers to the next, which of one message at a time is all there
-// is.
+// Exchange sends n of the announced messages and waits for the answers. If record is not nil, it
+// gets the time between two reads of answers. With one message at a time that is the round trip.
 func (c *Client) Exchange(n int, record func(time.Duration)) error {
 	m := &c.echo
 	sent, got := min(n, len(m.buf)/MessageSize), 0
@@ -82,7 +81,7 @@ func (c *Client) Exchange(n int, record func(time.Duration)) error {
 	return nil
 }
 
-// echoes sends back messages.
+// echoes returns messages to the client.
 func (s *server) echoes(h head) error {
 	m := messages{conn: s.conn, batch: h.batch, buf: s.room(h.window * MessageSize)}
 	for left := h.n; left > 0; {

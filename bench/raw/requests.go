@@ -7,7 +7,7 @@ const (
 	outstanding = 8  // requests at a time
 )
 
-// Request makes n requests, 8 of which are outstanding, and reads what they are answered with.
+// Request makes n requests, 8 at a time, and reads the answers.
 func (c *Client) Request(n int) error {
 	if err := c.announce(head{what: requests, n: uint64(n)}); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Serve answers connections of l until ctx ends or l is closed, up to maxConns at a time; others
-// wait. It closes l, ends the connections and waits for them; then it returns what has ended it.
+// Serve serves connections of l until ctx ends or l is closed, up to maxConns at a time; more must
+// wait. At the end it closes l and the connections, and waits for them. It returns what ended it.
 func Serve(ctx context.Context, l net.Listener, maxConns int) error {
 	var wg sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
@@ -37,7 +37,7 @@ func Serve(ctx context.Context, l net.Listener, maxConns int) error {
 			stop := context.AfterFunc(ctx, func() { c.Close() })
 			defer stop()
 			defer c.Close()
-			_ = (&server{conn: c}).answer() // what is wrong with a client it finds out itself
+			_ = (&server{conn: c}).answer() // a client notices its own errors
 		})
 	}
 }
@@ -45,8 +45,8 @@ func Serve(ctx context.Context, l net.Listener, maxConns int) error {
 // server is the server's end of one connection.
 type server struct {
 	conn  net.Conn
-	buf   []byte    // as large as was needed so far
-	data  []byte    // that requests are answered with, if there were any
+	buf   []byte    // grows as needed
+	data  []byte    // the answer to requests; nil before the first
 	calls *callBook // nil before the first
 }
 

@@ -6,15 +6,13 @@ import (
 )
 
 const (
-	// readSize is how much one read of bulk data takes. With 64 KiB it gets slower, with up to 1
-	// MiB no faster.
+	// readSize is how much one read of bulk data takes. 64 KiB is slower, and 1 MiB is not faster.
 	readSize = 256 << 10
-	// fileSize is how much of a file is read and written at a time.
+	// fileSize is how much of a file is read or written at a time.
 	fileSize = 1 << 20
 )
 
-// Send sends a stream of n writes of size bytes, always the same ones, and waits until the server
-// has read all.
+// Send sends the same size bytes n times, and waits until the server has read all of them.
 func (c *Client) Send(size, n int) error {
 	if err := c.announce(head{what: stream, n: uint64(n) * uint64(size)}); err != nil {
 		return err
@@ -27,8 +25,8 @@ func (c *Client) Send(size, n int) error {
 	return c.confirmed()
 }
 
-// SendFile sends a stream of the n bytes that r has, and waits until the server has written them.
-// They go through user space, without the kernel's shortcuts, as if somebody looked at them.
+// SendFile sends n bytes from r as a stream, and waits until the server has written them. They go
+// through user space, without the kernel's shortcuts, as in a program that looks at its data.
 func (c *Client) SendFile(r io.Reader, n int64) error {
 	if err := c.announce(head{what: stream, n: uint64(n)}); err != nil {
 		return err
@@ -44,13 +42,13 @@ func (c *Client) SendFile(r io.Reader, n int64) error {
 	return c.confirmed()
 }
 
-// confirmed waits for the answer to a stream.
+// confirmed waits for the server's answer to a stream.
 func (c *Client) confirmed() error {
 	_, err := io.ReadFull(c.conn, c.head[:1])
 	return err
 }
 
-// Receive accepts one connection of l, and writes to w what SendFile sends over it.
+// Receive accepts one connection of l, and writes to w what SendFile sends.
 func Receive(l net.Listener, w io.Writer) error {
 	c, err := l.Accept()
 	if err != nil {
@@ -69,7 +67,7 @@ func Receive(l net.Listener, w io.Writer) error {
 	return s.sink(h.n, w, fileSize)
 }
 
-// sink reads n bytes, at most size with one read, writes them to w, and answers with one byte.
+// sink reads n bytes, at most size with each read, writes them to w, and answers with one byte.
 func (s *server) sink(n uint64, w io.Writer, size int) error {
 	buf := s.room(size)
 	for n > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// bulk is the client of Writes and Reads.
+// bulk is the client for RDMA Writes and Reads.
 type bulk struct {
 	*client
 	op   transport.Op
@@ -29,14 +29,14 @@ func newBulk(c *client, op transport.Op) *bulk {
 			Local:  []transport.Slice{c.bulk},
 			Done:   b,
 		}
-		wr.Context = []*transport.WorkRequest{wr} // what posts it again
+		wr.Context = []*transport.WorkRequest{wr} // for Complete, which posts it again
 		b.wrs = append(b.wrs, wr)
 	}
 	return b
 }
 
-// Run does n operations. That the server has the data of Writes shows its answer to the
-// Send behind them; the data of Reads is here when they are complete.
+// Run does n operations. For Writes, the server's answer to a final Send shows that it has the
+// data. For Reads, their completion does.
 func (b *bulk) Run(n int, _ []time.Duration) error {
 	first := min(n, outstanding)
 	b.mu.Lock()
@@ -51,7 +51,7 @@ func (b *bulk) Run(n int, _ []time.Duration) error {
 	return b.exchange(1, 1, nil)
 }
 
-// Complete posts wr again, as long as there is something to do.
+// Complete posts wr again until all operations are posted.
 func (b *bulk) Complete(wr *transport.WorkRequest, err error) {
 	if err != nil {
 		b.fail(err)

@@ -8,17 +8,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// client is the dialing end, on which messages are exchanged.
+// client is the dialing end, which exchanges messages.
 type client struct {
 	*end
-	dialer   transport.Dialer // its own
+	dialer   transport.Dialer // not shared
 	remote   transport.Remote // the server's memory
-	finished chan struct{}    // a run of messages is over
+	finished chan struct{}    // closed at the end of a run of messages
 
 	mu        sync.Mutex // guards what follows: the run
 	n         int
 	sent, got int
-	samples   []time.Duration // empty if nobody wants them
+	samples   []time.Duration // empty if not wanted
 	last      time.Time       // when the previous answer came, if there are samples
 }
 
@@ -36,8 +36,8 @@ func newClient(ep transport.Endpoint) (*client, error) {
 	return c, nil
 }
 
-// exchange sends n messages and waits for the answers, at most width of them at a
-// time. A sample is the time from one answer to the next.
+// exchange sends n messages, at most width at a time, and waits for the answers. A sample is the
+// time from one answer to the next.
 func (c *client) exchange(n, width int, samples []time.Duration) error {
 	c.begin(n, width, samples)
 	return c.wait(c.finished)
@@ -54,7 +54,7 @@ func (c *client) begin(n, width int, samples []time.Duration) {
 	c.sends.post(first)
 }
 
-// wait waits for the end of what is under way.
+// wait waits for the end of a run.
 func (c *client) wait(finished <-chan struct{}) error {
 	select {
 	case <-finished:
@@ -66,7 +66,7 @@ func (c *client) wait(finished <-chan struct{}) error {
 	}
 }
 
-// Received sends a message for each answer, as long as there are any to send.
+// Received sends the next message for each answer, until all are sent.
 func (c *client) Received(batch []transport.Message) {
 	c.mu.Lock()
 	if c.remote == (transport.Remote{}) {
@@ -91,5 +91,5 @@ func (c *client) Received(batch []transport.Message) {
 	}
 }
 
-// Close ends the connection, and what dialled it.
+// Close closes the connection and its dialer.
 func (c *client) Close() error { return errors.Join(c.close(), CloseDialer(c.dialer)) }

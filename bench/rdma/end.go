@@ -7,18 +7,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// end is what the two ends of a connection have in common: memory, receives and Sends.
+// end is what both ends of a connection share: memory, receives and Sends.
 type end struct {
 	ep      transport.Endpoint
 	bulk    transport.Slice // target and source of Writes and Reads
 	message transport.Slice // what each Send sends
-	inbox   transport.Slice // what the receives lie in
+	inbox   transport.Slice // memory of the receives
 	sends   *sends
-	rs      []*transport.RecvRequest // kept for posting
+	rs      []*transport.RecvRequest // reused for posting
 	failed  chan error               // the first failure
 }
 
-// newEnd allocates what it takes, and posts the receives.
+// newEnd allocates the memory and posts the receives.
 func newEnd(ep transport.Endpoint) (*end, error) {
 	e := &end{ep: ep, failed: make(chan error, 1)}
 	for _, m := range []struct {
@@ -62,7 +62,7 @@ func (e *end) again(batch []transport.Message) {
 	}
 }
 
-// fail remembers the first failure.
+// fail keeps the first failure.
 func (e *end) fail(err error) {
 	select {
 	case e.failed <- err:
@@ -70,8 +70,8 @@ func (e *end) fail(err error) {
 	}
 }
 
-// close ends the connection and gives back the memory. It fails with whatever else has
-// ended the connection.
+// close closes the connection and frees the memory. It returns the error that ended the connection
+// before, if any.
 func (e *end) close() error {
 	e.ep.Close()
 	<-e.ep.Done()

@@ -16,7 +16,7 @@ func (m messages) Run(n int, samples []time.Duration) error {
 // calls is the client of Calls.
 type calls struct{ *client }
 
-// Run sends n messages, each after it has been woken by the answer to the one before.
+// Run sends n messages. The answer to each wakes it to send the next.
 func (c calls) Run(n int, samples []time.Duration) error {
 	last := time.Now()
 	for i := range n {

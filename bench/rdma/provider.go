@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	bulkBytes    = 1 << 20 // of a Write or a Read
+	bulkBytes    = 1 << 20 // size of a Write or a Read
 	outstanding  = 8       // Writes or Reads at a time
-	messageBytes = 128     // of a Send
+	messageBytes = 128     // size of a Send
 	window       = 64      // Sends in flight
 )
 
-// Provider is a way to make connections. Either end has room for 264 work requests and 64
-// receives, and for 8 RDMA Reads.
+// Provider makes connections. Each end must have room for 264 work requests, 64 receives, and 8
+// RDMA Reads.
 type Provider struct {
-	Name   string // the beginning of the names of its scenarios
+	Name   string // prefix of the names of its scenarios
 	Listen func(ctx context.Context, s paired.Sockets) (transport.Listener, error)
-	Dialer func(s paired.Sockets) transport.Dialer // a new one, for a client to close
+	Dialer func(s paired.Sockets) transport.Dialer // returns a new one, which the client closes
 }
 
-// CloseDialer closes what Provider.Dialer has returned, if it has anything to close.
+// CloseDialer closes a dialer of Provider.Dialer, if it has a Close method.
 func CloseDialer(d transport.Dialer) error {
 	if c, ok := d.(io.Closer); ok {
 		return c.Close()
@@ -33,29 +33,29 @@ func CloseDialer(d transport.Dialer) error {
 	return nil
 }
 
-// Scenarios returns everything that p can be measured in.
+// Scenarios returns all scenarios of p.
 func (p Provider) Scenarios() []paired.Scenario {
 	return []paired.Scenario{p.Writes(), p.Reads(), p.PingPong(), p.Calls(), p.Messages()}
 }
 
-// Writes is NAME/writes, Throughput of RDMA Writes of 1 MiB from the client, of which 8 are
-// outstanding. Its yardstick is paired.TCPStream.
+// Writes returns the Throughput scenario NAME/writes: RDMA Writes of 1 MiB from the client, 8 of
+// them outstanding. Its yardstick is paired.TCPStream.
 func (p Provider) Writes() paired.Scenario { return p.bulk("writes", transport.OpWrite) }
 
-// Reads is NAME/reads, Throughput of RDMA Reads of 1 MiB by the client, of which 8 are
+// Reads returns the Throughput scenario NAME/reads: RDMA Reads of 1 MiB by the client, 8 of them
 // outstanding. Its yardstick is paired.TCPRequests.
 func (p Provider) Reads() paired.Scenario { return p.bulk("reads", transport.OpRead) }
 
-// PingPong is NAME/pingpong, Latency of a Send of 128 bytes that is answered with one. Both ends
-// send from within Received. Its yardstick is paired.TCPPingPong.
+// PingPong returns the Latency scenario NAME/pingpong: a Send of 128 bytes, answered by a Send.
+// Both ends send from within Received. Its yardstick is paired.TCPPingPong.
 func (p Provider) PingPong() paired.Scenario {
 	return p.scenario("pingpong", paired.Latency, messageBytes, func(c *client) paired.Client {
 		return messages{c, 1}
 	})
 }
 
-// Calls is NAME/calls, which is PingPong for a caller that waits for the answer on a goroutine of
-// its own. It polls if the provider lets it.
+// Calls returns the scenario NAME/calls. It is PingPong, except that the caller waits for the
+// answer on its own goroutine, and polls if the provider supports that.
 func (p Provider) Calls() paired.Scenario {
 	return p.scenario("calls", paired.Latency, messageBytes, func(c *client) paired.Client {
 		c.sends.poller, _ = transport.As[transport.Poller](c.ep)
@@ -63,8 +63,8 @@ func (p Provider) Calls() paired.Scenario {
 	})
 }
 
-// Messages is NAME/messages, Rate of Sends of 128 bytes that are answered with one each, 64 of
-// them in flight. Both ends send from within Received. Its yardstick is paired.TCPMessages.
+// Messages returns the Rate scenario NAME/messages: Sends of 128 bytes, each answered by a Send, 64
+// of them in flight. Both ends send from within Received. Its yardstick is paired.TCPMessages.
 func (p Provider) Messages() paired.Scenario {
 	return p.scenario("messages", paired.Rate, messageBytes, func(c *client) paired.Client {
 		return messages{c, window}
@@ -77,8 +77,8 @@ func (p Provider) bulk(name string, op transport.Op) paired.Scenario {
 	})
 }
 
-// scenario is what the scenarios have in common: one kind of server, and a client that is put to
-// some use.
+// scenario returns a scenario with the common server, and a client that use makes of the
+// connection.
 func (p Provider) scenario(name string, metric paired.Metric, bytes int, use func(*client) paired.Client) paired.Scenario {
 	return paired.Scenario{
 		Name:   p.Name + "/" + name,

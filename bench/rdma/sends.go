@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	ringSends   = 256 // work requests to send with
-	signalEvery = 16  // one of so many is Signaled, and frees those before it
+	ringSends   = 256 // work requests for Sends
+	signalEvery = 16  // every 16th is Signaled, and frees those before it
 )
 
-// sends posts Sends of the same bytes, with requests of a ring.
+// sends posts Sends of the same bytes, with work requests of a ring.
 type sends struct {
 	ep     transport.Endpoint
-	poller transport.Poller // nil: somebody else does the work
+	poller transport.Poller // nil if the provider needs no polling
 	fail   func(error)
 
 	mu   sync.Mutex // guards what follows
 	ring []*transport.WorkRequest
 	next int // in ring
 	free int // of ring, from next on
-	owed int // Sends to be posted when requests are free
+	owed int // Sends to post when requests become free
 }
 
 func newSends(ep transport.Endpoint, message transport.Slice, fail func(error)) *sends {
@@ -60,7 +60,7 @@ func (s *sends) Complete(_ *transport.WorkRequest, err error) {
 	s.mu.Unlock()
 }
 
-// postOwed posts as much as there are requests for. s.mu is held.
+// postOwed posts as many owed Sends as there are free requests. s.mu is held.
 func (s *sends) postOwed() {
 	for s.owed > 0 && s.free > 0 {
 		n := min(s.owed, s.free, len(s.ring)-s.next)

@@ -8,17 +8,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// bulkAccess is what clients do to the memory of the server.
+// bulkAccess is what clients may do with the server's memory.
 const bulkAccess = transport.RemoteRead | transport.RemoteWrite
 
-// errSplit: a client knows of one window.
+// errSplit: the protocol here can announce only one window.
 var errSplit = errors.New("rdma: the provider cannot expose 1 MiB as one window")
 
 // server accepts one connection. It answers each message with one, and lends its memory.
 type server struct {
 	listener transport.Listener
 	accepted chan error
-	*end     // once accepted has yielded no error; nil if nobody came
+	*end     // valid once accepted has returned nil; nil if no client came
 }
 
 func serve(l transport.Listener) *server {
@@ -56,7 +56,7 @@ func (s *server) accept() error {
 	return nil
 }
 
-// Received answers.
+// Received answers each message.
 func (s *server) Received(batch []transport.Message) {
 	s.again(batch)
 	s.sends.post(len(batch))
@@ -64,7 +64,7 @@ func (s *server) Received(batch []transport.Message) {
 
 func (s *server) Addr() string { return s.listener.Addr().String() }
 
-// Close ends listening and the connection.
+// Close closes the listener and the connection.
 func (s *server) Close() error {
 	err := errors.Join(s.listener.Close(), <-s.accepted)
 	if s.end != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Each answer of the server begins with the window over its memory: the steering tag in 4 bytes
-// and the tagged offset in 8, big endian.
+// Each answer of the server begins with the window over its memory: the steering tag (4 bytes) and
+// the tagged offset (8 bytes), big-endian.
 
 func putWindow(p []byte, r transport.Region) {
 	binary.BigEndian.PutUint32(p, uint32(r.STag))

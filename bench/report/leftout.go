@@ -9,14 +9,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// reason is why some points were not measured, and which.
+// reason says why some points were not measured, and which.
 type reason struct {
 	Points int
 	Why    string
 	Which  string // their paths, ways and sizes
 }
 
-// leftOut sums up what was left out, most first.
+// leftOut sums up the points left out by reason, the reason with most points first.
 func leftOut(r *bench.Result) (total int, reasons []reason) {
 	points := make(map[string][]bench.Point)
 	for _, l := range r.LeftOut {
@@ -45,7 +45,7 @@ func which(points []bench.Point) string {
 	return fmt.Sprintf("%s; %s; %s", few(paths, "paths"), few(ways, "ways"), span(least, most))
 }
 
-// few names what is in the list, or counts it if that is much.
+// few lists up to two names, or counts them.
 func few(names []string, what string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
-// disturbed is how many rounds of a point were.
+// disturbed returns how many rounds of a point were disturbed.
 func disturbed(m *bench.Measurement) (n int) {
 	for i := range m.Rounds {
 		if m.Rounds[i].Disturbed != "" {
@@ -18,7 +18,7 @@ func disturbed(m *bench.Measurement) (n int) {
 	return n
 }
 
-// counted is how many were not disturbed, and of how many, if some were.
+// counted returns how many rounds count, as "38/40" if some were disturbed.
 func counted(m *bench.Measurement) string {
 	all, bad := len(m.Rounds), disturbed(m)
 	switch {
@@ -30,7 +30,7 @@ func counted(m *bench.Measurement) string {
 	return fmt.Sprintf("%d/%d", all-bad, all)
 }
 
-// conditions are those of r, and what disturbed it.
+// conditions returns the conditions of r, and what disturbed it.
 func conditions(r *bench.Result) []string {
 	all := r.Conditions[:len(r.Conditions):len(r.Conditions)]
 	if s := disturbances(r); s != "" {
@@ -56,12 +56,12 @@ func disturbances(r *bench.Result) string {
 	if total == 0 {
 		return ""
 	}
-	s := fmt.Sprintf("%s in random order, of which %d were disturbed and do not count", count(total, "round"), total-by[""])
+	s := fmt.Sprintf("%s in random order; %d were disturbed and do not count", count(total, "round"), total-by[""])
 	if by[""] < total {
 		s += fmt.Sprintf(": in %d %s, in %d %s", by[rounds.OthersBusy], rounds.OthersBusy, by[rounds.YardstickOff], rounds.YardstickOff)
 	}
 	if lost > 0 {
-		s += fmt.Sprintf("; %s had no other, and have the figures of all", count(lost, "point"))
+		s += fmt.Sprintf("; %s had only such rounds, and the figures are of all of them", count(lost, "point"))
 	}
 	return s
 }

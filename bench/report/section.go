@@ -2,7 +2,7 @@ package report
 
 import "github.com/rpcrdma/go-rpcrdma/bench"
 
-// section is what was measured over one path in one way.
+// section has the measurements of one path and way.
 type section struct {
 	path     bench.Path
 	way      bench.Way
@@ -11,7 +11,7 @@ type section struct {
 
 func (s *section) title() string { return string(s.path) + ", " + string(s.way) }
 
-// sections divides what was measured, in the order in which each was first.
+// sections divides the measurements by path and way, in the order in which these first appear.
 func sections(r *bench.Result) []*section {
 	var all []*section
 	type key struct {

@@ -11,14 +11,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// lineWidth is how long lines of text may be; the table is about as wide.
+// lineWidth is the most columns of a line of text; the table is about as wide.
 const lineWidth = 140
 
-// oneProcess is said where loopback was measured.
-const oneProcess = "loopback is client and server in one process: what both use is in the client's columns; a call is served in the goroutine that makes it, " +
-	"on its CPU, so that 8 in flight on one CPU are about 1 in effect"
+// oneProcess explains the figures of loopback.
+const oneProcess = "Loopback runs client and server in one process. The client's columns show what both use. " +
+	"The goroutine that makes a call also serves it, so 8 in flight on one CPU are in effect about 1"
 
-// WriteTable writes r for a terminal. Its error is that of w.
+// WriteTable writes r as text for a terminal. It returns the first error of w.
 func WriteTable(w io.Writer, r *bench.Result) error {
 	b := bufio.NewWriter(w) // keeps the first error
 	fmt.Fprintf(b, "inline against chunks: %s\n", about(r))
@@ -37,7 +37,7 @@ func WriteTable(w io.Writer, r *bench.Result) error {
 	return b.Flush()
 }
 
-// about says in a line what has been run.
+// about says in one line what was run.
 func about(r *bench.Result) string {
 	var parts []string
 	if r.Grid != "" {
@@ -73,8 +73,8 @@ func paragraph(w io.Writer, indent, text string) {
 	fmt.Fprintln(w, line)
 }
 
-// writeAligned writes rows of cells to the right, two spaces apart; the first column is to the
-// left.
+// writeAligned writes rows of cells, two spaces apart. The first column is aligned to the left, the
+// others to the right.
 func writeAligned(w io.Writer, rows [][]string) {
 	var widths []int
 	for _, row := range rows {
@@ -121,9 +121,10 @@ func hasLoopback(r *bench.Result) bool {
 	return false
 }
 
-// aboutBand says what is taken for faster.
+// aboutBand says how ways are compared.
 func aboutBand() string {
-	return fmt.Sprintf("corrected by raw TCP (loopback: memory copy) right before, as far as both vary together; less than %.0f %% is noise, and either will do", 100*(bench.NoiseBand-1))
+	return fmt.Sprintf("each round is corrected by the raw TCP (loopback: memory copy) right before it; "+
+		"a difference of less than %.0f %% is noise, and either will do", 100*(bench.NoiseBand-1))
 }
 
 func writeDecisions(w io.Writer, r *bench.Result) {
@@ -132,7 +133,7 @@ func writeDecisions(w io.Writer, r *bench.Result) {
 		return
 	}
 	fmt.Fprintln(w)
-	paragraph(w, "", "crossover: from which size of payload on a chunk is faster than inline, "+aboutBand())
+	paragraph(w, "", "crossover: the payload size from which a chunk is faster than inline; "+aboutBand())
 	for _, d := range all {
 		paragraph(w, "  ", fmt.Sprintf("%s: %s; %s", what(d), d.Where(), d.Gain()))
 	}
@@ -143,7 +144,7 @@ func writeSettings(w io.Writer, a *bench.Recommendation) {
 	if len(all) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nto set it\n")
+	fmt.Fprintf(w, "\nsettings\n")
 	for _, s := range all {
 		fmt.Fprintf(w, "  %-12s%s\n", s.Where+":", s.Text)
 	}

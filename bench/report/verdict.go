@@ -7,16 +7,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// untold are the words where rounds differ so much that other rounds could have come to something
-// else. Grid is the one that was measured.
-func untold(grid string) string {
+// noisy says why there is no recommendation although the grid of this name was measured: other
+// rounds could have led to another one.
+func noisy(grid string) string {
+	more := "--full"
 	if grid == bench.FullGrid().Name {
-		return "cannot be told on this machine now: rerun with more --time, or quiet it"
+		more = "more --time"
 	}
-	return "cannot be told on this machine now: rerun with --full, or quiet it"
+	return "because the rounds are too noisy: rerun with " + more + ", or on a quieter machine"
 }
 
-// advice is the recommendation in a sentence.
+// advice says the recommendation in a sentence.
 func advice(r *bench.Result) string {
 	a := &r.Advice
 	var parts []string
@@ -24,7 +25,8 @@ func advice(r *bench.Result) string {
 	case a.InlineSend > 0 && a.InlineSend == a.InlineRecv:
 		parts = append(parts, "inline threshold "+bench.FormatSize(a.InlineSend)+" both ways")
 	case a.InlineSend > 0 && a.InlineRecv > 0:
-		parts = append(parts, fmt.Sprintf("inline threshold %s for calls and %s for replies", bench.FormatSize(a.InlineSend), bench.FormatSize(a.InlineRecv)))
+		parts = append(parts, fmt.Sprintf("inline threshold %s for calls and %s for replies",
+			bench.FormatSize(a.InlineSend), bench.FormatSize(a.InlineRecv)))
 	case a.InlineSend > 0:
 		parts = append(parts, "inline threshold "+bench.FormatSize(a.InlineSend)+" for calls")
 	case a.InlineRecv > 0:
@@ -34,17 +36,17 @@ func advice(r *bench.Result) string {
 		parts = append(parts, "minimum chunk size "+bench.FormatSize(a.MinChunk))
 	}
 	if len(a.Unsure) > 0 {
-		words := untold(r.Grid)
+		none := "no recommendation"
 		if len(parts) > 0 {
-			words = "for " + strings.Join(a.Unsure, " and ") + " it " + words
+			none = "none for " + strings.Join(a.Unsure, " and ")
 		}
-		parts = append(parts, words)
+		parts = append(parts, none, noisy(r.Grid))
 	}
 	switch {
 	case len(parts) == 0 && a.Path == "":
-		return "No recommendation: this run does not tell."
+		return "No recommendation, because too little was measured."
 	case len(parts) == 0:
-		return fmt.Sprintf("For %s no recommendation: this run does not tell.", a.Path)
+		return fmt.Sprintf("For %s: no recommendation, because too little was measured.", a.Path)
 	}
 	return fmt.Sprintf("For %s: %s.", a.Path, strings.Join(parts, ", "))
 }
@@ -54,10 +56,10 @@ func what(d *bench.Decision) string {
 	return fmt.Sprintf("%s, %s, %s", d.Path, d.Direction(), d.Chunk)
 }
 
-// brief is Decision.Where in a few words.
+// brief says Decision.Where in a few words.
 func brief(d *bench.Decision) string {
 	if d.Unsure() {
-		return "cannot be told now"
+		return "unsure"
 	}
 	if !d.Agree() {
 		return "depends on calls and connections"
@@ -78,12 +80,12 @@ func brief(d *bench.Decision) string {
 		s = "either up to " + bench.FormatSize(x.EitherTo)
 	}
 	if except := d.Crossovers[0].Except; len(except) > 0 {
-		s += fmt.Sprintf(", but for %s", count(len(except), "size"))
+		s += fmt.Sprintf(", except %s", count(len(except), "size"))
 	}
 	return s
 }
 
-// markOf is where x says that chunks become faster, if it does.
+// markOf returns the size at which chunks become faster, if there is one.
 func markOf(x *bench.Crossover) (marks []mark) {
 	if x.ChunkFrom > x.Least && !x.Unsure {
 		marks = append(marks, mark{float64(x.ChunkFrom), "chunks from " + bench.FormatSize(x.ChunkFrom)})

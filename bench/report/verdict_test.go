@@ -13,8 +13,8 @@ func TestAdvice(t *testing.T) {
 		in   bench.Recommendation
 		want string
 	}{
-		{bench.Recommendation{}, "No recommendation: this run does not tell."},
-		{bench.Recommendation{Path: bench.IWARP}, "For iwarp no recommendation: this run does not tell."},
+		{bench.Recommendation{}, "No recommendation, because too little was measured."},
+		{bench.Recommendation{Path: bench.IWARP}, "For iwarp: no recommendation, because too little was measured."},
 		{bench.Recommendation{Path: bench.IWARP, InlineSend: 4096, InlineRecv: 4096, MinChunk: 3584},
 			"For iwarp: inline threshold 4 KiB both ways, minimum chunk size 3.5 KiB."},
 		{bench.Recommendation{Path: bench.IWARP, InlineSend: 4096, InlineRecv: 8192, MinChunk: 3584},
@@ -22,9 +22,9 @@ func TestAdvice(t *testing.T) {
 		{bench.Recommendation{Path: bench.Loopback, InlineRecv: 8192, MinChunk: 7680},
 			"For loopback: inline threshold 8 KiB for replies, minimum chunk size 7.5 KiB."},
 		{bench.Recommendation{Path: bench.IWARP, Unsure: []string{"calls", "replies"}},
-			"For iwarp: cannot be told on this machine now: rerun with --full, or quiet it."},
+			"For iwarp: no recommendation, because the rounds are too noisy: rerun with --full, or on a quieter machine."},
 		{bench.Recommendation{Path: bench.IWARP, InlineSend: 4096, Unsure: []string{"replies"}},
-			"For iwarp: inline threshold 4 KiB for calls, for replies it cannot be told on this machine now: rerun with --full, or quiet it."},
+			"For iwarp: inline threshold 4 KiB for calls, none for replies, because the rounds are too noisy: rerun with --full, or on a quieter machine."},
 	} {
 		r := bench.Result{Grid: "quick", Advice: tt.in}
 		if got := advice(&r); got != tt.want {
@@ -32,7 +32,7 @@ func TestAdvice(t *testing.T) {
 		}
 	}
 	r := bench.Result{Grid: "full", Advice: bench.Recommendation{Path: bench.IWARP, Unsure: []string{"calls"}}}
-	if got, want := advice(&r), "For iwarp: cannot be told on this machine now: rerun with more --time, or quiet it."; got != want {
+	if got, want := advice(&r), "For iwarp: no recommendation, because the rounds are too noisy: rerun with more --time, or on a quieter machine."; got != want {
 		t.Errorf("of a full run: got %q, want %q", got, want)
 	}
 }
@@ -56,14 +56,14 @@ func TestBrief(t *testing.T) {
 		{"inline", []bench.Crossover{with(func(x *bench.Crossover) { x.InlineTo = 32 << 10 })}, "inline up to 32 KiB", nil},
 		{"chunks", []bench.Crossover{with(func(x *bench.Crossover) { x.ChunkFrom = 256 })}, "chunks from 256 B", nil},
 		{"either", []bench.Crossover{with(func(x *bench.Crossover) { x.EitherTo, x.Size = 32<<10, 700 })}, "either up to 32 KiB", nil},
-		{"a size that does not fit in", []bench.Crossover{with(func(x *bench.Crossover) { x.ChunkFrom, x.Except = 256, []int{4096} })}, "chunks from 256 B, but for 1 size", nil},
+		{"a size that does not fit in", []bench.Crossover{with(func(x *bench.Crossover) { x.ChunkFrom, x.Except = 256, []int{4096} })}, "chunks from 256 B, except 1 size", nil},
 		{"they agree", []bench.Crossover{crossing, with(func(x *bench.Crossover) { x.InFlight, x.InlineTo, x.ChunkFrom, x.Size = 64, 4096, 8500, 8500 })},
 			"chunks from 8 KiB to 8.3 KiB", []mark{{8192, "chunks from 8 KiB"}}},
 		{"noise", []bench.Crossover{with(func(x *bench.Crossover) { x.EitherTo, x.Within = 32<<10, 1.4 })}, "no clear lead up to 32 KiB", nil},
 		{"either, then chunks", []bench.Crossover{with(func(x *bench.Crossover) { x.EitherTo, x.ChunkFrom = 4096, 16384 })}, "chunks from 16 KiB", []mark{{16384, "chunks from 16 KiB"}}},
 		{"inline, then either", []bench.Crossover{with(func(x *bench.Crossover) { x.InlineTo, x.EitherTo = 4096, 32<<10 })}, "inline up to 4 KiB", nil},
 		{"nothing is sure", []bench.Crossover{with(func(x *bench.Crossover) { x.InlineTo, x.ChunkFrom, x.Size, x.Unsure = 4096, 8192, 8192, true })},
-			"cannot be told now", nil},
+			"unsure", nil},
 		{"they differ", []bench.Crossover{crossing, with(func(x *bench.Crossover) { x.InFlight, x.InlineTo = 64, 32<<10 })},
 			"depends on calls and connections", []mark{{8192, "chunks from 8 KiB"}}},
 	} {
@@ -85,7 +85,7 @@ func TestSettings(t *testing.T) {
 		want []setting
 	}{
 		{"nothing", bench.Recommendation{Path: bench.IWARP}, nil},
-		{"one direction cannot be told", bench.Recommendation{Path: bench.IWARP, InlineSend: 4096, Unsure: []string{"replies"}}, nil},
+		{"one direction is unsure", bench.Recommendation{Path: bench.IWARP, InlineSend: 4096, Unsure: []string{"replies"}}, nil},
 		{"both ways", bench.Recommendation{Path: bench.IWARP, InlineSend: 62464, InlineRecv: 17408, MinChunk: 16896}, []setting{
 			{"server", "rpcrdma serve --inline 61KiB"},
 			{"Go, client", "rpcrdma.Config{InlineSend: 62464, InlineRecv: 17408, MinChunk: 16896}"},

@@ -9,10 +9,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// aboutRatio says what the ratio of a point is.
-const aboutRatio = "ratio to raw: throughput to that of raw TCP which writes that size and waits for no answer, over loopback to that of memory copy, " +
-	"measured right before the point; none for single calls of less than 64 KiB, which do wait: compare their latency with raw TCP there and back; " +
-	"MB and GB are 10^6 and 10^9 bytes, KiB and MiB 2^10 and 2^20"
+// aboutRatio explains the column with the ratio.
+const aboutRatio = "ratio to raw: throughput divided by that of raw TCP with the same size, measured right before the point (loopback: of a memory copy). " +
+	"Raw TCP does not wait for answers, so single calls of less than 64 KiB have no ratio: compare their latency with raw TCP there and back. " +
+	"MB and GB are 10^6 and 10^9 bytes, KiB and MiB 2^10 and 2^20 bytes"
 
 // yardstick is a row of figures by size.
 type yardstick struct {
@@ -20,7 +20,7 @@ type yardstick struct {
 	Cells []string // MB/s at each size
 }
 
-// yardsticks lays them out over the sizes at which any was measured.
+// yardsticks returns the sizes at which a yardstick was measured, and a row for each yardstick.
 func yardsticks(y *bench.Yardsticks) (sizes []string, rows []yardstick) {
 	all := make(map[int]bool)
 	for _, f := range slices.Concat(y.Copy, y.TCP) {
@@ -52,7 +52,7 @@ func yardsticks(y *bench.Yardsticks) (sizes []string, rows []yardstick) {
 	return sizes, rows
 }
 
-// pingPong says how long raw TCP takes there and back; nothing if it was not measured.
+// pingPong says how long raw TCP takes there and back; "" if it was not measured.
 func pingPong(y *bench.Yardsticks) string {
 	if y.PingPong == (bench.Latency{}) {
 		return ""

@@ -2,16 +2,16 @@ package rounds
 
 import "github.com/rpcrdma/go-rpcrdma/bench/spread"
 
-// Mark is what tells whether a round counts.
+// Mark has the data that decide whether a round counts.
 type Mark struct {
-	// Yardstick is what raw TCP, or in one process a copy, moved right before, in bytes a second; 0
-	// if there was none.
+	// Yardstick is what raw TCP, or a copy within one process, moved right before the round, in
+	// bytes a second; 0 if there was none.
 	Yardstick float64 `json:"yardstick,omitempty"`
-	// Others is the share of the CPUs that was used by others than this benchmark, or withheld by
-	// the host of a virtual machine: of the server's CPUs or of the client's, whichever is more.
-	// It is 0 where the system does not tell.
+	// Others is the share of the CPUs that other processes used, or that the host of a virtual
+	// machine withheld: of the server's or the client's CPUs, whichever share is larger. It is 0 if
+	// the system does not report it.
 	Others float64 `json:"others"`
-	// Disturbed says by what the round was disturbed; empty if it was not.
+	// Disturbed says what disturbed the round; empty if nothing did.
 	Disturbed Disturbance `json:"disturbed,omitempty"`
 }
 
@@ -25,14 +25,15 @@ const (
 )
 
 const (
-	// muchOthers is the share of the CPUs from which on others disturb. Where nobody else runs, the
-	// kernel's ticks make it 0 to 6 %; with 10 to 20 % calls are up to three times as slow.
+	// muchOthers is the share of the CPUs from which other processes disturb a round. On an idle
+	// machine the kernel's ticks make it 0 to 6 %. With 10 to 20 %, calls take up to three times as
+	// long.
 	muchOthers = .15
-	// farOff is how many times as fast or as slow as usual a yardstick disturbs.
+	// farOff is how many times faster or slower than usual a yardstick must be to disturb a round.
 	farOff = 2
 )
 
-// Judge marks those of some rounds that were disturbed. All have the same yardstick.
+// Judge marks the rounds that were disturbed. All must have the same yardstick.
 func Judge(marks []*Mark) {
 	var all []float64
 	for _, m := range marks {

@@ -7,19 +7,19 @@ import (
 
 // Schedule says in which order things are measured, how often, and until when.
 type Schedule struct {
-	// Wanted is how many rounds each thing is to have that count.
+	// Wanted is how many rounds of each thing should count.
 	Wanted []int
-	// First is the order of the first pass; nil means that of Wanted.
+	// First is the order of the first pass; nil means the order of Wanted.
 	First []int
-	// Shuffle puts the other passes in random order; nil leaves them in that of Wanted.
+	// Shuffle puts the other passes in random order; nil leaves them in the order of Wanted.
 	Shuffle func(n int, swap func(i, j int))
-	// Counted is asked before each pass but the first: how many rounds of each thing count so far.
-	// Those that do not are taken again, until a thing has had twice its rounds. nil means that all
-	// count.
+	// Counted returns how many rounds of each thing count so far. It is called before each pass but
+	// the first. Rounds that do not count are repeated, up to twice Wanted in all. nil means that
+	// all count.
 	Counted func() []int
 
-	// Until is when all of it ends, if it is not zero. Each round has its share of the time that is
-	// left, of at least Least and at most Most.
+	// Until is the end, if it is not zero. Each round then has its share of the time left, between
+	// Least and Most.
 	Until       time.Time
 	Least, Most time.Duration
 
@@ -29,19 +29,19 @@ type Schedule struct {
 
 // Progress is how far a Schedule is.
 type Progress struct {
-	Done  int // rounds that have been measured, without those that were taken again
+	Done  int // rounds measured; repeated ones do not count
 	Total int
 	Left  time.Duration // until Until
 }
 
 var (
-	// ErrTime says that less than Least is left, and that things lack rounds.
+	// ErrTime means that less than Least is left, and some things lack rounds.
 	ErrTime = errors.New("no time is left")
-	// ErrSkip is what a round returns whose thing is given up. The others go on.
+	// ErrSkip is returned by a round to give up its thing. The other things go on.
 	ErrSkip = errors.New("given up")
 )
 
-// Each returns Wanted of things that are measured equally often.
+// Each returns Schedule.Wanted for things that are measured equally often.
 func Each(things, rounds int) []int {
 	wanted := make([]int, things)
 	for i := range wanted {
@@ -50,8 +50,8 @@ func Each(things, rounds int) []int {
 	return wanted
 }
 
-// Run has rounds taken, each within about its share of the time, which is zero without Until. An
-// error other than ErrSkip ends it.
+// Run calls take for each round, with its share of the time, which is zero without Until. An error
+// other than ErrSkip ends it.
 func (s *Schedule) Run(take func(thing int, share time.Duration) error) error {
 	r := run{Schedule: s, taken: make([]int, len(s.Wanted)), skipped: make([]bool, len(s.Wanted))}
 	r.counted = r.taken
@@ -106,7 +106,7 @@ func (r *run) next() []int {
 	return order
 }
 
-// wanting are the things to have another round.
+// wanting returns the things that need another round.
 func (r *run) wanting() (things []int) {
 	for i, n := range r.Wanted {
 		if r.lacks(i) > 0 && r.taken[i] < 2*n {
@@ -116,7 +116,7 @@ func (r *run) wanting() (things []int) {
 	return things
 }
 
-// lacks is how many rounds of a thing are still to be measured.
+// lacks returns how many rounds of thing i are still to be measured.
 func (r *run) lacks(i int) int {
 	if r.skipped[i] {
 		return 0
@@ -124,7 +124,7 @@ func (r *run) lacks(i int) int {
 	return max(0, r.Wanted[i]-r.counted[i]) // more of them may count in the end than in between
 }
 
-// missing is how many are of all things.
+// missing returns how many rounds are still to be measured.
 func (r *run) missing() (rounds int) {
 	for i := range r.Wanted {
 		rounds += r.lacks(i)
@@ -132,7 +132,7 @@ func (r *run) missing() (rounds int) {
 	return rounds
 }
 
-// begin tells that a round begins.
+// begin announces a round.
 func (r *run) begin(thing int, left time.Duration) {
 	if r.Begin == nil {
 		return

@@ -14,10 +14,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// Transfer is what is under way in bulk.
+// Transfer is the kind of bulk transfer under way.
 type Transfer int
 
-// The transfers: of results, and of arguments.
+// The bulk is in results (Give) or in arguments (Take).
 const (
 	Read Transfer = iota
 	Write
@@ -25,17 +25,17 @@ const (
 
 func (t Transfer) String() string { return [...]string{"READ", "WRITE"}[t] }
 
-// way is the direction in which the bulk travels.
+// way returns the direction in which the bulk travels.
 func (t Transfer) way() faultnet.Direction {
 	return [...]faultnet.Direction{faultnet.Down, faultnet.Up}[t]
 }
 
-// Cell is a link, and what is done over it.
+// Cell is a link, and the transfer over it.
 type Cell struct {
-	Mbits     int           // of the link, in 10^6 bits a second, each way
-	RoundTrip time.Duration // that it takes besides
-	Stall     time.Duration // for which nothing passes, in the midst of it
-	Draft     bool          // the dialect; large results come as read chunks then
+	Mbits     int           // 10^6 bits a second, each way
+	RoundTrip time.Duration // of the link, without what its bandwidth takes
+	Stall     time.Duration // nothing passes for this long, once
+	Draft     bool          // the draft's dialect, where large results come as read chunks
 	Transfer  Transfer
 }
 
@@ -44,15 +44,15 @@ func (c Cell) String() string {
 		c.Transfer, c.Mbits, c.RoundTrip, c.Stall, c.Draft)
 }
 
-// bandwidth of the link in bytes a second.
+// bandwidth returns the bandwidth of the link in bytes a second.
 func (c Cell) bandwidth() int { return c.Mbits * 1e6 / 8 }
 
-// way is one direction of the link.
+// way returns one direction of the link.
 func (c Cell) way() faultnet.Way {
 	return faultnet.Way{Bandwidth: c.bandwidth(), Delay: c.RoundTrip / 2}
 }
 
-// config is the default configuration, in the dialect of the cell.
+// config returns the default configuration, in the dialect of the cell.
 func (c Cell) config() rpcrdma.Config {
 	cfg := rpcrdma.Config{Logger: quiet}
 	if c.Draft {
@@ -63,7 +63,7 @@ func (c Cell) config() rpcrdma.Config {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// rig is a client and a server at the ends of a link.
+// rig is a client and a server at the two ends of a link.
 type rig struct {
 	conn   *rpcrdma.Conn
 	link   *faultnet.Link
@@ -80,12 +80,12 @@ func (r *rig) serve(l transport.Listener, cfg rpcrdma.Config) error {
 	r.served = make(chan struct{})
 	go func() {
 		defer close(r.served)
-		_ = rpcrdma.Serve(context.Background(), l, r.server, cfg) // until it is closed
+		_ = rpcrdma.Serve(context.Background(), l, r.server, cfg) // returns when l is closed
 	}()
 	return nil
 }
 
-// inMemory connects over a network in memory.
+// inMemory connects a client and a server over a network in memory.
 func inMemory(ctx context.Context, c Cell) (*rig, error) {
 	m := faultnet.NewMemory(faultnet.Config{Up: c.way(), Down: c.way()})
 	const addr = "10.0.0.1:20049"
@@ -109,7 +109,7 @@ func inMemory(ctx context.Context, c Cell) (*rig, error) {
 	return r, nil
 }
 
-// overTCP connects over sockets, with a relay between them.
+// overTCP connects a client and a server over sockets, through a relay.
 func overTCP(ctx context.Context, c Cell) (*rig, func(), error) {
 	r, cfg := &rig{}, iwarp.Config{Logger: quiet}
 	l, err := iwarp.Listen(ctx, "127.0.0.1:0", cfg)
@@ -131,7 +131,7 @@ func overTCP(ctx context.Context, c Cell) (*rig, func(), error) {
 	return r, func() { relay.Close() }, nil
 }
 
-// close ends the connection and the server. Calls under way end with it.
+// close closes the connection and the server, which ends calls under way.
 func (r *rig) close() {
 	r.conn.Close()
 	<-r.conn.Done()

@@ -11,27 +11,27 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// What is under way: nearly as much as the default of 64 credits allows, beside one NULL.
+// What is under way beside one NULL: nearly as much as the default of 64 credits allows.
 const (
 	bulkCalls = 60
 	bulkSize  = 1 << 20
 )
 
-// Result is what came of a Cell.
+// Result is what was measured of a Cell.
 type Result struct {
-	Used   float64       // of the bandwidth, after the start
-	Null   time.Duration // the longest, without the stall
-	Median time.Duration // of the NULLs, likewise
+	Used   float64       // share of the bandwidth, after the start
+	Null   time.Duration // the longest NULL, without the stall
+	Median time.Duration // median of the NULLs, likewise
 	Nulls  int
-	Lost   error // why the connection ended, if it did
+	Lost   error // why the connection was lost; nil if it was not
 }
 
-// Ahead is how many bytes the link passes while the longest NULL waits for more than a round trip.
+// Ahead returns how many bytes the link passes while the longest NULL waits beyond one round trip.
 func (r *Result) Ahead(c Cell) int {
 	return int((r.Null - c.RoundTrip).Seconds() * float64(c.bandwidth()))
 }
 
-// Run measures a cell for a while of virtual time, in a bubble of testing/synctest.
+// Run measures a cell for length in virtual time. Call it in a bubble of testing/synctest.
 func Run(ctx context.Context, c Cell, length time.Duration) (*Result, error) {
 	r, err := inMemory(ctx, c)
 	if err != nil {
@@ -39,7 +39,7 @@ func Run(ctx context.Context, c Cell, length time.Duration) (*Result, error) {
 	}
 	res := r.measure(ctx, c, length)
 	r.close()
-	time.Sleep(time.Hour) // iWARP waits for its peer to close, for a while
+	time.Sleep(time.Hour) // iWARP waits a while for its peer to close
 	return res, nil
 }
 
@@ -82,7 +82,7 @@ func (r *rig) measure(ctx context.Context, c Cell, length time.Duration) *Result
 	return res
 }
 
-// start is how long a run lasts before it is measured: until a few replies have come.
+// start returns when measuring begins: after the first few replies.
 func start(c Cell) time.Duration {
 	four := time.Duration(4 * bulkSize * float64(time.Second) / float64(c.bandwidth()))
 	return four + 20*c.RoundTrip
@@ -99,13 +99,13 @@ func (r *rig) bulk(ctx context.Context, t Transfer) {
 	}
 }
 
-// null is a NULL, and how long it took.
+// null is one NULL call, and how long it took.
 type null struct {
 	began time.Time
 	took  time.Duration
 }
 
-// without is how long n took but for what it shares with a while that begins at some time.
+// without returns how long n took, without what it shares with a while that begins at a time.
 func (n null) without(at time.Time, while time.Duration) time.Duration {
 	shared := n.took - max(0, at.Sub(n.began))
 	if begun := n.began.Sub(at); begun > 0 {
@@ -114,8 +114,8 @@ func (n null) without(at time.Time, while time.Duration) time.Duration {
 	return n.took - max(0, min(shared, while))
 }
 
-// nulls makes one NULL after the other, a moment apart. One that is given up counts with the time
-// until then.
+// nulls makes one NULL after the other, with a pause between them. One that is given up counts with
+// the time until then.
 func (r *rig) nulls(ctx context.Context, group *sync.WaitGroup) *[]null {
 	all := new([]null)
 	client := oncrpc.NewClient(r.conn, program.Number, program.Version, oncrpc.AuthNone())

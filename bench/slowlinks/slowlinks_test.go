@@ -17,14 +17,14 @@ const (
 	mib = 1 << 20
 )
 
-// What the cells are made of.
+// The dimensions of the table.
 var (
 	rates      = []int{1, 10, 100, 1000}
 	roundTrips = []time.Duration{0, 30 * time.Millisecond, 300 * time.Millisecond}
 	stalls     = []time.Duration{0, 5 * time.Second}
 )
 
-// cells calls f with all cells of a row of the table after the other.
+// cells calls f for all cells, grouped by the rows of the table.
 func cells(row func(transfer Transfer, draft bool, roundTrip, stall time.Duration)) {
 	for _, transfer := range []Transfer{Read, Write} {
 		for _, draft := range []bool{false, true} {
@@ -37,7 +37,7 @@ func cells(row func(transfer Transfer, draft bool, roundTrip, stall time.Duratio
 	}
 }
 
-// length is how long a link takes for so many bytes, or for eight round trips if that is more.
+// length returns how long a link takes for so many bytes, but at least eight round trips.
 func length(c Cell, bytes int) time.Duration {
 	return max(8*c.RoundTrip, time.Duration(bytes)*time.Second/time.Duration(c.bandwidth()))
 }
@@ -53,10 +53,10 @@ func run(t *testing.T, c Cell, length time.Duration) (r *Result) {
 	return r
 }
 
-// TestSlowLinks: no connection is lost while bytes move, or when they stop for a while, bulk leaves
-// little of a link unused, and a NULL beside it waits for at most 1 MiB and what the network holds,
-// or half as much again as the link has in flight where that is more: so much is posted, since the
-// path is measured with what is posted.
+// TestSlowLinks shows that no connection is lost while bytes move or when they stop for a while,
+// and that bulk transfers leave little of a link unused. A NULL beside them waits for at most 1 MiB
+// and what the network holds, or for 1.5 times what the link has in flight, if that is more. That
+// much is posted because the path is measured with what is posted.
 func TestSlowLinks(t *testing.T) {
 	cells(func(transfer Transfer, draft bool, roundTrip, stall time.Duration) {
 		for _, mbits := range rates {
@@ -109,8 +109,8 @@ func TestTable(t *testing.T) {
 	})
 }
 
-// TestTableTCP is TestTable with real sockets, a relay between them, and so in real time: with what
-// the kernel's buffers hold, and the relay's.
+// TestTableTCP is TestTable with real sockets and a relay between them, in real time. It includes
+// what the buffers of the kernel and of the relay hold.
 func TestTableTCP(t *testing.T) {
 	if os.Getenv("SLOW_TABLE") == "" {
 		t.Skip("SLOW_TABLE is not set")
@@ -141,7 +141,7 @@ func print1(c Cell, r *Result) {
 	fmt.Printf(" %.2f, %v, %d KiB |", r.Used, r.Null.Round(round), r.Ahead(c)/kib)
 }
 
-// TestWithout: a NULL before, behind, around, in and across the ends of a stall.
+// TestWithout has a NULL before, after, around and inside a stall, and across its ends.
 func TestWithout(t *testing.T) {
 	stall := time.Now()
 	for _, tt := range []struct{ began, took, want time.Duration }{

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Spread is a median with the quartiles.
+// Spread is a median with its quartiles.
 type Spread struct {
 	Q1, Median, Q3 float64
 }
@@ -25,9 +25,9 @@ func Of(values []float64) Spread {
 // Median returns the median of values, in any order; NaN if there are none.
 func Median(values []float64) float64 { return Of(values).Median }
 
-// Interval returns where the median lies of the population that values are a sample of, with a
-// certainty of 95 % or a little more: as many lie below a rank as a fair coin falls on one side. It
-// is NaN if there are no values.
+// Interval returns an interval that contains the median of the population with at least 95 %
+// certainty, if values are a sample of it. It uses ranks: a value is below the median with the
+// probability of a coin toss. It returns NaN if there are no values.
 func Interval(values []float64) (low, high float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
@@ -39,7 +39,7 @@ func Interval(values []float64) (low, high float64) {
 	return sorted[below], sorted[n-1-below]
 }
 
-// quantile interpolates between the two values nearest to q.
+// quantile interpolates between the two nearest values.
 func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()

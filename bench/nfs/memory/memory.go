@@ -18,11 +18,11 @@ import (
 // Export is the path under which a Server is mounted.
 const Export = "/"
 
-// root is who all principals are.
+// root is the user of all principals.
 var root vfs.Cred
 
-// Server is an NFS server of a file system in memory, for which everybody is who he says he is, and
-// every principal is user 0.
+// Server is an NFS server with a file system in memory. It believes every AUTH_SYS credential, and
+// maps every Kerberos principal to user 0.
 type Server struct {
 	FS  *memfs.FS
 	RPC *oncrpc.Server
@@ -31,8 +31,8 @@ type Server struct {
 	served chan error
 }
 
-// New returns a server that nobody reaches yet. Where rpc has RPCSEC_GSS, the export takes it with
-// each service, besides AUTH_SYS.
+// New returns a server that does not listen yet. If rpc has RPCSEC_GSS, the export accepts it with
+// each service, as well as AUTH_SYS.
 func New(files memfs.Config, rpc oncrpc.ServerConfig) (*Server, error) {
 	fs, err := memfs.New(files)
 	if err != nil {
@@ -58,16 +58,16 @@ func New(files memfs.Config, rpc oncrpc.ServerConfig) (*Server, error) {
 	return m, m.RPC.Handle(nfs.Programs()...)
 }
 
-// Start has serve, which accepts connections at addr, run until Close.
+// Start runs serve on a goroutine until Close. serve must accept connections at addr.
 func (m *Server) Start(ctx context.Context, addr string, serve func(context.Context, *oncrpc.Server) error) {
 	m.addr, m.served = addr, make(chan error, 1)
 	go func() { m.served <- serve(context.WithoutCancel(ctx), m.RPC) }()
 }
 
-// Addr is that of Start.
+// Addr returns the address given to Start.
 func (m *Server) Addr() string { return m.addr }
 
-// Close ends serving.
+// Close stops serving.
 func (m *Server) Close() error {
 	err := m.RPC.Shutdown(context.Background())
 	if served := <-m.served; !errors.Is(served, oncrpc.ErrServerClosed) {
