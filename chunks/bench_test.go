@@ -59,7 +59,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkReadChunks makes chunks of a read list, and checks them, as a server does.
+// BenchmarkReadChunks makes chunks of a read list and checks them, as a server does.
 func BenchmarkReadChunks(b *testing.B) {
 	for _, bb := range []struct {
 		name            string
@@ -87,8 +87,8 @@ func BenchmarkReadChunks(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteChunk fills a chunk that is offered, as a server does, and checks what is returned
-// of it, as its client does.
+// BenchmarkWriteChunk fills an offered chunk, as a server does, and checks the returned one, as its
+// client does.
 func BenchmarkWriteChunk(b *testing.B) {
 	for _, bb := range []struct {
 		name    string

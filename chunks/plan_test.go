@@ -140,7 +140,7 @@ func TestPlanCallAsymmetric(t *testing.T) {
 	}
 }
 
-// A header holds no more segments than a receiver of ours accepts, however large it may be.
+// A header never has more segments than our receivers accept, however large it may be.
 func TestPlanCallMaxSegments(t *testing.T) {
 	lim := Limits{InlineSend: 1 << 16, InlineRecv: 1 << 16, MinChunk: 1, SegmentSize: 64}
 	result := func(n int) [][]byte { return [][]byte{make([]byte, n*64)} }
@@ -318,8 +318,8 @@ func (b *built) check(lim Limits) error {
 	return nil
 }
 
-// TestPlanCallChunkFrom: what fits inline and is to go by chunk does. A read segment takes 24
-// bytes, a write chunk of one segment 24, too.
+// TestPlanCallChunkFrom: data of ChunkFrom bytes goes by chunk even if it fits inline. A read
+// segment takes 24 bytes, and so does a write chunk of one segment.
 func TestPlanCallChunkFrom(t *testing.T) {
 	const none = NoReadChunks
 	from := limits
@@ -378,7 +378,7 @@ func TestPlanCallChunkFrom(t *testing.T) {
 	}
 }
 
-// A peer that cannot read, and a caller that offers no memory for the reply.
+// The peer cannot read, or the caller offers no memory for the reply.
 func TestPlanCallWithout(t *testing.T) {
 	noReads, noReply, neither := limits, limits, limits
 	noReads.NoReads, noReply.NoReplyChunks = true, true
@@ -492,7 +492,7 @@ func TestPlanCallProperty(t *testing.T) {
 	})
 }
 
-// TestRegionSize: memory that takes several windows has the segments of each.
+// TestRegionSize: memory that takes several windows has separate segments for each.
 func TestRegionSize(t *testing.T) {
 	for _, tt := range []struct{ n, region, segment, want int }{
 		{0, 4096, 4096, 0},

@@ -79,7 +79,7 @@ func TestPlanReply(t *testing.T) {
 	}
 }
 
-// A receiver of ours takes so many segments in all lists together.
+// Our receivers accept MaxSegments segments in all lists together.
 func TestPlanReplyMaxSegments(t *testing.T) {
 	lim := Limits{InlineSend: 1 << 15, MinChunk: 1, SegmentSize: 64}
 	for _, written := range []int{0, 1, 500} {

@@ -22,7 +22,7 @@ func answering(handler oncrpc.Handler) oncrpc.Program {
 	return oncrpc.Program{Number: Program, Version: Version, Procedures: []oncrpc.Procedure{ProcConfigure: {Handler: handler}}}
 }
 
-// TestAnswers: a client can live with all that a server may answer.
+// TestAnswers: a client copes with every answer that a server may give.
 func TestAnswers(t *testing.T) {
 	const most = math.MaxUint32
 	for _, tt := range []struct {
@@ -89,7 +89,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestNoAnswers: what is no answer leaves the connection as it is.
+// TestNoAnswers: a call without a valid answer leaves the connection as it is.
 func TestNoAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -146,8 +146,8 @@ func denied(err error) bool {
 
 func malformed(err error) bool { return errors.Is(err, oncrpc.ErrMalformedReply) }
 
-// TestNoProgram: servers without it are the rule. Everything is as it was at the beginning, and
-// other calls work.
+// TestNoProgram: most servers do not have the program. All settings stay as they were, and other
+// calls work.
 func TestNoProgram(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		for _, tt := range []struct {
@@ -168,7 +168,7 @@ func TestNoProgram(t *testing.T) {
 	})
 }
 
-// TestProgramNumber: the program is there under the number that it is served under, and no other.
+// TestProgramNumber: the program answers only under the number under which it is served.
 func TestProgramNumber(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		for number, other := range map[uint32]uint32{Program: ProgramRFC5666, ProgramRFC5666: Program, 400_001: Program} {
@@ -193,8 +193,8 @@ func (c *client) request(args oncrpc.Marshaler) (reply Reply, err error) {
 	return reply, err
 }
 
-// TestRequests: a server can live with all that a client may ask for, and sends nothing longer than
-// that, and all that is not.
+// TestRequests: a server copes with every request that a client may make. It sends replies inline
+// exactly up to the size asked for.
 func TestRequests(t *testing.T) {
 	const most = math.MaxUint32
 	for _, tt := range []struct {
@@ -244,8 +244,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestLogged: each agreement is a line of the log, at level debug, with what is in force at the
-// server then. What is refused is none.
+// TestLogged: each agreement is logged at level DEBUG, with the server's settings afterwards.
+// Refused requests are not logged.
 func TestLogged(t *testing.T) {
 	var log bytes.Buffer
 	program := New(Config{MaxCall: 8192, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
@@ -263,8 +263,8 @@ func TestLogged(t *testing.T) {
 	}
 }
 
-// TestRequestReadsNone: a client that has no Reads to offer cannot have arguments read. The server
-// says so, and lives.
+// TestRequestReadsNone: a client that serves no RDMA Reads cannot send read chunks. The server says
+// so, and the connection stays.
 func TestRequestReadsNone(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		r := newRig(t, p, setup{programs: []oncrpc.Program{New(Config{})}})
@@ -317,7 +317,7 @@ func TestRequestsGarbage(t *testing.T) {
 	})
 }
 
-// TestPolicy: who may not configure is told so, and configures nothing.
+// TestPolicy: a caller that may not configure gets an error, and changes nothing.
 func TestPolicy(t *testing.T) {
 	sys, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "client"})
 	if err != nil {
@@ -369,7 +369,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestOverTCP: on what is no connection over RDMA the program is not there.
+// TestOverTCP: on a connection without RDMA the program is unavailable.
 func TestOverTCP(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -22,9 +22,8 @@ func (r *rig) serveBack(c *client, programs ...oncrpc.Program) *client {
 	return &client{Conn: r.peer(c), t: r.t}
 }
 
-// TestConfigureCrossing: the server configures the connection, too, and its answer is on its way
-// when the client's call comes. What the client said in that holds for replies, whatever calls it
-// takes.
+// TestConfigureCrossing: the server configures the connection, too, and that is under way when the
+// client's call comes. The client's sizes hold for replies, whatever calls it accepts.
 func TestConfigureCrossing(t *testing.T) {
 	for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(dialect.String(), func(t *testing.T) {
@@ -57,9 +56,9 @@ func TestConfigureCrossing(t *testing.T) {
 	}
 }
 
-// TestConfigureBothEnds: either end configures the connection again and again, to all sizes, while
-// there are calls of all sizes both ways. No call fails, and no message is longer than what the
-// other end has named for its kind, also where the server has little memory to receive into.
+// TestConfigureBothEnds: both ends configure the connection again and again, to all sizes, while
+// there are calls of all sizes both ways. No call fails, and no message is longer than the size
+// that the other end has named for its kind, even if the server has little memory for receives.
 func TestConfigureBothEnds(t *testing.T) {
 	const callers, rounds = 8, 8
 	for _, memory := range []int64{0, 64 << 10} {

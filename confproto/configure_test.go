@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestConfigure: what is agreed on is in force at both ends, exactly, and nothing of it before.
+// TestConfigure: exactly the agreed values are in force at both ends afterwards, and none before.
 func TestConfigure(t *testing.T) {
 	silent := rpcrdma.Config{NoPrivateData: true}
 	for _, tt := range []struct {
@@ -65,7 +65,7 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// TestConfigureReads: numbers of Reads are those of the endpoints, each way.
+// TestConfigureReads: the numbers of RDMA Reads are those of the endpoints, in each direction.
 func TestConfigureReads(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		for _, tt := range []struct{ serverReads, clientReads int }{{3, 5}, {-1, 5}, {3, -1}, {-1, -1}} {
@@ -86,8 +86,8 @@ func TestConfigureReads(t *testing.T) {
 	})
 }
 
-// TestConfigureAlign: the server's alignment reaches the client, in the dialect that has it, and
-// data is aligned from then on.
+// TestConfigureAlign: in the Draft the server's alignment reaches the client, and data is aligned
+// from then on.
 func TestConfigureAlign(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		for _, tt := range []struct {
@@ -115,8 +115,8 @@ func TestConfigureAlign(t *testing.T) {
 	})
 }
 
-// TestConfigureTwice: the values of the second time are in force; what was agreed on before is not
-// taken back.
+// TestConfigureTwice: the values of the second time are in force, but calls never become shorter
+// than agreed before.
 func TestConfigureTwice(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		r := newRig(t, p, setup{server: rpcrdma.Config{NoPrivateData: true, Credits: 1}, programs: []oncrpc.Program{New(Config{})}})
@@ -136,9 +136,9 @@ func TestConfigureTwice(t *testing.T) {
 	})
 }
 
-// TestConfigureBusy: a connection over which the peer may send many calls already can agree on
-// longer ones, since receives take their memory when messages come. (That receives with memory
-// cannot grow is in rpcrdma's TestExpectInHandler.)
+// TestConfigureBusy: even a connection on which the peer may send many calls can agree on longer
+// ones, because receives get memory when messages come. (Receives that have memory cannot grow: see
+// TestExpectInHandler of package rpcrdma.)
 func TestConfigureBusy(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		r := newRig(t, p, setup{server: rpcrdma.Config{NoPrivateData: true}, programs: []oncrpc.Program{New(Config{})}})
@@ -152,7 +152,7 @@ func TestConfigureBusy(t *testing.T) {
 	})
 }
 
-// TestConfigureConcurrent: calls of all sizes go on while the connection is configured, and none of
+// TestConfigureConcurrent: calls of all sizes are made while the connection is configured. None of
 // them fails.
 func TestConfigureConcurrent(t *testing.T) {
 	for _, first := range []bool{true, false} {
@@ -220,7 +220,7 @@ func slowly(p oncrpc.Program, before bool) (slow oncrpc.Program, entered <-chan 
 	return p, begun, end
 }
 
-// TestConfigureOvertaken: the server has agreed, and the long reply to another call overtakes the
+// TestConfigureOvertaken: the server has agreed, and a long reply to another call overtakes the
 // answer. There are receives for it.
 func TestConfigureOvertaken(t *testing.T) {
 	onPosted(t, func(t *testing.T, p provider) {
@@ -251,8 +251,8 @@ func TestConfigureOvertaken(t *testing.T) {
 	})
 }
 
-// TestConfigureCancelled: a call that is given up changes nothing here, and the connection works
-// on, whatever the server has done.
+// TestConfigureCancelled: a cancelled call changes nothing at the client, and the connection still
+// works, whatever the server has done.
 func TestConfigureCancelled(t *testing.T) {
 	onProviders(t, func(t *testing.T, p provider) {
 		slow, entered, goOn := slowly(New(Config{}), true)
@@ -285,8 +285,8 @@ func TestConfigureCancelled(t *testing.T) {
 	})
 }
 
-// TestConfigureFirst: before the answer there is nothing on the connection but the one call, of
-// 1024 bytes at the most, whatever else there is to send (draft section 6.1).
+// TestConfigureFirst: before the answer nothing but the one call, of at most 1024 bytes, is on the
+// connection, whatever else there is to send (draft section 6.1).
 func TestConfigureFirst(t *testing.T) {
 	for _, dialect := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(dialect.String(), func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestGSS: who may configure where callers must prove who they are, and that the context is made on
-// the connection that is configured, be its tokens long or short.
+// TestGSS: only callers with the demanded service of RPCSEC_GSS may configure. The context is made
+// on the same connection, with short and with long tokens.
 func TestGSS(t *testing.T) {
 	sys, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "client"})
 	if err != nil {

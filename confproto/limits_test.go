@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLimits: what is made of the numbers that a peer sends, sensible or not.
+// TestLimits checks how the numbers of a peer are clamped.
 func TestLimits(t *testing.T) {
 	for in, want := range map[uint32]int{
 		0: 1024, 1: 1024, 1023: 1024, 1024: 1024, 1025: 1025, 4096: 4096, 65535: 65535, 65536: 65536, 65537: 65536, math.MaxInt32: 65536, math.MaxUint32: 65536,

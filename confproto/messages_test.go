@@ -56,7 +56,7 @@ func decode(b []byte, m message) error {
 	return d.Finish()
 }
 
-// TestMessages: what is sent and received is what the draft has, byte for byte.
+// TestMessages: messages have exactly the bytes that the draft says.
 func TestMessages(t *testing.T) {
 	for _, tt := range goldens {
 		want := golden(t, tt.bytes)
@@ -90,7 +90,7 @@ func TestMessagesWrongLength(t *testing.T) {
 	}
 }
 
-// FuzzMessages: whatever is decoded, is encoded to the same bytes; nothing else does harm.
+// FuzzMessages: a message that can be decoded is encoded to the same bytes. Others do no harm.
 func FuzzMessages(f *testing.F) {
 	for _, tt := range goldens {
 		b, err := encode(tt.in)

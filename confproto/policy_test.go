@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// TestPolicyAddresses: which addresses are in the networks of Config.Clients, in whatever form the
-// system has them.
+// TestPolicyAddresses checks which addresses are in the networks of Config.Clients, in all forms
+// that the system may use.
 func TestPolicyAddresses(t *testing.T) {
 	networks := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("fe80::/10")}
 	for addr, want := range map[string]bool{

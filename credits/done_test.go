@@ -38,8 +38,8 @@ func open(t *testing.T, grant uint32) *Window {
 	return w
 }
 
-// A call whose reply has a read list keeps its credit, and then its DONE has it, until the reply to
-// a later call.
+// A call whose reply has a read list keeps its credit. Then its RDMA_DONE keeps it, until the reply
+// to a later call.
 func TestWindowDone(t *testing.T) {
 	w := open(t, 3)
 	a, b := acquire(t, w), acquire(t, w)
@@ -78,7 +78,7 @@ func TestWindowDoneBehindCredit(t *testing.T) {
 	wantUnderWay(t, w, 0, 2)
 }
 
-// A reply frees the DONEs before its call, and not those behind it.
+// A reply frees the credits of RDMA_DONEs sent before its call, and not of those sent after it.
 func TestWindowDonesInOrder(t *testing.T) {
 	w := open(t, 8)
 	var calls []Credit

@@ -77,8 +77,8 @@ func pop(list *[]*exchange, i int) *exchange {
 
 // step does what e says, if that is possible.
 //
-// A caller who abandons a call that has been sent changes nothing: the call keeps its
-// credit, and its late reply gets its DONE.
+// Abandoning a call that has been sent changes nothing: the call keeps its credit, and its late
+// reply gets its RDMA_DONE.
 func (f *flow) step(e event) error {
 	switch n := f.client.ready(); {
 	case e.kind == "call":

@@ -159,7 +159,7 @@ func TestGranter(t *testing.T) {
 	}
 }
 
-// A DONE that is not owed changes nothing: its receive has to be posted again.
+// An RDMA_DONE that is not owed changes nothing: its receive must be posted again.
 func TestGranterDoneNotOwed(t *testing.T) {
 	g := NewGranter(8)
 	g.Start()
@@ -222,7 +222,7 @@ func TestGranterFull(t *testing.T) {
 	}
 }
 
-// A client that makes calls without regard to its DONEs does not drive the grant up.
+// A client that makes calls without counting its RDMA_DONEs does not drive the grant up.
 func TestGranterLax(t *testing.T) {
 	const most = 4
 	g := NewGranter(most)

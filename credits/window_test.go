@@ -213,7 +213,7 @@ func TestWindowCancelUnused(t *testing.T) {
 	})
 }
 
-// A caller who gives up at the moment when a credit comes either has it, or has passed it on.
+// A caller that gives up at the moment when a credit comes either has it or has passed it on.
 func TestWindowCancelRacesGrant(t *testing.T) {
 	var gaveUp int
 	synctest.Test(t, func(t *testing.T) {

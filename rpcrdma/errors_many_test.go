@@ -180,7 +180,7 @@ func TestTruncatedReplies(t *testing.T) {
 	}
 }
 
-// TestCreditsOfErrors sends bad headers that ask for, or grant, 0 or 2^32-1 credits.
+// TestCreditsOfErrors sends bad headers that ask for, or grant, between 0 and 2^32-1 credits.
 func TestCreditsOfErrors(t *testing.T) {
 	const most = 8
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {

@@ -20,8 +20,8 @@ var standard = transport.Info{
 
 const maxPrivate = 64 // bytes
 
-// A provider in one file: endpoints of one process, without any of the optional abilities.
-// Steering tags and queues are those of the kit, packages stag and ring. It passes
+// A whole provider in one file. It connects endpoints of one process, and has none of the optional
+// abilities. It uses packages stag and ring for steering tags and queues, and passes
 // transporttest.Run.
 func Example_provider() {
 	l := newListener("server", standard)

@@ -50,8 +50,8 @@ func (e meteredPoller) PostPolled(wrs ...*transport.WorkRequest) error {
 	return e.meter.count(len(wrs), e.Poller.PostPolled(wrs...))
 }
 
-// A program counts what it posts, whatever the provider: the layers above are given the Dialer
-// that WrapDialer returns.
+// A program counts the requests that it posts over any provider. It gives the layers above the
+// Dialer that WrapDialer returns.
 func ExampleWrapDialer() {
 	fabric := loopback.New()
 	l, err := fabric.Listen("server", loopback.Config{})

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// TestWrapped runs the suite for the endpoints of the example, over another provider's.
+// TestWrapped runs the suite for the endpoints of the example, which wrap another provider's.
 func TestWrapped(t *testing.T) {
 	transporttest.Run(t, transporttest.Factory{
 		New: func(tb testing.TB, o transporttest.Options) (transport.Listener, transport.Dialer, string) {

@@ -23,7 +23,7 @@ func iwarpConfig(o transporttest.Options) iwarp.Config {
 	}
 }
 
-// TestConformanceRelay runs the suite for iWARP over networks that are slow, and lose nothing.
+// TestConformanceRelay runs the suite for iWARP over slow networks that lose nothing.
 func TestConformanceRelay(t *testing.T) {
 	for i, tt := range []struct {
 		name     string
@@ -85,8 +85,7 @@ func TestConformanceMemory(t *testing.T) {
 	})
 }
 
-// TestConformanceProvider runs the suite with requests that are delayed and completions that are
-// held back.
+// TestConformanceProvider runs the suite with delayed requests and completions.
 func TestConformanceProvider(t *testing.T) {
 	work := faultnet.Work{Delay: 100 * time.Microsecond, Hold: 100 * time.Microsecond}
 	transporttest.Run(t, transporttest.Factory{

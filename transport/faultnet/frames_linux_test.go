@@ -68,8 +68,8 @@ func (h host) dial(t *testing.T, to host) *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// TestFrames has two hosts speak TCP through frames that are lost, doubled, overtaken and damaged:
-// the bytes arrive as they were sent.
+// TestFrames: two hosts speak TCP while frames are lost, duplicated, reordered and damaged. The
+// bytes arrive as they were sent.
 func TestFrames(t *testing.T) {
 	a, b := newHost(t, "10.77.0.1"), newHost(t, "10.77.0.2")
 	var counters faultnet.Counters
@@ -124,7 +124,7 @@ func (d *tapped) Write(p []byte) (int, error) {
 	return d.ReadWriteCloser.Write(p)
 }
 
-// TestFramesUnchanged looks at frames: addresses are those of the hosts, and checksums are right.
+// TestFramesUnchanged checks that frames have the hosts' addresses and correct checksums.
 func TestFramesUnchanged(t *testing.T) {
 	a, b := newHost(t, "10.77.1.1"), newHost(t, "10.77.1.2")
 	seen := &tapped{ReadWriteCloser: b.tap}

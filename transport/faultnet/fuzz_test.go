@@ -26,8 +26,8 @@ func drawWay(t *rapid.T, name string) faultnet.Way {
 	}
 }
 
-// TestStreamWhole: whatever the network, a stream that is not cut arrives as it was sent, both ways
-// at a time, while ways change and directions freeze; and it ends.
+// TestStreamWhole: over any network, streams that are not cut arrive as they were sent, in both
+// directions at once, while Ways change and directions freeze; and they end.
 func TestStreamWhole(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cfg := faultnet.Config{
@@ -106,8 +106,8 @@ func TestStreamWhole(t *testing.T) {
 	})
 }
 
-// FuzzCut: of a stream that is cut at byte n the first n bytes arrive, and no other. Flipped bits
-// change no length.
+// FuzzCut: if a stream is cut at byte n, exactly the first n bytes arrive. Flipped bits do not
+// change lengths.
 func FuzzCut(f *testing.F) {
 	f.Add(uint64(1), uint16(1000), uint16(10), uint16(3), true, 0.5)
 	f.Add(uint64(2), uint16(0), uint16(0), uint16(0), false, 0.0)

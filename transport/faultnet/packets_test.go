@@ -164,7 +164,7 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-// A packet waits no longer to be overtaken than 20 ms, though the one that would is on its way.
+// A packet waits at most 20 ms to be overtaken, even if the next packet is under way.
 func TestReorderWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := newDevice(), newDevice()
@@ -318,7 +318,7 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
-// A target that is not there, and then is: what is sent then arrives, and so does the answer.
+// A target appears late. What is sent then arrives, and so does the answer.
 func TestDatagramsLater(t *testing.T) {
 	hold, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {

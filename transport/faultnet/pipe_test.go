@@ -285,7 +285,7 @@ func TestFreezeAt(t *testing.T) {
 		})
 }
 
-// A cut at byte n: both ends see it, and no byte passes behind.
+// A cut at byte n: both ends see it, and no further byte passes.
 func TestCutAt(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -341,7 +341,7 @@ func TestCutFrozen(t *testing.T) {
 	})
 }
 
-// A half-open connection: one end has it no more, and the other is not told.
+// A half-open connection: one end is gone, and the other does not learn it.
 func TestVanish(t *testing.T) {
 	var counters faultnet.Counters
 	bubble(t, faultnet.Config{Counters: &counters, Up: faultnet.Way{Buffer: 100}},
@@ -438,7 +438,7 @@ func TestEnds(t *testing.T) {
 		})
 }
 
-// A deadline ends calls under way, and they work again when it is set anew.
+// A deadline ends calls under way. Calls work again after a new deadline.
 func TestDeadlines(t *testing.T) {
 	bubble(t, faultnet.Config{Up: faultnet.Way{Buffer: 1}},
 		func(t *testing.T, a, b net.Conn, _ *faultnet.Link) {

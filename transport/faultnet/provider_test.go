@@ -164,7 +164,7 @@ func TestWorkHold(t *testing.T) {
 	})
 }
 
-// A flush: those ahead complete, whether they are signaled or not, the rest is flushed, and the
+// A flush: requests ahead complete, whether signaled or not. The rest is flushed, and the
 // connection ends at both ends.
 func TestWorkFlush(t *testing.T) {
 	run := func(seed uint64) (sent int) {
@@ -230,7 +230,7 @@ func TestWorkFlush(t *testing.T) {
 	}
 }
 
-// A flush waits for the requests ahead, as long as these take.
+// A flush waits until the requests ahead are complete.
 func TestWorkFlushWaits(t *testing.T) {
 	sides(t, faultnet.ProviderConfig{}, func(t *testing.T, p *faultnet.Provider, a, b *side) {
 		wrs := a.sends(2, transport.Signaled)

@@ -169,7 +169,7 @@ func testLate(t *testing.T, l net.Listener, links func() []*faultnet.Link, dial 
 	}
 }
 
-// A relay carries what is sent, both ways at a time, and the ends of streams.
+// A relay carries bytes in both directions at once, and the ends of streams.
 func TestRelay(t *testing.T) {
 	way := faultnet.Way{Delay: time.Millisecond, Jitter: time.Millisecond}
 	a, b, l := relayed(t, faultnet.Config{Up: way, Down: way})
@@ -221,7 +221,7 @@ func TestRelayCut(t *testing.T) {
 	}
 }
 
-// A cut ends a connection of which one half has ended before, at both ends.
+// A cut ends a half-closed connection at both ends.
 func TestRelayCutHalf(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -271,7 +271,7 @@ func TestRelayCloseBehindData(t *testing.T) {
 	}
 }
 
-// A reset of one end reaches the other, behind what was sent before.
+// A reset of one end reaches the other, after what was sent before it.
 func TestRelayReset(t *testing.T) {
 	a, b, _ := relayed(t, faultnet.Config{Up: faultnet.Way{Delay: time.Millisecond}})
 	write(t, a, []byte("last words"))
@@ -301,7 +301,7 @@ func TestRelayResetBehindData(t *testing.T) {
 	}
 }
 
-// An end that has closed while the other still sends: the other is told by a reset.
+// An end closes while the other one still sends. That one gets a reset.
 func TestRelayClosed(t *testing.T) {
 	a, b, _ := relayed(t, faultnet.Config{})
 	a.Close()
@@ -314,7 +314,7 @@ func TestRelayClosed(t *testing.T) {
 	})
 }
 
-// A half-open connection through a relay: one end is reset, the other hears nothing of it.
+// A half-open connection through a relay: one end is reset, and the other does not learn it.
 func TestRelayVanish(t *testing.T) {
 	a, b, l := relayed(t, faultnet.Config{})
 	l.Vanish(faultnet.DialingEnd)
@@ -332,7 +332,7 @@ func TestRelayVanish(t *testing.T) {
 	}
 }
 
-// A target that is not there.
+// The target does not exist.
 func TestRelayRefused(t *testing.T) {
 	var counters faultnet.Counters
 	r := newRelay(t, deadport.New(t, "127.0.0.1").String(), faultnet.Config{Counters: &counters})

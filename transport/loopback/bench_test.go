@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// Rigs for what shall cost nothing but the work itself. Each operation is posted from
-// a slice that is kept: a variadic call through an interface allocates otherwise.
+// Rigs for measurements. Each operation is posted from a slice that is kept, because a variadic
+// call through an interface would allocate otherwise.
 
 // waiter is a Completer that one goroutine waits for.
 type waiter chan error
@@ -46,7 +46,7 @@ func (c *client) Received(batch []transport.Message) {
 	}
 }
 
-// ignore is a MessageHandler of nothing and a Completer of no interest.
+// ignore is a MessageHandler and Completer that does nothing.
 type ignore struct{}
 
 func (ignore) Received([]transport.Message)               {}
@@ -179,8 +179,8 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// BenchmarkSend is a round trip of two Sends, and the yardstick: a value sent to and
-// fro between two goroutines.
+// BenchmarkSend measures a round trip of two Sends, and for comparison a value sent back and forth
+// between two goroutines.
 func BenchmarkSend(b *testing.B) {
 	b.Run("channels", func(b *testing.B) {
 		to, fro := make(chan struct{}), make(chan struct{})
@@ -207,9 +207,8 @@ func BenchmarkSend(b *testing.B) {
 	})
 }
 
-// BenchmarkTagged is Write and Read, and the yardstick: a plain copy between the same
-// buffers in the same direction: which of the two lies at the lower address can make
-// a difference of three.
+// BenchmarkTagged measures Write and Read, and for comparison a plain copy between the same buffers
+// in the same direction. Which of the two has the lower address can make a factor of three.
 func BenchmarkTagged(b *testing.B) {
 	for _, size := range []int{4 << 10, 1 << 20} {
 		here, there := make([]byte, size), make([]byte, size)
@@ -241,7 +240,7 @@ func BenchmarkTagged(b *testing.B) {
 	}
 }
 
-// BenchmarkStream is Sends of 128 bytes with many outstanding.
+// BenchmarkStream measures Sends of 128 bytes with many outstanding.
 func BenchmarkStream(b *testing.B) {
 	const window = 64
 	here, there := dialed(b, Config{})

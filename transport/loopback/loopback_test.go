@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 
 func asIs[T any](v T) T { return v }
 
-// TestConformanceLimited runs the suite with limits as hardware has them, and smaller ones.
+// TestConformanceLimited runs the suite with limits like those of hardware, and with smaller ones.
 func TestConformanceLimited(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -44,8 +44,8 @@ func TestConformanceLimited(t *testing.T) {
 	}
 }
 
-// TestConformancePolled runs the suite with a dialing end whose work is done by goroutines that
-// poll, beside the pump.
+// TestConformancePolled runs the suite while goroutines poll at the dialing end, in addition to the
+// pump.
 func TestConformancePolled(t *testing.T) {
 	conformance(t, asIs[transport.Listener], func(d transport.Dialer) transport.Dialer {
 		return transport.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint {

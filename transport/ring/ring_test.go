@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A ring against a slice.
+// Compares a ring with a slice.
 func TestRing(t *testing.T) {
 	for _, bound := range []int{0, 1, 7, 8, 9, 100} {
 		r := New[int](bound)
@@ -45,7 +45,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestPushFront puts elements back ahead of others, also beyond the bound.
+// TestPushFront puts elements back before others, also beyond the bound.
 func TestPushFront(t *testing.T) {
 	r := New[int](4)
 	for i := range 4 {

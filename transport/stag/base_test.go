@@ -2,7 +2,7 @@ package stag
 
 import "testing"
 
-// TestBasesAreSparse draws the offsets at which windows begin: each of the bits above the page's is
+// TestBasesAreSparse checks the offsets at which windows begin: each bit above the page offset is
 // as likely to be set as not (RFC 5042 section 5.1.1, RFC 8166 section 8.1.2).
 func TestBasesAreSparse(t *testing.T) {
 	const (

@@ -47,8 +47,8 @@ func TestRevokeDuringClose(t *testing.T) {
 	}
 }
 
-// TestExposeDuringClose checks that a window does not begin behind the back of Close: nobody would
-// wait for copies to it.
+// TestExposeDuringClose checks that no window begins after Close has looked at all entries, because
+// nothing would wait for copies to it.
 func TestExposeDuringClose(t *testing.T) {
 	tb := New(1, nil)
 	tb.mu.Lock()

@@ -61,8 +61,7 @@ func TestLend(t *testing.T) {
 	}
 }
 
-// TestRevokeWaitsForLoan checks that who ends a window gets its memory back only when nobody fills
-// it any more.
+// TestRevokeWaitsForLoan checks that the end of a window waits until its memory is no longer lent.
 func TestRevokeWaitsForLoan(t *testing.T) {
 	for name, end := range map[string]func(*Table, transport.Region){
 		"revoke":  func(tab *Table, r transport.Region) { tab.Revoke(r) },

@@ -249,7 +249,7 @@ func TestDuringDetach(t *testing.T) {
 	}
 }
 
-// A pin that comes while Abandon has the others detached is detached, too.
+// A pin that comes while Abandon detaches others is detached, too.
 func TestPinDuringAbandon(t *testing.T) {
 	h := newHolder(1)
 	mem := []byte("abc")

@@ -2,8 +2,8 @@ package stag
 
 import "testing"
 
-// TestTagsAreSparse draws tags from two tables: they are spread over the whole range, and those of
-// one say nothing about those of the other (rfc5040-8.1.1-8, RFC 5042 section 6.1.1).
+// TestTagsAreSparse checks the tags of two tables: they are spread over the whole range, and those
+// of one table say nothing about those of the other (rfc5040-8.1.1-8, RFC 5042 section 6.1.1).
 func TestTagsAreSparse(t *testing.T) {
 	const n = 4096
 	var index [2]map[uint32]bool

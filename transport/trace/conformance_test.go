@@ -68,9 +68,9 @@ func (l tunnels) Accept() (net.Conn, error) {
 	return tunnel{conn}, nil
 }
 
-// TestConformance runs the suite of providers with both ends traced. The traces of the two ends are
-// of the same streams of bytes, as far as both have them: an end that closes does not see what
-// comes later.
+// TestConformance runs the suite of providers with both ends traced. The two traces must show the
+// same streams of bytes, as far as both have them: an end that closes does not see what comes
+// later.
 func TestConformance(t *testing.T) {
 	for _, b := range below[:belowTried] {
 		t.Run(b.name, func(t *testing.T) {
@@ -161,8 +161,8 @@ func compare(t *testing.T, dialing, listening []byte) {
 	}
 }
 
-// TestSCTP: each datagram that one end has sent the other has received, and they are packets of
-// SCTP between the ports of UDP.
+// TestSCTP: each datagram that one end has sent, the other one has received. They are packets of
+// SCTP over UDP.
 func TestSCTP(t *testing.T) {
 	w, file := newWriter(t)
 	low := sctp.Config{Trace: w.Datagram, Logger: quiet}

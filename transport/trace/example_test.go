@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
-// A program has a trace of all that it sends and receives.
+// A program traces everything that it sends and receives.
 func Example() {
 	file, err := os.OpenFile("/tmp/program.pcap", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -29,7 +29,7 @@ func Example() {
 	}
 	defer w.Close() // before the file is
 
-	// iWARP over TCP: connections that are accepted, and such that are dialled.
+	// iWARP over TCP: accepted and dialled connections.
 	below, err := net.Listen("tcp", ":20049")
 	if err != nil {
 		log.Fatal(err)

@@ -75,7 +75,7 @@ type name string
 func (n name) Network() string { return "loopback" }
 func (n name) String() string  { return string(n) }
 
-// TestRDMA: work requests are shown as the segments that iWARP has for them.
+// TestRDMA: work requests are shown as iWARP segments.
 func TestRDMA(t *testing.T) {
 	w, file := newWriter(t)
 	r := w.RDMA(
@@ -152,7 +152,8 @@ func TestRDMA(t *testing.T) {
 	}
 }
 
-// TestLoopback: what package loopback has executed, in its order, and nothing of what has failed.
+// TestLoopback: the trace has the requests that package loopback executed, in order, and no failed
+// ones.
 func TestLoopback(t *testing.T) {
 	w, file := newWriter(t)
 	fabric := loopback.New()

@@ -79,7 +79,7 @@ func closeWrite(t *testing.T, c net.Conn) {
 	}
 }
 
-// TestTCP: either end's trace has the connection as it was.
+// TestTCP: the traces of both ends show the connection as it was.
 func TestTCP(t *testing.T) {
 	var (
 		w     [2]*trace.Writer
@@ -125,7 +125,7 @@ func TestTCP(t *testing.T) {
 	}
 }
 
-// TestHandshake: a connection begins with the three segments by which tools know its beginning.
+// TestHandshake: a connection begins with the three segments of a TCP handshake.
 func TestHandshake(t *testing.T) {
 	w, file := newWriter(t)
 	client, _ := pair(t, w, nil)
@@ -141,7 +141,8 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// TestReset: who resets a connection, and who learns of it, has RST for that.
+// TestReset: the trace has an RST at the end that resets a connection and at the end that learns
+// it.
 func TestReset(t *testing.T) {
 	var (
 		w     [2]*trace.Writer
@@ -185,8 +186,8 @@ func (s *stub) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestShortWrite: what was not sent is sent in its place, and counts once. Addresses are made up,
-// others for each connection.
+// TestShortWrite: bytes that a short Write did not send get the same sequence numbers when they are
+// sent later. Addresses are made up, and differ between connections.
 func TestShortWrite(t *testing.T) {
 	w, file := newWriter(t)
 	below := [2]stub{{takes: 3}, {takes: 4}}
@@ -209,7 +210,7 @@ func TestShortWrite(t *testing.T) {
 	}
 }
 
-// TestAbilities: a connection has the methods that it has without a trace.
+// TestAbilities: a traced connection has the same methods as the original.
 func TestAbilities(t *testing.T) {
 	w, _ := newWriter(t)
 	tcp, _ := pair(t, w, nil)
@@ -239,7 +240,7 @@ type overTLS struct{ net.Conn }
 func (c *overTLS) CloseWrite() error { return nil }
 func (c *overTLS) NetConn() net.Conn { return c.Conn }
 
-// TestDatagrams: addresses of both families, and mixed; and checksums of all values: none is 0.
+// TestDatagrams: addresses of both families, and mixed ones. No checksum is 0.
 func TestDatagrams(t *testing.T) {
 	const here, there = 9899, 40000
 	for _, tt := range []struct{ local, remote, src, dst string }{
@@ -292,8 +293,8 @@ func (f *failing) Write(p []byte) (int, error) {
 	return f.Buffer.Write(p)
 }
 
-// TestBound: a file has as many whole packets as fit, whatever the bound is, and the end of it is
-// told once. Connections go on.
+// TestBound: for each bound, a file has as many whole packets as fit, Ended is called once, and
+// connections go on.
 func TestBound(t *testing.T) {
 	const header, packets = 24, 3 * 16
 	handshake := header + packets + 3*40 + 2*8
@@ -361,7 +362,7 @@ func TestLargeBound(t *testing.T) {
 	decode(t, file.Bytes())
 }
 
-// TestDiskFull: connections go on when the file cannot be written, which is told once.
+// TestDiskFull: when the file cannot be written, connections go on and Ended is called once.
 func TestDiskFull(t *testing.T) {
 	if _, err := trace.New(&failing{takes: 23}, trace.Config{}); !errors.Is(err, errFull) {
 		t.Errorf("without room for the header: %v", err)
@@ -383,7 +384,7 @@ func TestDiskFull(t *testing.T) {
 	decode(t, file.Bytes())
 }
 
-// TestClose: nothing is written behind Close, and connections go on.
+// TestClose: nothing is written after Close, and connections go on.
 func TestClose(t *testing.T) {
 	w, file := newWriter(t)
 	client, server := pair(t, w, nil)
@@ -400,7 +401,7 @@ func TestClose(t *testing.T) {
 	w.Close()
 }
 
-// TestNoWriter: a Writer that is nil leaves things as they are.
+// TestNoWriter: a nil Writer changes nothing.
 func TestNoWriter(t *testing.T) {
 	var w *trace.Writer
 	client, server := pair(t, w, w)
@@ -419,7 +420,7 @@ func TestNoWriter(t *testing.T) {
 	}
 }
 
-// TestConcurrently: connections of one file do not mix.
+// TestConcurrently: connections in one file do not get mixed up.
 func TestConcurrently(t *testing.T) {
 	const conns, rounds = 8, 50
 	w, file := newWriter(t)
@@ -451,7 +452,7 @@ func TestConcurrently(t *testing.T) {
 	}
 }
 
-// TestListenerError: the error of a listener is that of the one below.
+// TestListenerError: a traced listener returns the error of the original.
 func TestListenerError(t *testing.T) {
 	w, _ := newWriter(t)
 	below, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
