@@ -37,7 +37,7 @@ func TestCopyPartial(t *testing.T) {
 					want := bytes.Clone(data)
 					target := filepath.Join(w.target, "file")
 					rig.Write(t, target, []byte("before"))
-					temp := killed(t, w.clientRig, w.target, 10<<20, w.command, "-q", "--partial", option, "--bwlimit", "64MiB", w.from+"/file", w.to)
+					temp := killed(t, w.clientRig, w.target, 10<<20, w.command, "-q", "--partial", option, "--bwlimit", "16MiB", w.from+"/file", w.to)
 					again := 0 // fewest bytes that are copied again
 					switch change {
 					case "the source":
