@@ -2,11 +2,11 @@ package dirfs
 
 import "sync"
 
-// maxAbsent bounds the files of which it is remembered that they are gone.
+// maxAbsent bounds the number of absent files that are remembered.
 const maxAbsent = 32 << 10
 
-// absent are files that were removed, or looked for in vain. They are not looked for again until
-// they are seen. The older half is forgotten when there are too many.
+// absent are files that were removed, or not found. They are not searched for again until they are
+// seen. If there are too many, the older half is forgotten.
 type absent struct {
 	mu         sync.Mutex // guards what follows
 	young, old map[key]struct{}

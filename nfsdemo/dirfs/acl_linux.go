@@ -9,15 +9,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Extended attributes in which Linux shows access control lists: that of a file, and that of a
-// directory for what is made in it.
+// Extended attributes with access control lists: of a file, and of a directory for new files in it.
 const (
 	aclAccess  = "system.posix_acl_access"
 	aclDefault = "system.posix_acl_default"
 )
 
-// A list is its version in four bytes and its entries, little-endian: tag and rights in two
-// bytes each, and the number of a user or group in four.
+// A list is little-endian. It has a version (4 bytes) and entries: tag (2), rights (2), and number
+// of a user or group (4).
 const (
 	aclVersion  = 2
 	aclHead     = 4
@@ -35,10 +34,10 @@ const (
 	aclOther      = 0x20
 )
 
-// acl is an access control list: its entries.
+// acl has the entries of an access control list.
 type acl []byte
 
-// readACL returns a list, or nil if there is none. get is getxattr(2) or lgetxattr(2).
+// readACL reads a list. It returns nil if there is none. get is getxattr(2) or lgetxattr(2).
 func readACL(
 	get func(path, attr string, dest []byte) (int, error), path, attr string,
 ) (acl, error) {
@@ -67,9 +66,9 @@ func (l acl) entries(f func(tag uint16, rights, id uint32)) {
 	}
 }
 
-// rights returns those that c has to a file of a group, of which he is not the owner. An entry for
-// the user decides alone, else those for his groups, whose rights add up, and what is for others
-// only if there is none.
+// rights returns the rights of c, who is not the owner, to a file of group gid. An entry for the
+// user decides alone. Otherwise the entries for the caller's groups add up. Only if there is none,
+// the entry for others counts.
 func (l acl) rights(c *vfs.Cred, gid uint32) uint32 {
 	var user, group, other uint32
 	isUser, inGroup, mask := false, false, uint32(7)
@@ -94,7 +93,7 @@ func (l acl) rights(c *vfs.Cred, gid uint32) uint32 {
 	return other
 }
 
-// limit takes from the mode of a new file what the list of its directory does not give.
+// limit removes rights from the mode of a new file that the directory's list does not give.
 func (l acl) limit(mode uint32) uint32 {
 	rights := make(map[uint16]uint32)
 	l.entries(func(tag uint16, r, _ uint32) { rights[tag] = r })

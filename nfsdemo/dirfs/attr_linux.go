@@ -19,7 +19,7 @@ var kinds = map[uint16]nfs3.FileType{
 	unix.S_IFIFO:  nfs3.TypeFIFO,
 }
 
-// fattr turns what the host says of a file into what NFS does.
+// fattr converts attributes of the host.
 func (t *tree) fattr(st *unix.Statx_t) nfs3.Fattr {
 	return nfs3.Fattr{
 		Type:   kinds[st.Mode&unix.S_IFMT],
@@ -38,7 +38,7 @@ func (t *tree) fattr(st *unix.Statx_t) nfs3.Fattr {
 	}
 }
 
-// timeOf returns a time of the host's. What NFS has no numbers for comes out wrong.
+// timeOf converts a time of the host. Times outside 1970 to 2106 come out wrong.
 func timeOf(t unix.StatxTimestamp) nfs3.Time { return nfs3.Time{Sec: uint32(t.Sec), Nsec: t.Nsec} }
 
 // GetAttr returns the attributes of a file.

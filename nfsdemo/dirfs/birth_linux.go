@@ -9,18 +9,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// birth is what a new file gets.
+// birth has the attributes of a new file.
 type birth struct {
 	kind         nfs3.FileType
 	uid, gid     uint32
-	own          bool // uid and gid are not those that the host gives it anyway
+	own          bool // uid and gid differ from those that the host gives it
 	mode         uint32
 	size         uint64
 	atime, mtime nfs3.SetTime
 }
 
-// newBirth returns what a file of c's gets in a directory, or says why c cannot have
-// it that way.
+// newBirth returns the attributes of a new file that c makes in a directory. It fails if c may not
+// set them.
 func newBirth(
 	c *vfs.Cred, d dir, da *nfs3.Fattr, kind nfs3.FileType, set *nfs3.Sattr,
 ) (birth, error) {
@@ -81,7 +81,7 @@ func newBirth(
 	return b, nil
 }
 
-// give gives a new file what it gets. The descriptor is O_PATH or, for a size, writable.
+// give sets the attributes of a new file. fd is O_PATH, or writable if there is a size to set.
 func (b *birth) give(h *host, fd int) error {
 	if b.own {
 		if err := h.chown(fd, b.uid, b.gid); err != nil {
@@ -93,7 +93,7 @@ func (b *birth) give(h *host, fd int) error {
 			return err
 		}
 	}
-	// Behind chown, which takes bits, and whatever the umask.
+	// After chown, which clears bits; the umask does not matter here.
 	if b.kind != nfs3.TypeLnk {
 		if err := chmod(fd, b.mode); err != nil {
 			return err
@@ -102,14 +102,14 @@ func (b *birth) give(h *host, fd int) error {
 	return setTimes(fd, b.atime, b.mtime)
 }
 
-// The verifier of an exclusive CREATE is kept in the times of the file, as Linux's server does,
-// until the client sets these: so it is there after a restart. The highest bits are left out, since
-// not all file systems can store them.
+// keepVerifier stores the verifier of an exclusive CREATE in the times of the file, as Linux's
+// server does, until the client sets these. So it survives a restart. It drops the highest bits,
+// because not all file systems can store them.
 func (b *birth) keepVerifier(v nfs3.Verifier) {
 	b.atime, b.mtime = verifierTime(v[:4]), verifierTime(v[4:])
 }
 
-// keeps reports whether a file has come of an exclusive CREATE of that verifier.
+// keeps reports whether a file was made by an exclusive CREATE with that verifier.
 func keeps(a *nfs3.Fattr, v nfs3.Verifier) bool {
 	return a.Type == nfs3.TypeReg && a.Size == 0 &&
 		a.Atime == verifierTime(v[:4]).To && a.Mtime == verifierTime(v[4:]).To

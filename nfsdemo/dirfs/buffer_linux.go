@@ -10,13 +10,12 @@ const (
 	maxBuffer   = 1 << 20
 	bufferSizes = 9 // each twice the one before
 
-	// keepBuffers bounds the bytes of buffers that are not in use.
+	// keepBuffers bounds the bytes of unused buffers.
 	keepBuffers = 64 << 20
 )
 
-// buffers keeps memory for data on its way, so that there is no new memory for each READ and WRITE.
-// memfs's pool is another: its pages are the file system's contents, counted by reference, and
-// bounded by its capacity.
+// buffers keeps buffers for the data of READ and WRITE. It differs from memfs's pool, whose pages
+// are the contents of files.
 type buffers struct {
 	mu   sync.Mutex // guards what follows
 	free [bufferSizes][][]byte
@@ -28,7 +27,7 @@ type buffers struct {
 // sizeClass returns the index of the smallest buffers that hold n bytes.
 func sizeClass(n int) int { return bits.Len(uint(max(n-1, 0)) / minBuffer) }
 
-// get returns a buffer for n bytes, at most maxBuffer. What is in it is unspecified.
+// get returns a buffer for n bytes, at most maxBuffer, with arbitrary contents.
 func (p *buffers) get(n int) []byte {
 	c := sizeClass(n)
 	p.mu.Lock()
@@ -43,8 +42,7 @@ func (p *buffers) get(n int) []byte {
 	return make([]byte, minBuffer<<c)
 }
 
-// put gives a buffer back, in whose favour others of the most common size are dropped when
-// there are too many.
+// put takes a buffer back. If there are too many, it drops buffers of the most frequent size.
 func (p *buffers) put(b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,11 +63,11 @@ func (p *buffers) put(b []byte) {
 	p.kept += len(b)
 }
 
-// lease is buffers for the data of one READ or WRITE.
+// lease has the buffers for the data of one READ or WRITE.
 type lease struct {
 	from *buffers
 	bufs [][]byte // whole
-	data [][]byte // what is used of each
+	data [][]byte // the used part of each
 }
 
 // lease returns buffers for n bytes.

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// byName finds files by their keys: by the names under which they were seen, if these still lead
-// there, else by a scan of the tree.
+// byName finds files by their keys. It tries the names under which a file was seen, and then scans
+// the tree.
 type byName struct {
 	t       *tree
 	root    key
@@ -47,7 +47,7 @@ func (s *byName) open(n *node) (*desc, error) {
 	d, err := s.walkTo(n)
 	if err == nil && d == nil {
 		if err = s.scanner.find(s, n.id.key()); err == nil {
-			// The scan has entered what it found.
+			// The scan has added the names that it found.
 			d, err = s.walkTo(n)
 		}
 	}
@@ -70,8 +70,7 @@ func (s *byName) find(id *fileID) (*desc, error) {
 	return d, err
 }
 
-// walkTo returns a descriptor of a node, which is opened by its names. It returns nil when none
-// leads to it.
+// walkTo opens a node by its names. It returns nil if none of them leads to it.
 func (s *byName) walkTo(n *node) (*desc, error) {
 	s.t.renames.RLock()
 	defer s.t.renames.RUnlock()
@@ -79,8 +78,8 @@ func (s *byName) walkTo(n *node) (*desc, error) {
 	return w.open(n.id.key())
 }
 
-// parent asks a directory that holds the name, and not the host for "..", which might lead out of
-// the root meanwhile.
+// parent returns the directory that has the name of d. It does not ask the host for "..", which
+// might lead out of the root after a rename.
 func (s *byName) parent(d dir) (dir, error) {
 	for tries := 0; ; tries++ {
 		for _, in := range s.names.of(d.n.id.key()) {
@@ -120,7 +119,7 @@ func (s *byName) seen(id *fileID, dir *node, name string) {
 	s.enter(id.key(), hint{dir.id.key(), name})
 }
 
-// enter notes a name of a file.
+// enter adds a name of a file.
 func (s *byName) enter(k key, in hint) {
 	if k != s.root {
 		s.absent.drop(k)

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// compactStep is how many records are copied at a time, while who wants a name waits.
+// compactStep is how many records are copied while the lock is held.
 const compactStep = 64
 
-// compactPause is how long it takes until the log is written anew after that has failed.
+// compactPause is the pause before another attempt to rewrite the log.
 const compactPause = time.Minute
 
-// tidy begins a new segment and has the older copied to it, if there is more garbage than what
-// counts, if there are too many files, or after damage; mu is held.
+// tidy starts to rewrite the log: after damage, if more records are obsolete than valid, or if
+// there are too many files. It begins a new segment, to which compact copies the others. mu is
+// held.
 func (s *names) tidy() {
 	if s.busy || time.Now().Before(s.again) {
 		return
@@ -38,8 +39,8 @@ func (s *names) tidy() {
 	}
 }
 
-// compact copies what counts of all segments but the last to the last, and removes them. It works
-// for no more than half of the time.
+// compact copies the valid records of all older segments to the last, and removes the older ones.
+// It works for at most half of the time.
 func (s *names) compact() {
 	for {
 		s.mu.Lock()
@@ -59,8 +60,8 @@ func (s *names) compact() {
 	}
 }
 
-// copy copies what counts of the first segment. It reports false if that was broken off: the
-// segment stays for the next time.
+// copy copies the valid records of the first segment. It returns false if it was stopped; the
+// segment stays.
 func (s *names) copy(first *segment) bool {
 	r := newReader(first)
 	for began := time.Now(); s.copyStep(r); began = time.Now() {
@@ -88,7 +89,7 @@ func (s *names) copyStep(r *reader) bool {
 		h := s.hash(rec.key())
 		p, ok := s.index[h]
 		if !ok || p.address() != at {
-			continue // it does not count any more
+			continue // it is obsolete
 		}
 		if s.surplus > 0 {
 			s.surplus--
@@ -100,7 +101,7 @@ func (s *names) copyStep(r *reader) bool {
 	return true
 }
 
-// retire removes the first segment, of which nothing counts any more.
+// retire removes the first segment, whose records are all obsolete.
 func (s *names) retire(first *segment) bool {
 	s.mu.Lock()
 	s.flushLocked()

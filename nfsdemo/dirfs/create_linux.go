@@ -39,18 +39,18 @@ func (m *making) create(name string, flags int) (int, error) {
 	})
 }
 
-// found decides whether a file that exists is what CREATE asks for.
+// found decides whether an existing file is what CREATE asks for.
 func (m *making) found(how *nfs3.CreateHow, ch *child) error {
 	a := &ch.attr
 	switch {
 	case how.Mode == nfs3.Exclusive && keeps(a, how.Verf):
-		return nil // a call repeated
+		return nil // a repeated call
 	case how.Mode != nfs3.Unchecked || a.Type != nfs3.TypeReg:
 		return nfs3.ErrExist
 	case !m.set.Size.Set:
 		return nil
 	}
-	// Of an existing file the size is set and nothing else, as open(2) with O_TRUNC would.
+	// Set only the size of an existing file, like open(2) with O_TRUNC.
 	f, err := m.dir.t.holdNode(m.dir.t.nodeOf(&ch.id))
 	if err != nil {
 		return err

@@ -7,18 +7,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// desc is a descriptor of a node, which is closed when nobody refers to it any more.
+// desc is a descriptor of a node. It is closed when its last reference is released.
 type desc struct {
 	cache    *descCache
 	node     *node
 	fd       int
 	writable bool
-	dirty    atomic.Bool // data was written that was not synced
+	dirty    atomic.Bool // has written data that is not synced
 	listing  listing     // of a directory
 	syncs    sharedSync
 
-	used int // when it was used last, in sweeps; guarded by cache.mu
-	refs int // likewise; the cache has one
+	used int // the last sweep in which it was used; guarded by cache.mu
+	refs int // guarded by cache.mu; the cache has one
 	elem *list.Element
 }
 
@@ -33,8 +33,8 @@ func (d *desc) release() {
 	}
 }
 
-// close closes the descriptor. The host tells a failure to write data back once, and those who had
-// the file open then: with data that no COMMIT came for, that is us.
+// close closes the descriptor. If it has uncommitted data it syncs first, because the host reports
+// a failed write-back only once, and only to descriptors that were open then.
 func (d *desc) close() error {
 	var err error
 	if d.dirty.Load() && !d.node.gone.Load() {
@@ -44,9 +44,9 @@ func (d *desc) close() error {
 	return err
 }
 
-// sync brings what was written to stable storage, by fsync(2) or fdatasync(2). The host tells a
-// failure once. It may be that of data of several clients, whose COMMITs are yet to come: all are
-// to write theirs again.
+// sync writes data to stable storage by fsync(2) or fdatasync(2). The host reports a failure only
+// once, but it may concern several clients that have not sent COMMIT yet. So it changes the epoch,
+// and all clients write their data again.
 func (d *desc) sync(how func(int) error) error {
 	d.dirty.Store(false)
 	err := again(func() error { return how(d.fd) })
@@ -56,11 +56,11 @@ func (d *desc) sync(how func(int) error) error {
 	return err
 }
 
-// fsync is sync by an fsync(2) that those share who wait together, as they do when many files are
-// made in a directory.
+// fsync syncs by fsync(2). Callers that wait at the same time share one, for example when they make
+// many files in a directory.
 func (d *desc) fsync() error {
 	return d.syncs.do(func() error { return d.sync(unix.Fsync) })
 }
 
-// fdatasync is sync by fdatasync(2).
+// fdatasync syncs by fdatasync(2).
 func (d *desc) fdatasync() error { return d.sync(unix.Fdatasync) }

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descCache keeps the descriptors that were used last, one for each node.
+// descCache keeps the most recently used descriptors, one for each node.
 type descCache struct {
 	max  int
 	lost *atomic.Uint64 // of descs
 
 	mu     sync.Mutex // guards what follows
 	byNode map[*node]*desc
-	lru    list.List // of *desc, the last used first
-	sweeps int       // that there were
+	lru    list.List // of *desc, the most recently used first
+	sweeps int       // sweeps so far
 }
 
 // get returns the descriptor of a node, or nil. The caller releases it.
@@ -32,8 +32,8 @@ func (c *descCache) get(n *node) *desc {
 	return d
 }
 
-// add makes a descriptor the node's, unless there is as good a one already, and returns that
-// which is now. The caller releases it.
+// add makes fd the descriptor of a node, unless the node has one that is as good. It returns the
+// node's descriptor, which the caller releases.
 func (c *descCache) add(n *node, fd int, writable bool) *desc {
 	d := &desc{cache: c, node: n, fd: fd, writable: writable, refs: 2}
 	var unused []*desc
@@ -57,8 +57,8 @@ func (c *descCache) add(n *node, fd int, writable bool) *desc {
 	return d
 }
 
-// take takes a descriptor out of the cache. It is appended to unused if nobody else has it; c.mu is
-// held.
+// take removes a descriptor from the cache. If nobody else uses it, take appends it to unused. c.mu
+// is held.
 func (c *descCache) take(unused []*desc, d *desc) []*desc {
 	c.lru.Remove(d.elem)
 	delete(c.byNode, d.node)
@@ -80,7 +80,7 @@ func (c *descCache) all() []*desc {
 	return ds
 }
 
-// drop takes the descriptor of a node out of the cache.
+// drop removes the descriptor of a node from the cache.
 func (c *descCache) drop(n *node) {
 	var unused []*desc
 	c.mu.Lock()
@@ -91,8 +91,7 @@ func (c *descCache) drop(n *node) {
 	_ = closeAll(unused)
 }
 
-// retire takes a descriptor, which the caller holds, out of the cache, unless there is something to
-// sync again.
+// retire removes a descriptor that the caller holds from the cache, unless it has data to sync.
 func (c *descCache) retire(d *desc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,8 +100,8 @@ func (c *descCache) retire(d *desc) {
 	}
 }
 
-// idle returns the descriptors for writing that were not used between two sweeps, of which this
-// begins one. The caller releases them.
+// idle begins a sweep. It returns the writable descriptors that were not used during the last one.
+// The caller releases them.
 func (c *descCache) idle() (ds []*desc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +109,7 @@ func (c *descCache) idle() (ds []*desc) {
 	for e := c.lru.Back(); e != nil; e = e.Prev() {
 		d := e.Value.(*desc)
 		if d.used >= c.sweeps-1 {
-			break // and those before it were used later
+			break // the rest was used later
 		}
 		if d.writable {
 			d.refs++
@@ -120,7 +119,7 @@ func (c *descCache) idle() (ds []*desc) {
 	return ds
 }
 
-// purge takes all out of the cache.
+// purge removes all descriptors from the cache.
 func (c *descCache) purge() error {
 	var unused []*desc
 	c.mu.Lock()
@@ -131,8 +130,8 @@ func (c *descCache) purge() error {
 	return closeAll(unused)
 }
 
-// closeAll closes descriptors and returns the first error. Who evicts them can ignore it: it is
-// counted.
+// closeAll closes descriptors and returns the first error. Errors are also counted, so evictions
+// may ignore it.
 func closeAll(ds []*desc) error {
 	var first error
 	for _, d := range ds {

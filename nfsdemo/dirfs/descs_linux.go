@@ -8,13 +8,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// descs are the descriptors that are open.
+// descs are the open descriptors of a file system.
 type descs struct {
-	root  *desc     // in no cache: it stays open
+	root  *desc     // in no cache, because it stays open
 	paths descCache // O_PATH
 	data  descCache // of regular files and directories
 
-	// lost counts failures to bring data to stable storage.
+	// lost counts failures to write data to stable storage.
 	lost *atomic.Uint64
 }
 
@@ -39,8 +39,7 @@ func (s *descs) path(n *node) *desc {
 	return s.root
 }
 
-// open returns a descriptor of the file of an O_PATH descriptor, which can be read, or written
-// as well.
+// open opens the file of an O_PATH descriptor for reading, or also for writing.
 func (s *descs) open(path *desc, write bool) (*desc, error) {
 	if d := s.data.get(path.node); d != nil {
 		if d.writable || !write {
@@ -62,9 +61,9 @@ func (s *descs) open(path *desc, write bool) (*desc, error) {
 	return s.data.add(path.node, fd, write), nil
 }
 
-// reopenOwn opens a file of the process's own for writing whatever its mode says: an owner goes on
-// writing what he has made read-only, and a process that is not root gives up the descriptor by
-// which it has made the file. Meanwhile the mode says more.
+// reopenOwn opens a file of the process's user for writing, whatever its mode is, by changing the
+// mode for a moment. An owner goes on writing a file that he has made read-only, and the descriptor
+// from its creation may be gone.
 func reopenOwn(path int) (int, error) {
 	var st unix.Statx_t
 	if err := statFD(path, &st); err != nil {
@@ -85,9 +84,8 @@ func reopenOwn(path int) (int, error) {
 	return fd, err
 }
 
-// withRoom calls open, and once more with the caches empty when the process has no descriptor
-// left: others may need more than was thought. At last it has the caches of other file systems
-// emptied, too.
+// withRoom calls open. If the process has no descriptor left, it empties the caches and tries
+// again, and then empties those of other file systems.
 func (s *descs) withRoom(open func() (int, error)) (int, error) {
 	fd, err := open()
 	if scarceFD(err) {
@@ -114,7 +112,7 @@ func (s *descs) drop(n *node) {
 func (s *descs) close() error {
 	s.unregister()
 	err := s.data.purge()
-	_ = s.paths.purge() // nothing is written by these
+	_ = s.paths.purge() // they have no data to sync
 	unix.Close(s.root.fd)
 	return err
 }

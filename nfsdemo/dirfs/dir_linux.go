@@ -10,15 +10,15 @@ import (
 // dir is a file that is a directory.
 type dir struct{ file }
 
-// child is what a name in a directory stands for.
+// child is a file that was found by its name in a directory.
 type child struct {
 	id   fileID
 	st   unix.Statx_t
 	attr nfs3.Fattr
 }
 
-// child looks a name up, which is neither "." nor "..". Links are not followed, and what is
-// mounted on the name is nfs3.ErrAcces.
+// child looks up a name other than "." and "..". It does not follow links. If something is mounted
+// on the name, it returns nfs3.ErrAcces.
 func (d dir) child(name string) (child, error) {
 	var ch child
 	var cname [MaxName + 1]byte
@@ -41,21 +41,22 @@ func (d dir) child(name string) (child, error) {
 	return ch, nil
 }
 
-// permOf returns what decides what c may do with a child.
+// permOf returns the Perm of a child.
 func (d dir) permOf(c *vfs.Cred, name string, a *nfs3.Fattr) vfs.Perm {
 	return d.t.host.perm(c, a, func() (acl, error) {
 		return readACL(unix.Lgetxattr, procPath(d.path.fd)+"/"+name, aclAccess)
 	})
 }
 
-// object returns a child as a client sees it, which may come back with its handle.
+// object returns a child as a client sees it, and remembers its name, because the client may come
+// back with the handle.
 func (d dir) object(name string, ch *child) vfs.Object {
 	d.t.files.seen(&ch.id, d.n, name)
 	d.t.files.keep()
 	return vfs.Object{File: d.t.sealer.handle(&ch.id), Attr: nfs3.PostOpAttrOf(ch.attr)}
 }
 
-// parent returns the directory that a directory is in.
+// parent returns the parent of a directory.
 func (d dir) parent() (dir, error) {
 	if d.n == d.t.root {
 		f, err := d.t.holdNode(d.t.root)

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// file is what an operation works on: a node, and a descriptor by which it cannot be mistaken.
+// file is a node with a descriptor: what operations work on.
 type file struct {
 	t    *tree
 	n    *node
@@ -16,7 +16,7 @@ type file struct {
 
 func (f file) release() { f.path.release() }
 
-// attr returns the attributes of a file, or nfs3.ErrStale when its last name is gone.
+// attr returns the attributes, or nfs3.ErrStale if the file has no name left.
 func (f file) attr() (nfs3.Fattr, error) {
 	var st unix.Statx_t
 	if err := statFD(f.path.fd, &st); err != nil {
@@ -35,8 +35,7 @@ func (f file) post() nfs3.PostOpAttr {
 	return nfs3.PostOpAttr{Present: err == nil, Attr: a}
 }
 
-// step makes one step of an operation, which is given the attributes before it, and of reading the
-// attributes after it.
+// step runs op as one step with reading the attributes before and after it. op gets those before.
 func (f file) step(op func(before nfs3.Fattr) error) (wcc nfs3.WccData, err error) {
 	f.n.mu.Lock()
 	defer f.n.mu.Unlock()
@@ -50,19 +49,18 @@ func (f file) step(op func(before nfs3.Fattr) error) (wcc nfs3.WccData, err erro
 	return wcc, err
 }
 
-// perm returns what decides what c may do with a file.
+// perm returns the Perm of the file for c.
 func (f file) perm(c *vfs.Cred, a *nfs3.Fattr) vfs.Perm {
 	return f.t.host.perm(c, a, func() (acl, error) {
 		return readACL(unix.Getxattr, procPath(f.path.fd), aclAccess)
 	})
 }
 
-// open returns a descriptor of a regular file or a directory that can be read, or written
-// as well.
+// open opens a regular file or a directory for reading, or also for writing.
 func (f file) open(write bool) (*desc, error) { return f.t.descs.open(f.path, write) }
 
-// sync syncs a descriptor that open has returned. It gives up one for writing a program, which the
-// host does not execute as long as there is one.
+// sync syncs a descriptor from open. It gives up one that is writable if the file is a program,
+// because the host would not execute it.
 func (f file) sync(d *desc, how func(*desc) error) error {
 	err := how(d)
 	var st unix.Statx_t
@@ -72,7 +70,7 @@ func (f file) sync(d *desc, how func(*desc) error) error {
 	return f.t.host.status("sync", err)
 }
 
-// persist brings the attributes of a file, and the entries of a directory, to stable storage.
+// persist writes the attributes of a file, or the entries of a directory, to stable storage.
 func (f file) persist(kind nfs3.FileType) error {
 	if kind == nfs3.TypeReg || kind == nfs3.TypeDir {
 		if d, err := f.open(false); err == nil {
@@ -80,7 +78,7 @@ func (f file) persist(kind nfs3.FileType) error {
 			return f.sync(d, (*desc).fsync)
 		}
 	}
-	// It cannot be opened, or that would not be harmless.
+	// Other files cannot be opened, or opening them has effects: sync the whole file system.
 	h := &f.t.host
 	fd, err := reopen(f.t.descs.root.fd, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {

@@ -6,23 +6,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxKernelHandle is the longest handle of the kernel's, in bytes, that fits one of NFS with what
-// else is in that.
+// maxKernelHandle is the longest kernel handle in bytes that fits into an NFS handle with the rest
+// of that.
 const maxKernelHandle = 36
 
-// fileID tells a file of the host from all others, of earlier and of later: a handle of the
-// kernel's, or a key.
+// fileID identifies a file of the host, also among earlier and later ones. It is a kernel handle or
+// a key.
 type fileID struct {
 	kernel bool
 	kind   byte // of the kernel's handle
-	n      byte // how many bytes of b are used
+	n      byte // used bytes of b
 	b      [maxKernelHandle]byte
 }
 
 func (id *fileID) bytes() []byte { return id.b[:id.n] }
 
-// key tells files apart that the kernel gives no handles of. Numbers of inodes are used again; the
-// time at which a file was born tells them apart.
+// key identifies a file without a kernel handle. Inode numbers are reused; gen comes from the birth
+// time and tells the files apart.
 type key struct{ ino, gen uint64 }
 
 const keyLen = 16 // in a fileID
@@ -35,13 +35,13 @@ func (k key) id() fileID {
 	return id
 }
 
-// key returns the key of which id was made.
+// key returns the key in an ID.
 func (id *fileID) key() key {
 	return key{binary.BigEndian.Uint64(id.b[:]), binary.BigEndian.Uint64(id.b[8:])}
 }
 
-// keyOf returns the key of a file. Where there are no times of birth, the generation is 0. The
-// layers of an overlay number their files each for itself, which their devices tell apart.
+// keyOf returns the key of a file. If the file system has no birth times, gen is 0. The layers of
+// an overlay have separate inode numbers; their device numbers tell them apart.
 func (h *host) keyOf(st *unix.Statx_t) key {
 	k := key{ino: st.Ino}
 	if st.Mask&unix.STATX_BTIME != 0 {

@@ -13,7 +13,7 @@ import (
 // MaxName is the longest name in bytes.
 const MaxName = 255
 
-// FS is a directory of the host; it implements vfs.FS.
+// FS is a directory of the host. It implements vfs.FS.
 type FS struct {
 	tree    tree
 	lock    *os.File // of the state directory, or nil
@@ -25,9 +25,9 @@ type FS struct {
 
 var _ vfs.FS = (*FS)(nil)
 
-// Close syncs what was written and not committed, and closes all files. It is called when no
-// method is being executed; none may be called any more. The error is that of a sync: data that
-// clients think is on its way may be lost.
+// Close syncs data that was written and not committed, and closes all files. No method may be under
+// way, and none may be called afterwards. If it returns an error, data that clients have written
+// may be lost.
 func (fs *FS) Close() error {
 	close(fs.stop)
 	fs.sweeping.Wait()
@@ -44,7 +44,7 @@ func (fs *FS) Close() error {
 	return nil
 }
 
-// ID is random, and kept in the state directory if there is one.
+// ID returns a random number, which is kept in the state directory if there is one.
 func (fs *FS) ID() uint64 { return fs.tree.sealer.id }
 
 // Root returns the handle of the root directory.

@@ -11,10 +11,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// A handle is the file system's ID, the ID of the file, and a MAC over both, so that handles cannot
-// be guessed: whoever has one got it from the server. The ID of a file is a key, or the kind of a
-// handle of the kernel's and its bytes. The length of the handle tells which: handles of the
-// kernel's are a multiple of four bytes long.
+// A handle has the ID of the file system, the ID of the file, and a MAC over both, so it cannot be
+// guessed. The ID of the file is a key, or the type and the bytes of a kernel handle. The length
+// tells which: kernel handles have a multiple of four bytes.
 const (
 	handleID  = 8
 	macLen    = 16
@@ -23,7 +22,7 @@ const (
 	maxHandle = minHandle + maxKernelHandle
 )
 
-// sealer makes the handles of a file system, and tells which are its own.
+// sealer makes and checks the handles of a file system.
 type sealer struct {
 	id   uint64 // of the file system
 	keys []*macs
@@ -37,7 +36,7 @@ type seal struct {
 	buf [maxHandle - macLen + sha256.Size]byte
 }
 
-// newSealer returns what makes handles with the first of some keys, and knows those of all.
+// newSealer returns a sealer that makes handles with the first key, and accepts those of all keys.
 func newSealer(id uint64, keys [][]byte) *sealer {
 	s := &sealer{id: id}
 	for _, k := range keys {
@@ -48,7 +47,7 @@ func newSealer(id uint64, keys [][]byte) *sealer {
 	return s
 }
 
-// appendBody appends to b what the MAC of the handle of a file is over.
+// appendBody appends the input of the MAC of a handle to b.
 func (s *sealer) appendBody(b []byte, id *fileID) []byte {
 	b = binary.BigEndian.AppendUint64(b, s.id)
 	if id.kernel {
@@ -78,8 +77,8 @@ func (s *sealer) sealed(id *fileID, mac *[macLen]byte) nfs3.FH {
 	return nfs3.MakeFH(append(s.appendBody(b[:0], id), mac[:]...))
 }
 
-// parse returns of which file a handle is if this file system has made it, and its MAC, which is
-// yet to be checked.
+// parse returns the file ID in a handle and its MAC, which check must check. It fails if the handle
+// is from another file system.
 func (s *sealer) parse(h *nfs3.FH) (id fileID, mac []byte, err error) {
 	b := h.Bytes()
 	if len(b) < minHandle || len(b) > maxHandle || binary.BigEndian.Uint64(b) != s.id {
@@ -93,7 +92,7 @@ func (s *sealer) parse(h *nfs3.FH) (id fileID, mac []byte, err error) {
 	return id, b[len(b)-macLen:], nil
 }
 
-// check reports whether the MAC is that of a file's handle.
+// check reports whether a MAC is valid for a file.
 func (s *sealer) check(id *fileID, mac []byte) bool {
 	for _, m := range s.keys {
 		if want := m.of(s, id); subtle.ConstantTimeCompare(mac, want[:]) == 1 {

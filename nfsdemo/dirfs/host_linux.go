@@ -13,13 +13,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// host is what does not change while a directory of the host is served.
+// host has the properties of the served directory and its file system. They do not change.
 type host struct {
 	path   string // of the directory
 	logger *slog.Logger
 	root   unix.Statx_t
 
-	// super is whether the process may give files away and read what it does not own.
+	// super: the process may give files away, and read files that it does not own.
 	super    bool
 	uid, gid uint32 // of the process
 
@@ -28,7 +28,7 @@ type host struct {
 	linkMax  uint32
 
 	mounted  mounted
-	unmapped sync.Once // a user that the process has no number for
+	unmapped sync.Once // logs a user that the container does not map
 
 	layered bool // an overlay, whose files may have the device numbers of their layers
 }
@@ -86,8 +86,8 @@ func (h *host) check(fd int) error {
 	return nil
 }
 
-// own reports whether a file is on the file system of the root directory, and not on one
-// that is mounted below, nor in a subvolume.
+// own reports whether a file is on the file system of the root directory, not on one that is
+// mounted below or in another subvolume.
 func (h *host) own(st *unix.Statx_t) bool {
 	if st.Mask&unix.STATX_MNT_ID != 0 && st.Mnt_id != h.root.Mnt_id {
 		return false
@@ -103,10 +103,10 @@ func (h *host) onDevice(st *unix.Statx_t) bool {
 // freshFor is for how many seconds a file counts as new.
 const freshFor = 10
 
-// fresh reports whether a file is as those that the process has just made: its own, with one
-// name, closed to everybody else, and not older than the last change of the directory. Who can
-// write the directory on the host may have put another in its place, which must not be given to
-// the client: a hard link to somebody else's file, or a directory of root's that was there before.
+// fresh reports whether a file looks like one that the process has just made. It belongs to the
+// process, has one name, is closed to everybody else, and is not older than the last change of the
+// directory. Somebody on the host may have put another file in its place, such as a hard link to
+// somebody else's file, which must not be given to the client.
 func (h *host) fresh(st, dir *unix.Statx_t) bool {
 	if st.Mask&unix.STATX_BTIME != 0 && dir.Ctime.Sec-st.Btime.Sec > freshFor {
 		return false
@@ -116,7 +116,7 @@ func (h *host) fresh(st, dir *unix.Statx_t) bool {
 	case unix.S_IFDIR:
 		links = 2 // or 1, on file systems that do not count them
 	case unix.S_IFLNK:
-		mode = 0 // it says nothing
+		mode = 0 // the mode of a link means nothing
 	}
 	return st.Uid == h.uid && st.Nlink <= links && mode&0o077 == 0 && h.own(st)
 }

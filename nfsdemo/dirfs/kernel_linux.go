@@ -10,24 +10,24 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// byKernel finds files by the handles that the kernel gives of them. It remembers nothing.
+// byKernel finds files by kernel handles. It remembers nothing.
 type byKernel struct {
 	t     *tree
-	mount int // a descriptor of the root that is not O_PATH: handles are opened relative to it
+	mount int // descriptor of the root, not O_PATH, for open_by_handle_at
 
-	// former finds the files of handles that were made when the process could not use the
-	// kernel's. It is nil if there are none.
+	// former finds files by handles with keys, from a time when the process could not use kernel
+	// handles. It is nil if there are none.
 	former *byName
 	mu     sync.Mutex        // guards today
-	today  map[fileID]fileID // of those, bounded by maxToday
+	today  map[fileID]fileID // kernel handles of former files, at most maxToday
 }
 
-// maxToday bounds the former handles of which it is remembered what they are today.
+// maxToday bounds byKernel.today.
 const maxToday = 16 << 10
 
-// newByKernel returns nil if the kernel gives no handles of the files of a directory, if they are
-// too long, or if the process may not open files by them. It finds that out by trying: root may be
-// refused it, in a container, and others may have the capability.
+// newByKernel returns nil if the kernel gives no handles for the directory, if they are too long,
+// or if the process may not open them. It finds out by trying: root may lack the capability in a
+// container, and other users may have it.
 func newByKernel(t *tree) *byKernel {
 	k := &byKernel{t: t, today: make(map[fileID]fileID)}
 	var err error
@@ -51,7 +51,7 @@ func newByKernel(t *tree) *byKernel {
 	return k
 }
 
-// identify asks for the handle and looks again whether the name is still that file's.
+// identify gets the kernel handle of a name, and checks that the name has not changed meanwhile.
 func (k *byKernel) identify(dirfd int, name *byte, st *unix.Statx_t) (fileID, error) {
 	for range maxTries {
 		id, err := nameToHandle(dirfd, name)
@@ -72,7 +72,7 @@ func (k *byKernel) identify(dirfd int, name *byte, st *unix.Statx_t) (fileID, er
 	return fileID{}, unix.EAGAIN
 }
 
-// maxTries bounds what is tried again because the host was quicker.
+// maxTries bounds attempts that fail because the host changes the directory.
 const maxTries = 100
 
 func (k *byKernel) admit(id fileID) (fileID, error) {
@@ -153,14 +153,14 @@ func (k *byKernel) close() error {
 	return nil
 }
 
-// kernelHandle is a struct file_handle of the kernel's.
+// kernelHandle is a struct file_handle.
 type kernelHandle struct {
 	bytes uint32
 	kind  int32
 	b     [maxKernelHandle]byte
 }
 
-// nameToHandle is name_to_handle_at(2). A handle that is too long is EOVERFLOW.
+// nameToHandle is name_to_handle_at(2). It returns EOVERFLOW if the handle is too long.
 func nameToHandle(dirfd int, name *byte) (fileID, error) {
 	h := kernelHandle{bytes: maxKernelHandle}
 	var mount int32
@@ -182,8 +182,8 @@ func nameToHandle(dirfd int, name *byte) (fileID, error) {
 	return fileID{kernel: true, kind: byte(h.kind), n: byte(h.bytes), b: h.b}, nil
 }
 
-// openHandle is open_by_handle_at(2) with O_PATH. While the number of an inode that was removed is
-// given to another file, ext4 answers ENOMEM for a moment.
+// openHandle is open_by_handle_at(2) with O_PATH. ext4 returns ENOMEM for a moment while it reuses
+// an inode number.
 func openHandle(mount int, id *fileID) (int, error) {
 	h := kernelHandle{bytes: uint32(id.n), kind: int32(id.kind), b: id.b}
 	for tries := 0; ; tries++ {

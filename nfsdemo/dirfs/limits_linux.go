@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limits are how many descriptors a file system keeps open.
+// limits are how many descriptors a file system may keep open.
 type limits struct{ paths, data int }
 
 // defaultLimits leaves most descriptors to others.
@@ -22,11 +22,11 @@ func defaultLimits() limits {
 	return l
 }
 
-// minShare is how many descriptors of either kind a file system may keep open at least.
+// minShare is the least number of descriptors of each kind that a file system may keep open.
 const minShare = 4
 
-// all is the descriptors of all file systems that are open. Together they keep open what one alone
-// may, twice; each has its share.
+// all has the descriptors of all open file systems. If there are more than two, together they keep
+// open twice what one alone may, in equal shares.
 var all struct {
 	count atomic.Int32
 	mu    sync.Mutex // guards descs
@@ -51,7 +51,7 @@ func (s *descs) unregister() {
 	all.count.Store(int32(len(all.descs)))
 }
 
-// room returns how many descriptors a cache may have, of those that it may have alone.
+// room returns how many descriptors a cache may keep, given what it may keep alone.
 func room(alone int) int {
 	n := int(all.count.Load())
 	if n <= 2 {

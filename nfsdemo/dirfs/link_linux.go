@@ -56,7 +56,7 @@ func (d dir) link(
 	return attr, wcc, err
 }
 
-// linkLocked makes the name; both locks are held.
+// linkLocked makes the name. Both nodes are locked.
 func (d dir) linkLocked(c *vfs.Cred, da *nfs3.Fattr, f file, name string) error {
 	if err := vfs.CheckName(name, MaxName); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (d dir) linkLocked(c *vfs.Cred, da *nfs3.Fattr, f file, name string) error 
 func linkFD(fd, dirfd int, name string) error {
 	err := again(func() error { return unix.Linkat(fd, "", dirfd, name, unix.AT_EMPTY_PATH) })
 	if err == unix.ENOENT {
-		// That takes a capability, which the process does not have.
+		// Linkat with AT_EMPTY_PATH needs a capability that the process lacks.
 		err = again(func() error {
 			return unix.Linkat(unix.AT_FDCWD, procPath(fd), dirfd, name, unix.AT_SYMLINK_FOLLOW)
 		})

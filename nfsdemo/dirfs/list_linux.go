@@ -22,17 +22,16 @@ const listBuffer = 32 << 10
 type lister struct {
 	fd  int
 	buf []byte
-	at  int // in buf, of the entry that next has found
-	end int // of the entries in buf
+	at  int // offset in buf of the entry that next has found
+	end int // end of the entries in buf
 	err error
 
-	dirent // the entry that next has found; nil when next shall find it again
+	dirent // the entry that next has found; nil: next finds the same again
 }
 
 func newLister(fd int) *lister { return &lister{fd: fd, buf: make([]byte, listBuffer)} }
 
-// next finds the entry that follows. It reports false at the end, and at an error, which is
-// in err.
+// next finds the next entry. It returns false at the end, and after an error, which is in err.
 func (l *lister) next() bool {
 	if l.at += len(l.dirent); l.at == l.end {
 		l.at, l.dirent = 0, nil
@@ -46,10 +45,10 @@ func (l *lister) next() bool {
 	return true
 }
 
-// again has next find the same entry once more.
+// again makes next find the same entry again.
 func (l *lister) again() { l.dirent = nil }
 
-// seek moves to a position that an entry's off told; 0 is the beginning.
+// seek moves to a position from an entry's off; 0 is the beginning.
 func (l *lister) seek(off int64) error {
 	l.at, l.end, l.dirent = 0, 0, nil
 	_, err := unix.Seek(l.fd, off, unix.SEEK_SET)
@@ -59,7 +58,7 @@ func (l *lister) seek(off int64) error {
 // dirent is a struct linux_dirent64.
 type dirent []byte
 
-// entryAt returns the entry with which p begins.
+// entryAt returns the entry at the beginning of p.
 func entryAt(p []byte) dirent { return p[:binary.NativeEndian.Uint16(p[direntLen:])] }
 
 func (e dirent) ino() uint64 { return binary.NativeEndian.Uint64(e) }

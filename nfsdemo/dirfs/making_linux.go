@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// making finds a name in a directory or makes a file of that name.
+// making finds a name in a directory, or makes a file with that name.
 type making struct {
 	c    *vfs.Cred
 	dir  dir
@@ -18,12 +18,12 @@ type making struct {
 	kind nfs3.FileType
 	set  nfs3.Sattr
 
-	// make makes the file, which can be accessed by nobody yet, and returns a descriptor of it.
+	// make makes the file, which nobody else can access yet, and returns a descriptor.
 	make func(b *birth) (int, error)
-	// unnamed is set by make if the file has no name. It gets that when it is whole, so that there
-	// is nothing else of it should the process be killed.
+	// unnamed is set by make if the file has no name yet. It gets one when it is complete, so
+	// nothing is left if the process is killed.
 	unnamed bool
-	// exists decides whether one that exists is what was asked for; nil means that none is.
+	// exists decides whether an existing file is what was asked for. Nil means that it never is.
 	exists func(ch *child) error
 }
 
@@ -39,7 +39,7 @@ func (m *making) do(t *tree, h *nfs3.FH) (o vfs.Object, wcc nfs3.WccData, err er
 		return err
 	})
 	if made != nil {
-		// Behind the lock: what others make in the directory meanwhile is synced together.
+		// Without the lock, so files that others make in the directory are synced together.
 		defer made.release()
 		if serr := m.persist(made); err == nil {
 			err = serr
@@ -48,8 +48,8 @@ func (m *making) do(t *tree, h *nfs3.FH) (o vfs.Object, wcc nfs3.WccData, err er
 	return o, wcc, err
 }
 
-// findOrMake returns a descriptor of a file that it has made; a is of the directory, whose lock is
-// held.
+// findOrMake finds or makes the file. It returns a descriptor if it has made it. a has the
+// attributes of the directory, which is locked.
 func (m *making) findOrMake(a *nfs3.Fattr) (vfs.Object, *desc, error) {
 	if err := vfs.CheckName(m.name, MaxName); err != nil {
 		return vfs.Object{}, nil, err
@@ -108,8 +108,8 @@ func (m *making) makeFile(a *nfs3.Fattr) (vfs.Object, *desc, error) {
 			return vfs.Object{}, nil, t.host.status("create", err)
 		}
 		if t.files.used(&ch.id) && ch.st.Mask&unix.STATX_BTIME != 0 && tries < 3 {
-			// The number of an inode that was removed, before the host's clock has moved on: to
-			// the handles that clients have of that it would be the same file.
+			// The host has reused an inode number within one tick of its clock. Old handles would
+			// lead to the new file, so wait and make another.
 			m.unmake(fd)
 			time.Sleep(hostTick)
 			continue
@@ -133,11 +133,10 @@ func (m *making) makeFile(a *nfs3.Fattr) (vfs.Object, *desc, error) {
 	}
 }
 
-// hostTick is the longest time for which Linux gives the same time to files, on kernels that do not
-// give finer ones.
+// hostTick is the longest step of file times in Linux, on kernels without finer ones.
 const hostTick = 10 * time.Millisecond
 
-// makeAt makes a file by a call that returns no descriptor, and opens it as a path.
+// makeAt makes a file by a call that returns no descriptor, and opens it with O_PATH.
 func (m *making) makeAt(format uint32, call func(dirfd int) error) (int, error) {
 	dirfd := m.dir.path.fd
 	if err := again(func() error { return call(dirfd) }); err != nil {
@@ -159,7 +158,7 @@ func (m *making) makeAt(format uint32, call func(dirfd int) error) (int, error) 
 	return fd, nil
 }
 
-// unmake closes and removes a file that could not get what it should.
+// unmake closes and removes a file that could not be completed.
 func (m *making) unmake(fd int) {
 	unix.Close(fd)
 	if m.unnamed {
@@ -177,7 +176,7 @@ func (m *making) unmake(fd int) {
 	}
 }
 
-// persist brings a new file and its name to stable storage (RFC 1813 section 4.8).
+// persist writes a new file and its name to stable storage (RFC 1813 section 4.8).
 func (m *making) persist(made *desc) error {
 	f := file{m.dir.t, made.node, made}
 	switch m.kind {

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// linkMax returns how many names a file can have, as far as that is known: the kernel does not
-// tell.
+// linkMax returns how many names a file can have. The kernel does not tell; unknown file systems
+// get the guaranteed minimum.
 func linkMax(fsType int64) uint32 {
 	switch fsType {
 	case unix.EXT4_SUPER_MAGIC:
@@ -24,12 +24,11 @@ func linkMax(fsType int64) uint32 {
 	return 127 // what Linux guarantees
 }
 
-// measure finds out what the kernel does not tell, by means of a file without a name: the size of
-// the largest file, since it seeks no further, and the step in which times can be set. Where no
-// file can be made it assumes the best.
+// measure finds the size of the largest file, by seeking, and the step in which times can be set.
+// It uses a file without a name. If none can be made, it returns the best values.
 func measure(dirfd int) (maxSize uint64, step nfs3.Time) {
 	maxSize, step = math.MaxInt64, nfs3.Time{Nsec: 1}
-	// Beyond the limit of the process it would not get an error, but a signal that kills it.
+	// Beyond the process's limit a write does not fail, but kills the process by a signal.
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil {
 		maxSize = min(maxSize, limit.Cur)
@@ -39,7 +38,7 @@ func measure(dirfd int) (maxSize uint64, step nfs3.Time) {
 		return
 	}
 	defer unix.Close(fd)
-	low, high := int64(0), int64(math.MaxInt64) // low is possible, high may be
+	low, high := int64(0), int64(math.MaxInt64) // low is possible, high is an upper bound
 	for low < high {
 		mid := low + (high-low)/2 + 1
 		if _, err := unix.Seek(fd, mid, unix.SEEK_SET); err == nil {

@@ -8,23 +8,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxMounted bounds the places that are logged.
+// maxMounted bounds how many mounts are logged.
 const maxMounted = 64
 
-// mounted is what has been found mounted below the root. It is not entered, which clients see as a
-// lack of rights, so that the administrator is told why, once for each.
+// mounted remembers which file systems were seen below the root. They are not entered, which looks
+// like missing permission to clients. So each is logged once for the administrator.
 type mounted struct {
 	mu   sync.Mutex // guards seen
 	seen map[mountID]bool
 }
 
-// mountID tells other file systems apart.
+// mountID identifies another file system.
 type mountID struct {
 	mount        uint64
 	major, minor uint32
 }
 
-// first reports whether a file on another file system is the first that was seen of it.
+// first reports whether this is the first file seen on its file system.
 func (m *mounted) first(st *unix.Statx_t) bool {
 	id := mountID{st.Mnt_id, st.Dev_major, st.Dev_minor}
 	m.mu.Lock()
@@ -39,7 +39,7 @@ func (m *mounted) first(st *unix.Statx_t) bool {
 	return true
 }
 
-// foreign logs that a name in a directory is another file system.
+// foreign logs that a name in a directory is on another file system.
 func (h *host) foreign(dirfd int, name string, st *unix.Statx_t) {
 	if !h.mounted.first(st) {
 		return

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// defaultMaxNames bounds the files of which names are kept. Each takes 20 to 40 bytes of
-	// memory.
+	// defaultMaxNames bounds the files whose names are kept. Each takes 20 to 40 bytes of memory.
 	defaultMaxNames = 16 << 20
-	// garbage is how many records that do not count any more are let be, beside as many as count.
+	// garbage is how many obsolete records are always tolerated, besides as many as are valid.
 	garbage = 16 << 10
-	// maxPending bounds the bytes that are noted and not yet written.
+	// maxPending bounds the bytes of records that are not written yet.
 	maxPending = 64 << 10
 )
 
-// names keeps the names of files in a log, and in memory where in the log those of each file are.
-// The log has several segments while what counts of an older one is copied to the newest, beside
-// the work; then the older one is removed. Without a state directory the log has no name.
+// names keeps the names of files in a log. Memory has the place of each file's record. While the
+// log is rewritten it has several segments: valid records of older ones are copied to the newest in
+// the background, and then the older ones are removed. Without a state directory the log is an
+// unnamed file.
 //
-// Names are written before a client gets the handle, and not synced: what the log lacks after a
-// crash of the host costs a scan.
+// Names are written before a client gets the handle, but not synced. If a crash of the host loses
+// some, the files are found by a scan.
 type names struct {
 	logger *slog.Logger
 	dir    string
@@ -41,21 +41,21 @@ type names struct {
 	seed    maphash.Seed
 	index   map[uint64]place // by the hash of a key
 	segs    []*segment       // the oldest first; records are added to the last
-	pending []byte           // behind the last segment
+	pending []byte           // to be written to the last segment
 	records int              // in the last segment
-	surplus int              // the oldest files, to be dropped
+	surplus int              // how many of the oldest files are to be dropped
 	busy    bool             // compact is running
-	again   time.Time        // before which it is not tried again
+	again   time.Time        // when compact may run again
 	broken  bool             // an error was logged
-	damaged bool             // a segment has bytes that are no records
+	damaged bool             // a segment has bytes that are not records
 }
 
-// place is the address of a record, and in the lower bits a hash of the first name in it.
+// place is the address of a record. The lower bits are a hash of its first name.
 type place uint64
 
 const (
 	checkBits = 16
-	// maxAddress bounds the bytes that are ever written.
+	// maxAddress bounds the bytes that are ever written to the log.
 	maxAddress = 1<<(64-checkBits) - 1
 )
 
@@ -134,7 +134,7 @@ func (s *names) load(seg *segment) error {
 	return r.err
 }
 
-// begin begins a segment; mu is held, or s not yet used.
+// begin begins a segment. mu is held, or s is not in use yet.
 func (s *names) begin() error {
 	number, base := 1, int64(0)
 	if n := len(s.segs); n > 0 {
@@ -169,12 +169,12 @@ func (s *names) ofLocked(k key) []hint {
 		return nil
 	}
 	if rec.key() != k {
-		return nil // another of the same hash
+		return nil // another file with the same hash
 	}
 	return rec.names()
 }
 
-// read returns the record at an address, in b if there is room.
+// read returns the record at an address. It uses b if that is large enough.
 func (s *names) read(at int64, b []byte) (record, error) {
 	last := s.segs[len(s.segs)-1]
 	if at >= last.end() {
@@ -208,7 +208,7 @@ func whole(r record) (record, error) {
 	return r, nil
 }
 
-// has reports whether there are names of a file.
+// has reports whether a file has names.
 func (s *names) has(k key) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -216,7 +216,8 @@ func (s *names) has(k key) bool {
 	return ok
 }
 
-// newest reports whether a name is the one of a file that was added last, and very seldom errs.
+// newest reports whether a name is the last one added for a file. It compares hashes, so it is very
+// rarely wrong.
 func (s *names) newest(k key, in hint) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -224,7 +225,7 @@ func (s *names) newest(k key, in hint) bool {
 	return ok && uint16(p) == s.check(in)
 }
 
-// add notes a name of a file.
+// add adds a name of a file.
 func (s *names) add(k key, in hint) {
 	if s.newest(k, in) || len(in.name) > MaxName {
 		return
@@ -241,7 +242,7 @@ func (s *names) add(k key, in hint) {
 	s.put(k, append(had, in))
 }
 
-// remove notes that a file does not have a name any more.
+// remove records that a file no longer has a name.
 func (s *names) remove(k key, in hint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +252,7 @@ func (s *names) remove(k key, in hint) {
 	}
 }
 
-// forget notes that a file is gone.
+// forget records that a file is gone.
 func (s *names) forget(k key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +261,7 @@ func (s *names) forget(k key) {
 	}
 }
 
-// put notes the names of a file; mu is held.
+// put adds a record with the names of a file. mu is held.
 func (s *names) put(k key, names []hint) {
 	at := s.segs[len(s.segs)-1].end() + int64(len(s.pending))
 	if at > maxAddress-recordMax {
@@ -278,7 +279,7 @@ func (s *names) put(k key, names []hint) {
 	}
 }
 
-// flush writes what was noted.
+// flush writes pending records.
 func (s *names) flush() {
 	s.mu.RLock()
 	idle := len(s.pending) == 0
@@ -300,8 +301,8 @@ func (s *names) flushLocked() {
 		s.pending = s.pending[:0]
 		return
 	}
-	// The next records take the place of these, so that the log stays whole. What cannot be cut off
-	// does no harm: it was so when it was written.
+	// Cut the log here, so the next records follow without a gap. If that fails, the rest does no
+	// harm: its records were true when they were written.
 	_ = last.file.Truncate(last.size)
 	for b := s.pending; len(b) > 0; {
 		rec := recordAt(b)
@@ -318,7 +319,7 @@ func (s *names) flushLocked() {
 	}
 }
 
-// close writes what is left and ends.
+// close writes pending records and closes the log.
 func (s *names) close() error {
 	close(s.stop)
 	s.done.Wait()

@@ -6,9 +6,9 @@ import (
 	"weak"
 )
 
-// New returns the file system of a directory. It needs Linux 5.8 or later, with /proc. It is an
-// error if the directory is missing, or if the state is another directory's, or in use by another
-// server.
+// New returns the file system of a directory. It fails if the directory is missing, if the state
+// directory belongs to another directory or is unsafe, or if another server uses it. It needs Linux
+// 5.8 or later, with /proc.
 func New(cfg Config) (*FS, error) { return newFS(cfg, defaultLimits()) }
 
 func newFS(cfg Config, lim limits) (*FS, error) {
@@ -43,7 +43,7 @@ func newFS(cfg Config, lim limits) (*FS, error) {
 	return fs, nil
 }
 
-// openState takes the identity from the state directory, or makes one if there is none.
+// openState reads the identity in the state directory, or makes one.
 func (fs *FS) openState(cfg *Config) (id identity, err error) {
 	h, dir := &fs.tree.host, cfg.State
 	root := h.keyOf(&h.root)
@@ -63,8 +63,8 @@ func (fs *FS) openState(cfg *Config) (id identity, err error) {
 	return loadIdentity(dir, h.path, root, cfg.NewKey, h.logger)
 }
 
-// openFiles decides how files are found. What is known of names from another time is used beside
-// handles of the kernel's.
+// openFiles decides how files are found. If kernel handles work, it uses names from an earlier time
+// besides.
 func (fs *FS) openFiles(cfg *Config) error {
 	t := &fs.tree
 	var k *byKernel

@@ -8,23 +8,23 @@ import (
 	"weak"
 )
 
-// node is a file that an operation works on, or that is open.
+// node is a file that is in use by an operation, or open.
 type node struct {
 	id   fileID
 	mac  [macLen]byte
 	gone atomic.Bool // its last name was removed
 
-	// mu makes an operation with the attributes before and after it a single
-	// step. It is not held while a peer is waited for.
+	// mu makes an operation and the attributes before and after it a single step. It is not held
+	// while waiting for a peer.
 	mu sync.RWMutex
 }
 
-// before is the order in which nodes are locked.
+// before reports whether n is locked before other.
 func (n *node) before(other *node) bool {
 	return bytes.Compare(n.id.b[:], other.id.b[:]) < 0
 }
 
-// nodes are the files that somebody refers to, each once. What else was seen costs no memory here.
+// nodes has the nodes that somebody refers to. Other files take no memory here.
 type nodes struct {
 	mu   sync.RWMutex // guards byID
 	byID map[fileID]weak.Pointer[node]

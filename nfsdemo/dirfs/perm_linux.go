@@ -5,10 +5,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// perm returns what decides what c may do with a file. Unless he is the owner, he has the rights
-// that an access control list gives him: in a mode, as those of the group and of others. As on the
-// host, the list does not count when the mode, which shows the list's mask there, gives the group
-// nothing.
+// perm returns the Perm of a file for c. If c is not the owner, the mode has the rights that the
+// access control list gives c, as those of the group and of others. As on the host, the list is
+// ignored if its mask, which the group bits of the mode show, is empty.
 func (h *host) perm(c *vfs.Cred, a *nfs3.Fattr, list func() (acl, error)) vfs.Perm {
 	p := vfs.PermOf(a)
 	if p.Owns(c) || p.Mode&0o070 == 0 || p.Type == nfs3.TypeLnk {

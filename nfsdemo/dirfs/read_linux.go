@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Read hands out a copy of the data.
+// Read returns a copy of the data.
 func (fs *FS) Read(
 	_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n int, r *vfs.ReadResult,
 ) error {
@@ -35,7 +35,7 @@ func (fs *FS) Read(
 		r.EOF = true
 		return nil
 	}
-	// No buffers for what is not there.
+	// Get no buffers beyond the end of the file.
 	n = int(min(uint64(max(n, 0)), a.Size-off))
 	if n == 0 {
 		return nil
@@ -58,7 +58,7 @@ func (fs *FS) Read(
 			break // cut off by the host meanwhile
 		}
 	}
-	// atime has moved, maybe; and the host may have changed the size. Both must agree.
+	// The atime may have changed, and the host may have changed the size. EOF must agree with it.
 	size := a.Size
 	if r.Attr = f.post(); r.Attr.Present {
 		size = r.Attr.Attr.Size
@@ -85,7 +85,7 @@ func readFull(fd int, p []byte, off int64) (int, error) {
 	return got, nil
 }
 
-// isFile says why a file has no data.
+// isFile returns nil if a file has data, or the error of READ and WRITE.
 func isFile(a *nfs3.Fattr) error {
 	switch a.Type {
 	case nfs3.TypeReg:

@@ -11,7 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// listing is where a directory was read to, so that who goes on there need not search.
+// listing is the position at which a directory was last read, so a client that continues there
+// needs no search.
 type listing struct {
 	mu sync.Mutex // guards what follows, and the position of the descriptor
 	*lister
@@ -19,7 +20,7 @@ type listing struct {
 	ctime  nfs3.Time // of the directory, when it was read
 }
 
-// at has the next entry be that behind a cookie; l.mu is held.
+// at moves to the entry after a cookie. l.mu is held.
 func (l *listing) at(d *desc, cookie uint64, ctime nfs3.Time) error {
 	if l.lister == nil {
 		l.lister = newLister(d.fd)
@@ -34,8 +35,7 @@ func (l *listing) at(d *desc, cookie uint64, ctime nfs3.Time) error {
 	return nil
 }
 
-// ReadDir yields the entries of a directory in the order of the host, whose positions are the
-// cookies.
+// ReadDir yields the entries in the host's order. Cookies are the host's positions.
 func (fs *FS) ReadDir(
 	_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, plus bool,
 	yield func(*nfs3.Entry) bool,
@@ -63,7 +63,7 @@ func (fs *FS) ReadDir(
 		return r, nfs3.ErrAcces
 	}
 	g.plus = plus && p.Can(c, vfs.MayExec)
-	// The positions hold as long as the directory.
+	// Positions are valid as long as the directory exists.
 	binary.BigEndian.PutUint64(r.Verf[:], fs.ID())
 	if cookie != 0 && verf != r.Verf {
 		return r, nfs3.ErrBadCookie
@@ -79,7 +79,7 @@ func (fs *FS) ReadDir(
 	return r, err
 }
 
-// giver turns the entries of a directory into those of a reply.
+// giver turns entries of the host into entries of a reply.
 type giver struct {
 	dir   dir
 	up    *dir // the directory above, if it was found
@@ -89,7 +89,7 @@ type giver struct {
 	stat  unix.Statx_t // of the entry
 }
 
-// give yields the entries behind a cookie, and reports whether they were all.
+// give yields the entries after a cookie, and reports whether it reached the end.
 func (g *giver) give(d *desc, cookie uint64, ctime nfs3.Time) (bool, error) {
 	l := &d.listing
 	l.mu.Lock()
@@ -110,7 +110,7 @@ func (g *giver) give(d *desc, cookie uint64, ctime nfs3.Time) (bool, error) {
 	return l.err == nil, g.dir.t.host.status("readdir", l.err)
 }
 
-// fill makes the entry of what l has found, and reports whether it is still there.
+// fill makes the entry that l has found. It returns false if the entry is gone.
 func (g *giver) fill(l *lister) bool {
 	g.entry = nfs3.Entry{FileID: l.ino(), Name: l.name(), Cookie: uint64(l.off())}
 	switch g.entry.Name {
@@ -118,7 +118,7 @@ func (g *giver) fill(l *lister) bool {
 		g.is(g.dir.file)
 		return true
 	case "..":
-		// What is above the root is nobody's business.
+		// Hide the directory above the root.
 		if g.up == nil {
 			g.entry.FileID = g.dir.post().Attr.FileID
 		} else {
@@ -147,7 +147,7 @@ func (g *giver) fill(l *lister) bool {
 	return true
 }
 
-// is makes the entry that of a directory which is known.
+// is makes the entry for a directory that is known.
 func (g *giver) is(f file) {
 	g.entry.Attr = f.post()
 	g.entry.FileID = g.entry.Attr.Attr.FileID

@@ -9,10 +9,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// maxLink is the longest path of a symbolic link in bytes, as of Linux.
+// maxLink is the longest path of a symbolic link in bytes, as in Linux.
 const maxLink = unix.PathMax - 1
 
-// ReadLink returns where a symbolic link leads.
+// ReadLink returns the path in a symbolic link.
 func (fs *FS) ReadLink(
 	_ context.Context, _ *vfs.Cred, h nfs3.FH,
 ) (string, nfs3.PostOpAttr, error) {

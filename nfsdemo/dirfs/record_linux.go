@@ -11,7 +11,7 @@ type hint struct {
 	name   string
 }
 
-// maxHints bounds the names that are remembered of one file.
+// maxHints bounds the names that are remembered of a file.
 const maxHints = 8
 
 // A record has a checksum of what follows, the length of what follows that, the key of a file, and
@@ -50,8 +50,8 @@ func keyAt(b []byte) key {
 	return key{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
 }
 
-// recordLen returns the length of the record that b begins with, as far as the record says so
-// itself, or 0 if it cannot be one.
+// recordLen returns the length that the record at the beginning of b claims, or 0 if it cannot be a
+// record.
 func recordLen(b []byte) int {
 	if len(b) < recordHead {
 		return 0
@@ -63,10 +63,10 @@ func recordLen(b []byte) int {
 	return n
 }
 
-// record is the bytes of one whose checksum is right.
+// record is a record whose checksum is valid.
 type record []byte
 
-// recordAt returns the record with which b begins, or nil if b does not begin with a whole one.
+// recordAt returns the record at the beginning of b, or nil if there is no complete one.
 func recordAt(b []byte) record {
 	n := recordLen(b)
 	if n == 0 || n > len(b) ||
@@ -81,7 +81,7 @@ func (r record) key() key { return keyAt(r[recordHead:]) }
 // empty reports whether the file is gone.
 func (r record) empty() bool { return len(r) == recordMin }
 
-// names returns the names, as far as they are such.
+// names returns the names, as far as they are valid.
 func (r record) names() []hint {
 	var names []hint
 	for b := r[recordMin:]; len(b) > recordKey; {

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Remove removes a name of anything but a directory.
+// Remove removes the name of a file that is not a directory.
 func (fs *FS) Remove(
 	_ context.Context, c *vfs.Cred, dir nfs3.FH, name string,
 ) (nfs3.WccData, error) {
@@ -28,8 +28,8 @@ func (fs *FS) Rmdir(
 // removal removes a name.
 type removal struct {
 	name   string
-	dotdot nfs3.Status // the answer to ".."
-	rmdir  bool        // of a directory, otherwise of anything else
+	dotdot nfs3.Status // the error for ".."
+	rmdir  bool        // remove a directory, not another file
 }
 
 func (r *removal) do(t *tree, c *vfs.Cred, h *nfs3.FH) (nfs3.WccData, error) {
@@ -45,7 +45,7 @@ func (r *removal) do(t *tree, c *vfs.Cred, h *nfs3.FH) (nfs3.WccData, error) {
 	return wcc, err
 }
 
-// unlink removes the name from d; d.n.mu is held.
+// unlink removes the name from d. d.n.mu is held.
 func (r *removal) unlink(c *vfs.Cred, d dir, a *nfs3.Fattr) error {
 	if err := vfs.CheckName(r.name, MaxName); err != nil {
 		return err

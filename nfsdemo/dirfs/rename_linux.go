@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Rename gives a file another name. The host sees to it that a directory does not move below
-// itself, and what can replace what.
+// Rename gives a file another name. The host checks that a directory does not move below itself,
+// and which files may replace which.
 func (fs *FS) Rename(
 	_ context.Context, c *vfs.Cred, from nfs3.FH, fromName string, to nfs3.FH, toName string,
 ) (fromWcc, toWcc nfs3.WccData, err error) {
@@ -36,14 +36,14 @@ func (fs *FS) Rename(
 	return fromWcc, toWcc, err
 }
 
-// renaming gives a file another name.
+// renaming is the state of Rename.
 type renaming struct {
 	from, to         dir
 	fromName, toName string
 
 	src, dst child
-	replaces bool // there is a dst
-	done     bool // the names are others now
+	replaces bool // dst exists
+	done     bool // the file has been renamed
 }
 
 // step is file.step of both directories.
@@ -71,8 +71,7 @@ func (r *renaming) step(c *vfs.Cred) (fromWcc, toWcc nfs3.WccData, err error) {
 	return fromWcc, toWcc, err
 }
 
-// lockBoth locks two nodes, in the same order as everybody else who does, or one if they are
-// the same.
+// lockBoth locks two nodes in lock order, or one if they are the same.
 func lockBoth(a, b *node) (unlock func()) {
 	if a == b {
 		a.mu.Lock()
@@ -89,7 +88,7 @@ func lockBoth(a, b *node) (unlock func()) {
 	}
 }
 
-// check looks the names up, and says what is wrong with them.
+// check looks up the names, and checks that c may rename the file.
 func (r *renaming) check(c *vfs.Cred, fa, ta *nfs3.Fattr) error {
 	for _, name := range []string{r.fromName, r.toName} {
 		if err := vfs.CheckName(name, MaxName); err != nil {
@@ -123,15 +122,15 @@ func (r *renaming) check(c *vfs.Cred, fa, ta *nfs3.Fattr) error {
 		return err
 	}
 	if !r.from.permOf(c, r.fromName, &r.src.attr).Can(c, vfs.MayWrite) {
-		return nfs3.ErrAcces // its ".." is another
+		return nfs3.ErrAcces // its ".." changes
 	}
 	return nil
 }
 
-// sameFile reports whether both names are of one file: then nothing is to be done.
+// sameFile reports whether both names are names of the same file. Then there is nothing to do.
 func (r *renaming) sameFile() bool { return r.replaces && r.src.id == r.dst.id }
 
-// rename gives the file its name, on the host and in the table; both directories are locked.
+// rename renames the file on the host and in the table. Both directories are locked.
 func (r *renaming) rename() error {
 	if r.sameFile() {
 		return nil
@@ -156,7 +155,7 @@ func (r *renaming) rename() error {
 	}
 	err := again(rename)
 	if err == unix.EINVAL && flags != 0 {
-		flags = 0 // the file system does not know it; or the error comes again
+		flags = 0 // the file system may not know the flag
 		err = again(rename)
 	}
 	if err == unix.EEXIST && flags != 0 {

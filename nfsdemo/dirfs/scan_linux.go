@@ -11,20 +11,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// maxScan bounds the entries that one scan looks at.
+// maxScan bounds the entries that one scan reads.
 const maxScan = 8 << 20
 
-// scanPatience is how long a call waits for its file to be found. The client is asked to come again
-// then, so that a large tree does not use up the server's places for handlers.
+// scanPatience is how long a call waits for a scan. Then the client must try again, so a large tree
+// does not use up the server's workers.
 const scanPatience = time.Second
 
-// restFactor is for how many times as long as a scan has taken there is none: scans take a quarter
-// of the time at most, however many handles are stale.
+// restFactor times the length of a scan is the pause after it. So scans take at most a quarter of
+// the time, however many handles are stale.
 const restFactor = 3
 
-// scanner looks for files in the whole tree: such that the host has moved, and such of which
-// no name is remembered. There is one scan at a time; who comes meanwhile has his file looked for
-// by the next, together with all others.
+// scanner searches the whole tree for files that the host has moved, or of which no name is known.
+// There is one scan at a time; files that are requested meanwhile are searched for together by the
+// next one.
 type scanner struct {
 	stop chan struct{} // closed by close
 	done sync.WaitGroup
@@ -34,7 +34,7 @@ type scanner struct {
 	working bool
 }
 
-// search is one scan, and what it looks for.
+// search is one scan, and the files that it searches for.
 type search struct {
 	s      *byName
 	wanted map[uint64][]key // by inode number; guarded by scanner.mu until the scan begins
@@ -42,8 +42,7 @@ type search struct {
 	err    error // valid when done is closed
 }
 
-// scarce returns err if it is for want of something that others use up. It says nothing of the
-// file.
+// scarce returns err if it is a lack of resources, which says nothing about the file.
 func scarce(err error) error {
 	switch err {
 	case unix.EMFILE, unix.ENFILE, unix.ENOMEM:
@@ -52,8 +51,8 @@ func scarce(err error) error {
 	return nil
 }
 
-// find enters the names under which a file is found. With an error it may be one that was not
-// looked at.
+// find searches for a file and adds its names. With an error the file may exist, because not
+// everything was read.
 func (c *scanner) find(s *byName, k key) error {
 	c.mu.Lock()
 	q := c.next
@@ -79,7 +78,7 @@ func (c *scanner) find(s *byName, k key) error {
 	}
 }
 
-// work scans as long as something is looked for.
+// work scans while files are requested.
 func (c *scanner) work() {
 	for {
 		c.mu.Lock()
@@ -108,7 +107,7 @@ func (c *scanner) close() {
 	c.done.Wait()
 }
 
-// giveUp notes that what was not found is gone.
+// giveUp records that the files that were not found are gone.
 func (q *search) giveUp() {
 	for _, ks := range q.wanted {
 		for _, k := range ks {
@@ -119,7 +118,7 @@ func (q *search) giveUp() {
 	q.s.keep()
 }
 
-// run goes through the tree, breadth first: what was moved is seldom deep.
+// run reads the tree, breadth first: moved files are rarely deep.
 func (q *search) run(stop <-chan struct{}) error {
 	dirs, seen := []string{"."}, 0
 	l := newLister(-1)
@@ -182,23 +181,22 @@ func (q *search) each(l *lister, dir string, f func()) error {
 	return scarce(l.err)
 }
 
-// enterAll enters all files of a directory into the table: where one was looked for, others will
-// be.
+// enterAll adds the names of all files in a directory: where one file was wanted, others will be.
 func (q *search) enterAll(l *lister, dir string) {
 	k, err := q.keyAt(dir)
 	if err != nil {
 		return
 	}
 	var st unix.Statx_t
-	_ = q.each(l, dir, func() { // what is missed costs another scan
+	_ = q.each(l, dir, func() { // a missed file costs another scan
 		if statName(l.fd, l.cname(), &st) == nil && q.s.t.host.own(&st) {
 			q.s.enter(q.s.t.host.keyOf(&st), hint{k, l.name()})
 		}
 	})
 }
 
-// enterPath enters all steps of a path to one of the files that are looked for. It reports whether
-// the path leads to one, which with an error is not known.
+// enterPath adds the names of all steps of a path that leads to a wanted file. It reports whether
+// the path leads to one; with an error that is not known.
 func (q *search) enterPath(path string) (bool, error) {
 	k, err := q.keyAt(path)
 	ks := q.wanted[k.ino]
@@ -228,7 +226,7 @@ func (q *search) enterPath(path string) (bool, error) {
 	return true, nil
 }
 
-// keyAt returns the key of what a path below the root stands for.
+// keyAt returns the key of the file at a path below the root.
 func (q *search) keyAt(path string) (key, error) {
 	fd, err := q.s.t.descs.withRoom(func() (int, error) { return openPath(q.s.t.descs.root.fd, path) })
 	if err != nil {

@@ -12,15 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// segmentMagic is what a segment begins with. The last byte is the version of its format.
+// segmentMagic is the beginning of a segment. The last byte is the version of the format.
 const segmentMagic = "dirnames\x01"
 
-// segmentPrefix is what the names of the files of segments begin with; a number follows, which
-// counts up.
+// segmentPrefix is the beginning of the names of segments. An increasing number follows.
 const segmentPrefix = "names."
 
-// segment is a file of records. The records of all segments have addresses, which go on from one
-// to the next.
+// segment is a file of records. The addresses of records continue from one segment to the next.
 type segment struct {
 	file   *os.File
 	number int
@@ -30,7 +28,7 @@ type segment struct {
 
 func (s *segment) end() int64 { return s.base + s.size }
 
-// newSegment begins a segment: in a directory, or, with "", in a file that has no name.
+// newSegment begins a segment, in a directory, or in an unnamed file if dir is "".
 func newSegment(dir string, number int, base int64) (*segment, error) {
 	var f *os.File
 	var err error
@@ -45,7 +43,7 @@ func newSegment(dir string, number int, base int64) (*segment, error) {
 	}
 	_, err = f.WriteAt([]byte(segmentMagic), 0)
 	if err == nil && dir != "" {
-		// Its name alone, after a crash of the host, would be a file that cannot be read.
+		// Sync the contents before the name: an empty file after a crash could not be read.
 		if err = f.Sync(); err == nil {
 			err = syncDir(dir)
 		}
@@ -57,7 +55,7 @@ func newSegment(dir string, number int, base int64) (*segment, error) {
 	return &segment{f, number, base, int64(len(segmentMagic))}, nil
 }
 
-// unnamedFile returns a file that nobody else can open, and which is gone when it is closed.
+// unnamedFile returns a file that nobody else can open, and that is gone when it is closed.
 func unnamedFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "rpcrdma-names")
 	if err != nil {
@@ -70,7 +68,7 @@ func unnamedFile() (*os.File, error) {
 	return f, nil
 }
 
-// openSegments opens those of a directory, the oldest first.
+// openSegments opens the segments in a directory, the oldest first.
 func openSegments(dir string) (segs []*segment, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -123,15 +121,14 @@ func closeSegments(segs []*segment) {
 	}
 }
 
-// reader reads the records of a segment, one after the other, up to where it ended when the reader
-// was made.
+// reader reads the records of a segment, up to the end that it had when the reader was made.
 type reader struct {
 	seg     *segment
-	at      int64 // of what comes next, in the segment
+	at      int64 // offset of the next record in the segment
 	end     int64
-	buf     []byte // what was read and not yet used
+	buf     []byte // bytes read and not used yet
 	space   []byte
-	damaged int64 // bytes that were no records
+	damaged int64 // bytes that were not records
 	err     error
 }
 
@@ -140,8 +137,8 @@ func newReader(s *segment) *reader {
 		space: make([]byte, 256<<10)}
 }
 
-// next returns the record that follows and its address, or nil at the end or at an error. Bytes
-// that are no record are skipped.
+// next returns the next record and its address, or nil at the end or after an error. It skips bytes
+// that are not a record.
 func (r *reader) next() (record, int64) {
 	for {
 		if rec := recordAt(r.buf); rec != nil {
@@ -179,7 +176,7 @@ func (r *reader) fill() bool {
 		return false
 	}
 	if n == 0 {
-		r.end = r.at + int64(have) // cut off by somebody else
+		r.end = r.at + int64(have) // somebody else has truncated the file
 	}
 	return true
 }

@@ -31,7 +31,7 @@ func (fs *FS) SetAttr(
 	return wcc, err
 }
 
-// set sets attributes, all or none; f.n.mu is held.
+// set sets all attributes or none. f.n.mu is held.
 func (f file) set(c *vfs.Cred, a *nfs3.Fattr, set *nfs3.Sattr) error {
 	if err := f.maySet(c, a, set); err != nil || *set == (nfs3.Sattr{}) {
 		return err
@@ -60,7 +60,7 @@ func (f file) set(c *vfs.Cred, a *nfs3.Fattr, set *nfs3.Sattr) error {
 			return h.status("truncate", err)
 		}
 	}
-	// Giving a file away may have taken bits.
+	// Changing the owner may have cleared bits.
 	taken := given && mode&(nfs3.ModeSetUID|nfs3.ModeSetGID) != 0
 	if a.Type != nfs3.TypeLnk && (set.Mode.Set || mode != a.Mode || taken) {
 		if err := chmod(fd, mode); err != nil {
@@ -70,7 +70,7 @@ func (f file) set(c *vfs.Cred, a *nfs3.Fattr, set *nfs3.Sattr) error {
 	return h.status("utimes", setTimes(fd, set.Atime, set.Mtime))
 }
 
-// maySet says what of set cannot be done.
+// maySet checks whether c may set the attributes.
 func (f file) maySet(c *vfs.Cred, a *nfs3.Fattr, set *nfs3.Sattr) error {
 	if err := f.perm(c, a).CheckSetAttr(c, set); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (f file) truncate(size uint64) error {
 	return again(func() error { return unix.Ftruncate(d.fd, int64(size)) })
 }
 
-// noID is nobody's number: for chown(2) it means that nothing changes.
+// noID is no user and no group: chown(2) leaves those unchanged.
 const noID = math.MaxUint32
 
 func chown(fd int, uid, gid uint32) error {
@@ -105,7 +105,7 @@ func chown(fd int, uid, gid uint32) error {
 	})
 }
 
-// chown gives a file to a user and a group. In a container it may have no number for them.
+// chown sets owner and group of a file. In a container they may have no number.
 func (h *host) chown(fd int, uid, gid uint32) error {
 	err := chown(fd, uid, gid)
 	if err != unix.EINVAL {
@@ -123,7 +123,7 @@ func chmod(fd int, mode uint32) error {
 	return again(func() error { return unix.Fchmodat(unix.AT_FDCWD, procPath(fd), mode, 0) })
 }
 
-// setTimes sets the times of a file, in one step.
+// setTimes sets both times of a file in one step.
 func setTimes(fd int, atime, mtime nfs3.SetTime) error {
 	if atime.How == nfs3.DontChange && mtime.How == nfs3.DontChange {
 		return nil

@@ -2,22 +2,22 @@ package dirfs
 
 import "sync"
 
-// sharedSync has callers that wait at the same time share a sync. Each gets the outcome of one that
-// began after it had called, so that what it had changed is on stable storage.
+// sharedSync lets callers that wait at the same time share a sync. Each gets the result of a sync
+// that began after its call, so its changes are on stable storage.
 type sharedSync struct {
 	mu    sync.Mutex // guards what follows
-	ended sync.Cond  // a sync has
+	ended sync.Cond  // signals that a sync has ended
 	busy  bool       // a sync is under way
-	next  *syncRound // which begins when that has ended; nil: nobody waits for it
+	next  *syncRound // begins when that has ended; nil: nobody waits for it
 }
 
-// syncRound is a sync that several wait for.
+// syncRound is a sync that several callers wait for.
 type syncRound struct {
 	over bool
 	err  error
 }
 
-// do calls sync, or waits for a call by another.
+// do calls sync, or waits for a call of somebody else.
 func (s *sharedSync) do(sync func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,13 +37,13 @@ func (s *sharedSync) do(sync func() error) error {
 	for s.busy {
 		s.ended.Wait()
 	}
-	s.next = nil // who comes from here on may have changed something that this sync misses
+	s.next = nil // this sync may miss the changes of later callers
 	r.err = s.run(sync)
 	r.over = true
 	return r.err
 }
 
-// run calls sync without the lock, which is held before and after.
+// run calls sync without the lock, which the caller holds.
 func (s *sharedSync) run(sync func() error) error {
 	s.busy = true
 	s.mu.Unlock()

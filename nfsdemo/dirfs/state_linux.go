@@ -14,25 +14,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files of the state directory, beside the segments of names.
+// Files in the state directory, besides the segments of names.
 const (
 	lockFile     = "lock"     // locked by the process that uses the directory
 	identityFile = "identity" // an identity
 	hintsFile    = "hints"    // names, of the format before there were segments
 )
 
-// identityVersion is the version of the format of an identity. That without one had no Former.
+// identityVersion is the version of the format. The format without a version had no Former.
 const identityVersion = 1
 
-// identity is what stays the same over restarts.
+// identity is what survives restarts.
 type identity struct {
 	Version    int
-	Path       string // what it was last
+	Path       string // the directory's path at the last start
 	Inode      uint64 // of the directory
 	Generation uint64
 	ID         uint64   // of the file system
 	Key        []byte   // of the handles
-	Former     [][]byte `json:",omitempty"` // keys of handles that are still good
+	Former     [][]byte `json:",omitempty"` // keys of older handles that are still valid
 }
 
 // secretLen is the length of a key in bytes.
@@ -51,13 +51,13 @@ func newSecret() []byte {
 	return b
 }
 
-// sealer returns what makes the handles.
+// sealer returns the sealer with the keys.
 func (id *identity) sealer() *sealer {
 	return newSealer(id.ID, append([][]byte{id.Key}, id.Former...))
 }
 
-// lockState makes the state directory if need be, and takes it for this process. It stays taken
-// until the file is closed.
+// lockState locks the state directory for this process, and makes it if needed. The lock ends when
+// the file is closed.
 func lockState(dir string) (*os.File, error) {
 	if err := makeState(dir); err != nil {
 		return nil, fmt.Errorf("dirfs: state: %w", err)
@@ -83,8 +83,8 @@ func lockState(dir string) (*os.File, error) {
 	return lock, nil
 }
 
-// loadIdentity returns what is kept in the state directory for the directory root, and makes it
-// when there is nothing yet. With rotate it has a new key.
+// loadIdentity reads the identity of the directory root from the state directory, or makes one.
+// rotate adds a new key.
 func loadIdentity(
 	dir, path string, root key, rotate bool, logger *slog.Logger,
 ) (id identity, err error) {

@@ -17,8 +17,10 @@ func (fs *FS) GetAttr(_ context.Context, h nfs3.FH) (nfs3.Fattr, error) {
 	return n.attr(), nil
 }
 
-// Access tells which rights c has.
-func (fs *FS) Access(_ context.Context, c *vfs.Cred, h nfs3.FH, want nfs3.Access) (nfs3.Access, nfs3.PostOpAttr, error) {
+// Access returns those rights in want that c has.
+func (fs *FS) Access(
+	_ context.Context, c *vfs.Cred, h nfs3.FH, want nfs3.Access,
+) (nfs3.Access, nfs3.PostOpAttr, error) {
 	n, err := fs.rlock(&h)
 	if err != nil {
 		return 0, nfs3.PostOpAttr{}, err
@@ -28,7 +30,9 @@ func (fs *FS) Access(_ context.Context, c *vfs.Cred, h nfs3.FH, want nfs3.Access
 }
 
 // SetAttr changes attributes.
-func (fs *FS) SetAttr(_ context.Context, c *vfs.Cred, h nfs3.FH, set *nfs3.Sattr, guard *nfs3.Time) (nfs3.WccData, error) {
+func (fs *FS) SetAttr(
+	_ context.Context, c *vfs.Cred, h nfs3.FH, set *nfs3.Sattr, guard *nfs3.Time,
+) (nfs3.WccData, error) {
 	n, err := fs.lock(&h)
 	if err != nil {
 		return nfs3.WccData{}, err
@@ -44,7 +48,7 @@ func (fs *FS) SetAttr(_ context.Context, c *vfs.Cred, h nfs3.FH, set *nfs3.Sattr
 	return wcc, err
 }
 
-// change sets attributes if c may set all of them; n.mu is held.
+// change sets attributes if c may set all of them. n.mu is held.
 func (n *node) change(c *vfs.Cred, set *nfs3.Sattr) error {
 	if err := n.perm().CheckSetAttr(c, set); err != nil {
 		return err
@@ -52,7 +56,7 @@ func (n *node) change(c *vfs.Cred, set *nfs3.Sattr) error {
 	if set.Size.Set && set.Size.To > MaxFileSize {
 		return nfs3.ErrFBig
 	}
-	if n.kind != nfs3.TypeLnk { // nobody asks for the mode of a link
+	if n.kind != nfs3.TypeLnk { // the mode of a link means nothing
 		n.mode = n.perm().ModeSet(c, set)
 	}
 	switch {
@@ -77,8 +81,7 @@ func (n *node) change(c *vfs.Cred, set *nfs3.Sattr) error {
 	return nil
 }
 
-// timeOf returns the time that set asks for, if it asks for one. The change of attributes, at
-// ctime, is when the server's time is taken.
+// timeOf returns the time that set asks for, if any. The server's time is the ctime of this change.
 func (n *node) timeOf(set nfs3.SetTime) (int64, bool) {
 	switch set.How {
 	case nfs3.ToServerTime:

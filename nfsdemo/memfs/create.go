@@ -7,9 +7,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Create makes a regular file. A verifier is kept as long as the file, so that an exclusive call
-// that is repeated late is still the same call.
-func (fs *FS) Create(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, how *nfs3.CreateHow) (vfs.Object, nfs3.WccData, error) {
+// Create makes a regular file. It keeps the verifier as long as the file, so it recognises an
+// exclusive call that is repeated late.
+func (fs *FS) Create(
+	_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, how *nfs3.CreateHow,
+) (vfs.Object, nfs3.WccData, error) {
 	set := how.Set
 	if how.Mode == nfs3.Exclusive {
 		// The attributes follow with a SETATTR (RFC 1813 section 3.3.8).
@@ -21,14 +23,13 @@ func (fs *FS) Create(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, h
 			n.excl, n.verf = how.Mode == nfs3.Exclusive, how.Verf
 			return nil
 		case how.Mode == nfs3.Exclusive && n.excl && n.verf == how.Verf:
-			return nil // a call repeated
+			return nil // a repeated call
 		case how.Mode != nfs3.Unchecked || n.kind != nfs3.TypeReg:
 			return nfs3.ErrExist
 		case !set.Size.Set:
 			return nil
 		}
-		// Of an existing file the size is set and nothing else, as open(2) with O_TRUNC
-		// would.
+		// Set only the size of an existing file, like open(2) with O_TRUNC.
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		return n.change(c, &nfs3.Sattr{Size: set.Size})
@@ -36,12 +37,17 @@ func (fs *FS) Create(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, h
 }
 
 // Mkdir makes a directory.
-func (fs *FS) Mkdir(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, set *nfs3.Sattr) (vfs.Object, nfs3.WccData, error) {
+func (fs *FS) Mkdir(
+	_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, set *nfs3.Sattr,
+) (vfs.Object, nfs3.WccData, error) {
 	return fs.enter(c, &dir, name, &blank{kind: nfs3.TypeDir, set: *set}, mustBeNew)
 }
 
-// Mknod makes a file of another type.
-func (fs *FS) Mknod(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, kind nfs3.FileType, rdev nfs3.Specdata, set *nfs3.Sattr) (vfs.Object, nfs3.WccData, error) {
+// Mknod makes a FIFO, a socket or a device.
+func (fs *FS) Mknod(
+	_ context.Context, c *vfs.Cred, dir nfs3.FH, name string, kind nfs3.FileType,
+	rdev nfs3.Specdata, set *nfs3.Sattr,
+) (vfs.Object, nfs3.WccData, error) {
 	b := blank{kind: kind, set: *set}
 	switch {
 	case kind == nfs3.TypeFIFO || kind == nfs3.TypeSock:

@@ -2,13 +2,13 @@ package memfs
 
 import "maps"
 
-// dir is the contents of a directory, without "." and "..".
+// dir has the entries of a directory, without "." and "..".
 type dir struct {
 	byName map[string]*dirent
-	most   int // names that byName has had
+	most   int // largest length of byName so far
 	list   runs
-	// lastCookie is the last that was given to an entry. Each is given once, so that it means
-	// the same however the directory changes.
+	// lastCookie is the last cookie that was given out. No cookie is used twice, so it means the
+	// same whatever happens to the directory.
 	lastCookie uint64
 }
 
@@ -18,7 +18,7 @@ type dirent struct {
 	node   *node
 }
 
-// The cookies of the names that are not in dir.list.
+// Cookies of "." and "..", which are not in dir.list.
 const (
 	dotCookie    = 1
 	dotDotCookie = 2
@@ -46,8 +46,8 @@ func (d *dir) enter(name string, n *node) {
 	d.list.add(e)
 }
 
-// rename gives an entry another name, which is not there yet. Its cookie stays: who renames the
-// entries that he has read does not find them again.
+// rename gives an entry a new name, which must not exist. The cookie stays, so a client that
+// renames the entries that it reads does not see them again.
 func (d *dir) rename(from, to string) {
 	e := d.byName[from]
 	delete(d.byName, from)
@@ -55,7 +55,7 @@ func (d *dir) rename(from, to string) {
 	d.byName[to] = e
 }
 
-// leave takes away a name that is there.
+// leave removes a name that exists.
 func (d *dir) leave(name string) {
 	d.list.remove(d.byName[name].cookie)
 	delete(d.byName, name)

@@ -5,18 +5,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// blank is what a new node shall be.
+// blank describes a new node.
 type blank struct {
 	kind nfs3.FileType
 	set  nfs3.Sattr
 	rdev nfs3.Specdata
 	path string
-	err  error // why it cannot be
+	err  error // why it cannot be made
 }
 
-// enter finds name in a directory or makes a node of that name; is decides whether the
-// result is what was asked for.
-func (fs *FS) enter(c *vfs.Cred, dir *nfs3.FH, name string, b *blank, is func(n *node, made bool) error) (vfs.Object, nfs3.WccData, error) {
+// enter finds a name in a directory, or makes a node with that name. is decides whether the result
+// is what was asked for.
+func (fs *FS) enter(
+	c *vfs.Cred, dir *nfs3.FH, name string, b *blank, is func(n *node, made bool) error,
+) (vfs.Object, nfs3.WccData, error) {
 	fs.tree.Lock()
 	defer fs.tree.Unlock()
 	d, err := fs.findDir(dir)
@@ -70,7 +72,7 @@ func (d *node) enterLocked(c *vfs.Cred, name string, b *blank, is func(n *node, 
 	return n, nil
 }
 
-// mayFind says why c may not look for a name in d, whose lock is held.
+// mayFind checks whether c may look up a name in d, which is locked.
 func (d *node) mayFind(c *vfs.Cred, name string) error {
 	if err := vfs.CheckName(name, MaxName); err != nil {
 		return err
@@ -81,7 +83,7 @@ func (d *node) mayFind(c *vfs.Cred, name string) error {
 	return nil
 }
 
-// newChild returns a node as c would make it in d, whose lock is held.
+// newChild returns a new node in d, as made by c. d is locked.
 func (d *node) newChild(c *vfs.Cred, b *blank) (*node, error) {
 	mode := uint32(0o644)
 	switch b.kind {
@@ -94,8 +96,8 @@ func (d *node) newChild(c *vfs.Cred, b *blank) (*node, error) {
 	n.uid, n.gid = c.UID, c.GID
 	n.rdev = b.rdev
 	n.path, n.size, n.held = b.path, uint64(len(b.path)), int64(len(b.path))
-	// A directory with the set-group-id bit hands down its group, whatever the groups
-	// of the caller, and the bit to directories.
+	// Files in a set-group-ID directory get its group, whatever the caller's groups are.
+	// Directories get the bit too.
 	if d.mode&nfs3.ModeSetGID != 0 {
 		n.gid = d.gid
 	}

@@ -10,16 +10,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// A handle is the file system's ID, the node's, and a MAC over both, so that
-// handles cannot be guessed: whoever has one got it from the server.
+// A handle has the file system's ID, the node's ID, and a MAC over both, so it cannot be guessed.
 const (
 	handleIDs = 16
 	macLen    = 16
 	handleLen = handleIDs + macLen
 )
 
-// makeHandle returns the handle of node id. Ids are not used again, so that they
-// need no generation beside them.
+// makeHandle returns the handle of node id. IDs are not reused, so it needs no generation.
 func (fs *FS) makeHandle(id uint64) nfs3.FH {
 	b := make([]byte, 0, handleIDs+sha256.Size)
 	b = binary.BigEndian.AppendUint64(b, fs.id)
@@ -29,8 +27,8 @@ func (fs *FS) makeHandle(id uint64) nfs3.FH {
 	return nfs3.MakeFH(m.Sum(b)[:handleLen])
 }
 
-// find returns the node of a handle; fs.tree is held. A handle of this file system's
-// whose node is gone is stale, any other is bad.
+// find returns the node of a handle. If this file system made the handle and the node is gone, the
+// error is nfs3.ErrStale; for other handles it is nfs3.ErrBadHandle. fs.tree is held.
 func (fs *FS) find(h *nfs3.FH) (*node, error) {
 	b := h.Bytes()
 	if len(b) != handleLen || binary.BigEndian.Uint64(b) != fs.id {
@@ -50,7 +48,7 @@ func (fs *FS) find(h *nfs3.FH) (*node, error) {
 	return nil, nfs3.ErrBadHandle
 }
 
-// findDir is find of a directory.
+// findDir is find for a directory.
 func (fs *FS) findDir(h *nfs3.FH) (*node, error) {
 	n, err := fs.find(h)
 	if err == nil && n.kind != nfs3.TypeDir {
@@ -59,7 +57,8 @@ func (fs *FS) findDir(h *nfs3.FH) (*node, error) {
 	return n, err
 }
 
-// lock returns the node of a handle with n.mu held, for who needs nothing else of the tree.
+// lock returns the node of a handle, with n.mu held. It is for operations that need nothing else of
+// the tree.
 func (fs *FS) lock(h *nfs3.FH) (*node, error) {
 	fs.tree.RLock()
 	n, err := fs.find(h)
@@ -91,8 +90,8 @@ func (fs *FS) rlock(h *nfs3.FH) (*node, error) {
 	return n, nil
 }
 
-// lockNodes locks nodes, each once, and returns what unlocks them; some may be nil. fs.tree is held
-// for writing, so that nobody else who has one lock waits for another.
+// lockNodes locks nodes, each once, and returns a function that unlocks them. Some may be nil.
+// fs.tree is held for writing, so nobody else holds one of the locks and waits for another.
 func lockNodes(nodes ...*node) (unlock func()) {
 	var locked []*node
 	for _, n := range nodes {

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Link gives a file a further name.
+// Link gives a file another name.
 func (fs *FS) Link(_ context.Context, c *vfs.Cred, h, dir nfs3.FH, name string) (nfs3.PostOpAttr, nfs3.WccData, error) {
 	fs.tree.Lock()
 	defer fs.tree.Unlock()
@@ -31,8 +31,7 @@ func (fs *FS) Link(_ context.Context, c *vfs.Cred, h, dir nfs3.FH, name string) 
 	return n.post(), wcc, err
 }
 
-// mayLink says why c may not enter n into d under a name, or charges for the name; both locks are
-// held.
+// mayLink checks whether c may give n a name in d, and charges for the name. Both are locked.
 func (d *node) mayLink(c *vfs.Cred, n *node, name string) error {
 	if err := d.mayFind(c, name); err != nil {
 		return err

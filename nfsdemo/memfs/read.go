@@ -7,13 +7,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// lease is the references to pages that a READ has handed out.
+// lease has the references to pages that a READ has returned.
 type lease struct {
 	fs    *FS
 	pages []*page
 }
 
-// Release gives them back.
+// Release drops the references.
 func (l *lease) Release() {
 	for _, p := range l.pages {
 		p.drop()
@@ -30,7 +30,7 @@ func (fs *FS) newLease() *lease {
 	return &lease{fs: fs}
 }
 
-// Read hands out pages.
+// Read returns references to pages.
 func (fs *FS) Read(_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, count int, r *vfs.ReadResult) error {
 	n, err := fs.rlock(&h)
 	if err != nil {
@@ -75,7 +75,7 @@ func (fs *FS) Read(_ context.Context, c *vfs.Cred, h nfs3.FH, off uint64, count 
 	return nil
 }
 
-// isFile says why n has no data; n.mu need not be held.
+// isFile returns nil if n has data, or the error of READ and WRITE. n.mu need not be held.
 func (n *node) isFile() error {
 	switch n.kind {
 	case nfs3.TypeReg:

@@ -32,7 +32,7 @@ func (fs *FS) Lookup(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string) (
 	return vfs.Object{File: n.handle, Attr: n.attrs()}, attr, nil
 }
 
-// lookup returns the node that a name stands for, or nil; fs.tree is held.
+// lookup returns the node with a name, or nil. fs.tree is held.
 func (n *node) lookup(name string) *node {
 	switch name {
 	case ".":
@@ -46,8 +46,11 @@ func (n *node) lookup(name string) *node {
 	return nil
 }
 
-// ReadDir yields the entries of a directory in the order in which they came into it.
-func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, plus bool, yield func(*nfs3.Entry) bool) (vfs.DirResult, error) {
+// ReadDir yields the entries of a directory in the order in which they were added.
+func (fs *FS) ReadDir(
+	_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, plus bool,
+	yield func(*nfs3.Entry) bool,
+) (vfs.DirResult, error) {
 	fs.tree.RLock()
 	defer fs.tree.RUnlock()
 	var r vfs.DirResult
@@ -65,7 +68,7 @@ func (fs *FS) ReadDir(_ context.Context, c *vfs.Cred, dir nfs3.FH, cookie uint64
 	if !ok {
 		return r, nfs3.ErrAcces
 	}
-	// A cookie holds as long as the directory.
+	// Cookies are valid as long as the directory exists.
 	binary.BigEndian.PutUint64(r.Verf[:], fs.id)
 	if cookie != 0 && verf != r.Verf {
 		return r, nfs3.ErrBadCookie

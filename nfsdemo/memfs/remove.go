@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Remove takes the name of a file that is no directory.
+// Remove removes the name of a file that is not a directory.
 func (fs *FS) Remove(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string) (nfs3.WccData, error) {
 	return fs.remove(c, &dir, name, func(n *node) error {
 		switch {
@@ -37,7 +37,7 @@ func (fs *FS) Rmdir(_ context.Context, c *vfs.Cred, dir nfs3.FH, name string) (n
 	})
 }
 
-// remove takes a name from a directory; fits says what is wrong with the node.
+// remove removes a name from a directory. fits checks the node.
 func (fs *FS) remove(c *vfs.Cred, dir *nfs3.FH, name string, fits func(*node) error) (nfs3.WccData, error) {
 	wcc, gone, err := fs.removeName(c, dir, name, fits)
 	if gone != nil {
@@ -46,8 +46,10 @@ func (fs *FS) remove(c *vfs.Cred, dir *nfs3.FH, name string, fits func(*node) er
 	return wcc, err
 }
 
-// removeName is remove; it returns the node if it is gone.
-func (fs *FS) removeName(c *vfs.Cred, dir *nfs3.FH, name string, fits func(*node) error) (wcc nfs3.WccData, gone *node, err error) {
+// removeName is remove. It returns the node if that is gone.
+func (fs *FS) removeName(
+	c *vfs.Cred, dir *nfs3.FH, name string, fits func(*node) error,
+) (wcc nfs3.WccData, gone *node, err error) {
 	fs.tree.Lock()
 	defer fs.tree.Unlock()
 	d, err := fs.findDir(dir)
@@ -67,7 +69,7 @@ func (fs *FS) removeName(c *vfs.Cred, dir *nfs3.FH, name string, fits func(*node
 	return wcc, gone, err
 }
 
-// mayRemove says why c may not take the name of n from d; both locks are held.
+// mayRemove checks whether c may remove the name of n from d. Both are locked.
 func (d *node) mayRemove(c *vfs.Cred, name string, n *node, fits func(*node) error) error {
 	if err := d.mayFind(c, name); err != nil {
 		return err
@@ -84,9 +86,9 @@ func (d *node) mayRemove(c *vfs.Cred, name string, n *node, fits func(*node) err
 	return fits(n)
 }
 
-// unlink takes from n a name that it has in d, and returns n if it is gone, for discard. The caller
-// takes the name from d, or gives it to another, and gives back what it was charged. fs.tree and
-// both nodes' locks are held.
+// unlink counts one name less for n, and returns n if it is gone, for discard. The caller removes
+// the name from d, or gives it to another node, and returns the charge. fs.tree and both nodes are
+// locked.
 func (d *node) unlink(n *node) (gone *node) {
 	n.changed()
 	if n.kind == nfs3.TypeDir {
@@ -102,8 +104,8 @@ func (d *node) unlink(n *node) (gone *node) {
 	return n
 }
 
-// discard gives back what a node that is gone has taken. Nobody else touches its data any more, so
-// that no lock is held, however much there is of it.
+// discard releases the data of a node that is gone. Nobody else touches the data any more, so no
+// lock is held, however much it is.
 func (n *node) discard() {
 	for _, p := range n.blocks {
 		p.drop()

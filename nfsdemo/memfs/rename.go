@@ -8,7 +8,9 @@ import (
 )
 
 // Rename gives a file another name.
-func (fs *FS) Rename(_ context.Context, c *vfs.Cred, from nfs3.FH, fromName string, to nfs3.FH, toName string) (fromWcc, toWcc nfs3.WccData, err error) {
+func (fs *FS) Rename(
+	_ context.Context, c *vfs.Cred, from nfs3.FH, fromName string, to nfs3.FH, toName string,
+) (fromWcc, toWcc nfs3.WccData, err error) {
 	gone, err := fs.rename(c, &from, fromName, &to, toName, &fromWcc, &toWcc)
 	if gone != nil {
 		gone.discard()
@@ -16,8 +18,11 @@ func (fs *FS) Rename(_ context.Context, c *vfs.Cred, from nfs3.FH, fromName stri
 	return fromWcc, toWcc, err
 }
 
-// rename is Rename; it returns the node that was replaced if it is gone.
-func (fs *FS) rename(c *vfs.Cred, from *nfs3.FH, fromName string, to *nfs3.FH, toName string, fromWcc, toWcc *nfs3.WccData) (gone *node, err error) {
+// rename is Rename. It returns the replaced node if that is gone.
+func (fs *FS) rename(
+	c *vfs.Cred, from *nfs3.FH, fromName string, to *nfs3.FH, toName string,
+	fromWcc, toWcc *nfs3.WccData,
+) (gone *node, err error) {
 	fs.tree.Lock()
 	defer fs.tree.Unlock()
 	m := move{fromName: fromName, toName: toName}
@@ -37,15 +42,15 @@ func (fs *FS) rename(c *vfs.Cred, from *nfs3.FH, fromName string, to *nfs3.FH, t
 	return gone, err
 }
 
-// move is a RENAME. The locks of the tree and of its nodes are held.
+// move is a RENAME. The tree and the nodes are locked.
 type move struct {
 	from, to         *node // directories
 	fromName, toName string
-	node             *node // what moves
-	old              *node // what it replaces, or nil
+	node             *node // the file that moves
+	old              *node // the file that it replaces, or nil
 }
 
-// check says why c may not do it.
+// check checks whether c may rename the file.
 func (m *move) check(c *vfs.Cred) error {
 	if err := m.from.mayFind(c, m.fromName); err != nil {
 		return err
@@ -81,7 +86,7 @@ func (m *move) check(c *vfs.Cred) error {
 	return nil
 }
 
-// checkTarget says why c may not enter the new name.
+// checkTarget checks whether the file may get the new name.
 func (m *move) checkTarget(c *vfs.Cred) error {
 	if m.old == nil {
 		return m.to.perm().CheckAddName(c)
@@ -107,9 +112,9 @@ func (n *node) holds(d *node) bool {
 	return d == n
 }
 
-// do moves the name. It returns what it has replaced if that is gone.
+// do renames the file. It returns the replaced node if that is gone.
 func (m *move) do() (gone *node, err error) {
-	// The name of what is replaced is paid for already.
+	// The name of a replaced file is charged already.
 	more := int64(len(m.toName) - len(m.fromName))
 	if m.old != nil {
 		more = -chargeOf(m.fromName)
@@ -121,7 +126,7 @@ func (m *move) do() (gone *node, err error) {
 	case m.old != nil:
 		gone = m.to.unlink(m.old)
 		m.from.leave(m.fromName)
-		m.to.byName[m.toName].node = m.node // the name was there all the time
+		m.to.byName[m.toName].node = m.node // keep the entry and its cookie
 	case m.from == m.to:
 		m.to.rename(m.fromName, m.toName)
 	default:

@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// runs is the entries of a directory by ascending cookie, cut into runs. No run is empty, and two
-// neighbours together have more than half of runLen entries: so a name is entered and found by few
-// steps, taken away by few moves, and who reads the entries does not stumble over what is gone.
+// runs has the entries of a directory by ascending cookie, divided into runs. No run is empty, and
+// two adjacent runs together have more than half of runLen entries. So adding and finding take few
+// steps, removing moves few entries, and reading skips no gaps.
 type runs struct {
 	all   [][]*dirent
-	moved int // what removals have moved, so that tests can see that it is not much
+	moved int // entries and runs that removals have moved, for tests
 }
 
-// runLen is the most entries of a run.
+// runLen is the largest number of entries in a run.
 const runLen = 128
 
-// add appends an entry, whose cookie is the highest.
+// add appends an entry, which has the highest cookie.
 func (r *runs) add(e *dirent) {
 	last := len(r.all) - 1
 	if last < 0 || len(r.all[last]) == runLen {
@@ -27,7 +27,7 @@ func (r *runs) add(e *dirent) {
 	r.all[last] = append(r.all[last], e)
 }
 
-// remove takes away the entry of a cookie, which is there.
+// remove removes the entry with a cookie, which must exist.
 func (r *runs) remove(cookie uint64) {
 	i := r.find(cookie)
 	j, _ := position(r.all[i], cookie)
@@ -39,7 +39,7 @@ func (r *runs) remove(cookie uint64) {
 	r.join(i - 1)
 }
 
-// join makes one run of run i and the next where they are short.
+// join joins run i and the next if both are short.
 func (r *runs) join(i int) {
 	if i < 0 || i+1 >= len(r.all) || len(r.all[i])+len(r.all[i+1]) > runLen/2 {
 		return
@@ -49,7 +49,7 @@ func (r *runs) join(i int) {
 	r.all = cut(r, r.all, i+1)
 }
 
-// find returns the index of the first run that has entries of the cookie or higher ones.
+// find returns the index of the first run with an entry at or after the cookie.
 func (r *runs) find(cookie uint64) int {
 	i, _ := slices.BinarySearchFunc(r.all, cookie, func(run []*dirent, c uint64) int {
 		return cmp.Compare(run[len(run)-1].cookie, c)
@@ -57,7 +57,7 @@ func (r *runs) find(cookie uint64) int {
 	return i
 }
 
-// behind yields the entries behind a cookie, which need not be there any more.
+// behind yields the entries after a cookie, whose entry may be gone.
 func (r *runs) behind(cookie uint64) iter.Seq[*dirent] {
 	return func(yield func(*dirent) bool) {
 		for i := r.find(cookie); i < len(r.all); i++ {
@@ -75,12 +75,12 @@ func (r *runs) behind(cookie uint64) iter.Seq[*dirent] {
 	}
 }
 
-// position returns where in a run the cookie is or would be.
+// position returns where the cookie is in a run, or would be.
 func position(run []*dirent, cookie uint64) (int, bool) {
 	return slices.BinarySearchFunc(run, cookie, func(e *dirent, c uint64) int { return cmp.Compare(e.cookie, c) })
 }
 
-// cut returns s without s[i]. What is in front of it moves or what is behind, whichever is less.
+// cut returns s without s[i]. It moves the part before or after it, whichever is shorter.
 func cut[T any](r *runs, s []T, i int) []T {
 	r.moved += min(i, len(s)-1-i)
 	if i < len(s)/2 {

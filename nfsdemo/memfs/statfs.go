@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// StatFS tells how full the file system is.
+// StatFS returns the total and the free space.
 func (fs *FS) StatFS(_ context.Context, h nfs3.FH) (nfs3.FSStat, nfs3.PostOpAttr, error) {
 	fs.tree.RLock()
 	defer fs.tree.RUnlock()
@@ -17,7 +17,7 @@ func (fs *FS) StatFS(_ context.Context, h nfs3.FH) (nfs3.FSStat, nfs3.PostOpAttr
 	}
 	const fileCharge = nodeCharge + nameCharge
 	free := uint64(max(0, fs.capacity-fs.used.Load()))
-	// Files are limited by the memory that each takes, and by nothing else.
+	// Only memory limits the number of files.
 	return nfs3.FSStat{
 		TotalBytes: uint64(fs.capacity),
 		FreeBytes:  free,

@@ -9,11 +9,13 @@ import (
 )
 
 // Symlink makes a symbolic link.
-func (fs *FS) Symlink(_ context.Context, c *vfs.Cred, dir nfs3.FH, name, path string, set *nfs3.Sattr) (vfs.Object, nfs3.WccData, error) {
+func (fs *FS) Symlink(
+	_ context.Context, c *vfs.Cred, dir nfs3.FH, name, path string, set *nfs3.Sattr,
+) (vfs.Object, nfs3.WccData, error) {
 	return fs.enter(c, &dir, name, &blank{kind: nfs3.TypeLnk, set: *set, path: path, err: checkPath(path)}, mustBeNew)
 }
 
-// checkPath says what is wrong with the path of a symbolic link.
+// checkPath checks the path of a symbolic link.
 func checkPath(path string) error {
 	switch {
 	case path == "" || strings.Contains(path, "\x00"):
@@ -24,7 +26,7 @@ func checkPath(path string) error {
 	return nil
 }
 
-// ReadLink returns where a symbolic link leads.
+// ReadLink returns the path in a symbolic link.
 func (fs *FS) ReadLink(_ context.Context, _ *vfs.Cred, h nfs3.FH) (string, nfs3.PostOpAttr, error) {
 	n, err := fs.rlock(&h)
 	if err != nil {

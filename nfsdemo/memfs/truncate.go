@@ -1,6 +1,6 @@
 package memfs
 
-// truncate sets the size; n.mu is held. A longer file ends in a hole.
+// truncate sets the size. A file that grows ends in a hole. n.mu is held.
 func (n *node) truncate(size uint64) {
 	if size < n.size {
 		n.cut(size)
@@ -8,7 +8,7 @@ func (n *node) truncate(size uint64) {
 	n.size = size
 }
 
-// cut drops the data from size on.
+// cut drops the data from offset size on.
 func (n *node) cut(size uint64) {
 	first, rest := size/blockSize, int(size%blockSize)
 	if rest > 0 {
@@ -25,7 +25,7 @@ func (n *node) cut(size uint64) {
 		}
 		return
 	}
-	// A file of holes has more blocks than pages.
+	// A file with large holes has fewer pages than blocks.
 	for b := range n.blocks {
 		if b >= first {
 			n.removeBlock(b)
@@ -43,7 +43,7 @@ func (n *node) removeBlock(b uint64) {
 	p.drop()
 }
 
-// cutBlock leaves at most rest bytes of a block, in a page of that size.
+// cutBlock keeps at most rest bytes of a block, in a page of that size.
 func (n *node) cutBlock(b uint64, rest int) {
 	p := n.blocks[b]
 	if p == nil || p.n <= rest {
@@ -60,7 +60,7 @@ func (n *node) cutBlock(b uint64, rest int) {
 	p.n = rest
 }
 
-// release gives back bytes that were charged for blocks.
+// release returns bytes that were charged for blocks.
 func (n *node) release(bytes int) {
 	n.held -= int64(bytes)
 	n.fs.charge(-int64(bytes))

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// stage is the data of one WRITE in new pages, one for each block that it touches.
+// stage has the data of one WRITE in new pages, one for each block that it touches.
 type stage struct {
 	fs     *FS
 	pieces []piece
@@ -18,9 +18,9 @@ type stage struct {
 // piece is data for one block, at the beginning of a page.
 type piece struct {
 	block uint64
-	in    int // where in the block it goes
+	in    int // offset in the block
 	n     int
-	page  *page // nil when the block has taken it
+	page  *page // nil after the block has taken it
 }
 
 // newStage returns a stage for n bytes at off.
@@ -41,7 +41,7 @@ func (fs *FS) newStage(off uint64, n int) *stage {
 	return s
 }
 
-// free gives back the stage and what no block has taken.
+// free recycles the stage, and the pages that no block has taken.
 func (s *stage) free() {
 	for _, p := range s.pieces {
 		if p.page != nil {
@@ -55,9 +55,11 @@ func (s *stage) free() {
 	s.fs.stages.Put(s)
 }
 
-// Write fetches data into new pages and then makes them the file's.
-func (fs *FS) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow) (vfs.WriteResult, error) {
-	// Memory is as durable here as anything gets: what was asked for is granted.
+// Write fetches the data into new pages, and then makes them the file's.
+func (fs *FS) Write(
+	ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow,
+) (vfs.WriteResult, error) {
+	// Nothing here is more durable than memory, so grant what was asked for.
 	r := vfs.WriteResult{Committed: how}
 	n, err := fs.rlock(&h)
 	if err != nil {
@@ -96,7 +98,7 @@ func (fs *FS) Write(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, dat
 	return r, err
 }
 
-// mayWriteAt says what is wrong with a WRITE; n.mu is held.
+// mayWriteAt checks whether c may make a WRITE. n.mu is held.
 func (n *node) mayWriteAt(c *vfs.Cred, off uint64, count int) error {
 	if err := n.isFile(); err != nil {
 		return err
@@ -110,8 +112,7 @@ func (n *node) mayWriteAt(c *vfs.Cred, off uint64, count int) error {
 	return nil
 }
 
-// install puts all pieces into their blocks, or none when the file system is full;
-// n.mu is held.
+// install puts all pieces into their blocks, or none if the file system is full. n.mu is held.
 func (n *node) install(s *stage) error {
 	var more int64
 	for i := range s.pieces {
@@ -140,14 +141,14 @@ func sizeOf(p *page) int {
 	return len(p.buf)
 }
 
-// replaces reports whether a piece can take the place of a page: it begins the
-// block and covers all data that is there.
+// replaces reports whether a piece can replace a page: it begins the block, and covers all data in
+// the page.
 func (p *piece) replaces(old *page) bool { return p.in == 0 && (old == nil || p.n >= old.n) }
 
 // fits reports whether a piece can be copied into a page.
 func (p *piece) fits(old *page) bool { return old != nil && p.in+p.n <= len(old.buf) }
 
-// sizeWith returns the size of the page that put will leave in the block.
+// sizeWith returns the size of the page that put leaves in the block.
 func sizeWith(old *page, p *piece) int {
 	switch {
 	case p.replaces(old):
@@ -172,7 +173,7 @@ func (n *node) put(p *piece) {
 	}
 	to := old
 	if !p.fits(old) || old.shared() {
-		// Too small, or a reader has it: it must stay as it is.
+		// The page is too small, or a reader has it, so it must not change.
 		to = n.fs.pages.get(sizeWith(old, p))
 		if old != nil {
 			to.n = copy(to.buf, old.buf[:old.n])
@@ -187,7 +188,7 @@ func (n *node) put(p *piece) {
 	to.n = max(to.n, p.in+p.n)
 }
 
-// Commit has nothing to do.
+// Commit does nothing, because memory is all there is.
 func (fs *FS) Commit(_ context.Context, c *vfs.Cred, h nfs3.FH, _ uint64, _ uint32) (nfs3.WccData, error) {
 	n, err := fs.rlock(&h)
 	if err != nil {
