@@ -20,18 +20,19 @@ type caller interface {
 	list() (entries int, err error)  // without "." and ".."
 }
 
-// dialer connects, and returns a caller for each call in flight. Only those in the list may be used
-// at the same time.
-type dialer func(ctx context.Context, s paired.Sockets, addr string, w workload) (callers []caller, end func() error, err error)
+// dialer connects, and returns a caller for each call in flight. Callers of one list may be used at
+// the same time; one caller may not be used twice at a time.
+type dialer func(ctx context.Context, s paired.Sockets, addr string, w workload) (
+	callers []caller, end func() error, err error)
 
-// client does a workload by callers.
+// client does a workload with callers.
 type client struct {
 	w               workload
 	slots           []slot
 	end             func() error
 	*paired.Callers // one for each slot
 
-	next atomic.Int64 // block where the next of them goes that go in order
+	next atomic.Int64 // the next block of a workload that goes in order
 }
 
 // slot is a call in flight.
@@ -41,7 +42,7 @@ type slot struct {
 	random rand.PCG
 }
 
-// calls makes clients of callers.
+// calls returns a function that makes a client of a dialer's callers.
 func calls(dial dialer) func(context.Context, paired.Sockets, string, workload) (paired.Client, error) {
 	return func(ctx context.Context, s paired.Sockets, addr string, w workload) (paired.Client, error) {
 		callers, end, err := dial(ctx, s, addr, w)
@@ -93,7 +94,7 @@ func (c *client) do(s *slot) error {
 	return fmt.Errorf("no operation is named %q", c.w.op)
 }
 
-// checkRead reads the first block of the file and the last, and says if they are not what is there.
+// checkRead reads the first and the last block of the file, and fails if the data is wrong.
 func (c *client) checkRead() error {
 	if c.w.op != opRead && c.w.op != opRandom {
 		return nil
@@ -108,7 +109,7 @@ func (c *client) checkRead() error {
 	return nil
 }
 
-// checkWritten reads the block that was written last.
+// checkWritten reads the last block written, and fails if the data is wrong.
 func (c *client) checkWritten() error {
 	n := c.next.Load()
 	if c.w.op != opWrite || n == 0 {
@@ -130,7 +131,7 @@ func (c *client) check(off int64, want []byte) error {
 	return nil
 }
 
-// Close checks what was written, and ends the connections.
+// Close checks what was written, and closes the connections.
 func (c *client) Close() error {
 	c.End()
 	return errors.Join(c.checkWritten(), c.end())

@@ -12,13 +12,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// fakeFile is a caller of a file in this process.
+// fakeFile is a caller with a file in this process.
 type fakeFile struct {
 	mu      sync.Mutex // guards what follows
 	data    []byte
 	entries int
 	calls   map[operation]int
-	lose    bool // WRITEs are answered, and lost
+	lose    bool // WRITEs succeed but change nothing
 	err     error
 }
 
@@ -75,7 +75,7 @@ func TestRunCounts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := f.total() // of the check
+			before := f.total() // made by the check
 			const n = 1000
 			if err := c.Run(n, nil); err != nil {
 				t.Fatal(err)

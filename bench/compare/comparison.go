@@ -8,44 +8,44 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
-// comparison is of a workload of ours with that of another.
+// comparison compares a workload of ours with that of another contender.
 type comparison struct {
 	workload workload
 	ours     string // a contender
-	other    string // a contender, or tcp, raw
+	other    string // a contender, or raw TCP
 	bounds
-	large bool // it is made with -large only
-	extra bool // it is made if -only names it
-	slow  bool // it is made with one start and one pair of rounds
+	large bool // run only with -large
+	extra bool // run only if -only names it
+	slow  bool // run with one start and one pair of rounds
 }
 
-// rawTCP is requests and responses over TCP without RPC, of package paired.
+// rawTCP is package paired's requests and responses over TCP without RPC.
 const rawTCP = "tcp"
 
 func (c comparison) String() string { return fmt.Sprintf("%s %s %s", c.workload, c.ours, c.other) }
 
-// scenarios are the names of theirs and of ours.
+// scenarios returns the names of both scenarios.
 func (c comparison) scenarios() (theirs, ours string) {
 	theirs = c.other + "/" + c.workload.String()
 	return theirs, c.ours + "/" + c.workload.String()
 }
 
-// bounds say how many times as fast ours is to be; 0 where nothing is asked.
+// bounds say how many times as fast ours must be; 0 means no demand.
 type bounds struct{ owed, goal float64 }
 
-// ofGanesha is asked of ours beside ganesha. A call at a time takes what it takes the network to
-// wake either end, whoever makes it, so that nothing is asked of short ones. A listing may take 1.5
-// times as long.
+// ofGanesha is demanded of ours beside Ganesha. There is no demand on short calls one at a time:
+// their time is mostly what the network takes to wake either end. A listing may take 1.5 times as
+// long.
 var ofGanesha = map[workload]bounds{
 	read: {1.4, 2}, reads: {1.4, 2}, write: {1.2, 1.6}, writes: {1.2, 1.6},
 	randoms: {2, 3}, nulls: {2, 4}, getAttrs: {2, 4},
 	list: {1 / 1.5, 1}, listLarge: {1 / 1.5, 1},
 }
 
-// ofGoNFS is asked of ours beside go-nfs, wherever something is asked beside ganesha.
+// ofGoNFS is demanded of ours beside go-nfs, for each workload with a demand beside Ganesha.
 var ofGoNFS = bounds{2.5, 3.5}
 
-// comparisons are all that there are, those of a workload together.
+// comparisons returns all comparisons, grouped by workload.
 func comparisons() []comparison {
 	var all []comparison
 	for _, w := range workloads {
@@ -63,7 +63,7 @@ func comparisons() []comparison {
 		}
 		add(comparison{other: "ganesha+libnfs", bounds: ganesha})
 		add(comparison{other: "ganesha+ours", bounds: ganesha, extra: w.op != opList})
-		if w != listLarge { // which takes go-nfs minutes
+		if w != listLarge { // it takes go-nfs minutes
 			for _, other := range []string{"go-nfs+vmware", "go-nfs+willscott"} {
 				add(comparison{other: other, bounds: goNFS, slow: w.op == opList})
 			}
@@ -79,16 +79,16 @@ func comparisons() []comparison {
 	return all
 }
 
-// ratio is how many times as fast ours is in r.
+// ratio returns how many times as fast ours is in r.
 func ratio(r *paired.Report) spread.Spread {
 	s := r.Ratio()
-	if r.Candidate.Metric == paired.Latency { // of which less is better
+	if r.Candidate.Metric == paired.Latency { // less is better
 		s = spread.Spread{Q1: 1 / s.Q3, Median: 1 / s.Median, Q3: 1 / s.Q1}
 	}
 	return s
 }
 
-// verdict says how a ratio does.
+// verdict says whether a ratio meets the demands.
 func (c comparison) verdict(ratio float64) string {
 	switch {
 	case c.owed == 0 || math.IsNaN(ratio):

@@ -11,12 +11,12 @@ type contender struct {
 	name   string
 	listen func(ctx context.Context, s paired.Sockets, w workload) (paired.Server, error)
 	dial   func(ctx context.Context, s paired.Sockets, addr string, w workload) (paired.Client, error)
-	// missing says what it takes that is not there, after a look around for it. It may leave files
-	// in a directory for as long as the comparison takes. nil means that nothing is missing.
+	// missing says what is needed but not installed; nil means nothing. It may leave files in dir
+	// until the end of the comparisons.
 	missing func(dir string) error
 }
 
-// contenders are those that there are. Those with a "+" are of two parties: server and client.
+// contenders has all contenders. A "+" joins a server and a client of different projects.
 var contenders = []contender{
 	{name: "ours", listen: listenIWARP, dial: calls(dialIWARP)},
 	{name: "ours-crc", listen: listenIWARPWithCRC, dial: calls(dialIWARPWithCRC)},
@@ -37,7 +37,7 @@ func find(name string) (contender, bool) {
 	return contender{}, false
 }
 
-// scenario is the contender's way to do w.
+// scenario returns the contender's scenario for w.
 func (c contender) scenario(w workload) paired.Scenario {
 	return paired.Scenario{
 		Name:   c.name + "/" + w.String(),
@@ -64,7 +64,7 @@ func init() {
 	}
 }
 
-// both is what either misses.
+// both returns what either lacks.
 func both(a, b func(dir string) error) func(dir string) error {
 	return func(dir string) error {
 		if err := a(dir); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// do has a contender do n operations of w. Its client checks the data that it reads and, when it is
-// closed, what it has written.
+// do makes a contender do n operations of w. Its client checks the data that it reads, and at the
+// end what it has written.
 func do(t *testing.T, c contender, w workload, n int) {
 	t.Helper()
 	sockets := paired.Sockets{Congestion: host.DefaultCongestion}
@@ -46,10 +46,11 @@ func do(t *testing.T, c contender, w workload, n int) {
 	}
 }
 
-// small is the directory of tests: go-nfs takes seconds for 10,000 entries.
+// small is the directory in tests: go-nfs takes seconds for 10,000 entries.
 var small = workload{op: opList, size: 300, inFlight: 1}
 
-// TestContenders: what needs nothing installed does all workloads, over real sockets.
+// TestContenders runs all workloads over real sockets with the contenders that need nothing
+// installed.
 func TestContenders(t *testing.T) {
 	for _, c := range contenders {
 		if c.missing != nil {
@@ -61,7 +62,7 @@ func TestContenders(t *testing.T) {
 					continue
 				}
 				if raceEnabled && c.name == "go-nfs+vmware" && w == writes {
-					continue // over several connections, go-nfs's file system has a race
+					continue // go-nfs's file system has a race with several connections
 				}
 				t.Run(w.String(), func(t *testing.T) {
 					n := 2 * w.inFlight

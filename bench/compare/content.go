@@ -1,7 +1,6 @@
 package main
 
-// content fills p with what the file has at off. No two blocks of the file that a READ may ask for
-// are alike.
+// content fills p with the content of the file at off. All blocks that a READ may ask for differ.
 func content(p []byte, off int64) {
 	for i := range p {
 		o := uint64(off) + uint64(i)
@@ -9,8 +8,7 @@ func content(p []byte, off int64) {
 	}
 }
 
-// written fills p with what every WRITE writes, wherever it goes: the opposite of the beginning of
-// the file.
+// written fills p with what every WRITE writes at any offset: the inverted beginning of the file.
 func written(p []byte) {
 	content(p, 0)
 	for i := range p {

@@ -12,10 +12,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// daemon is a server of others. It runs on the CPUs of the process that starts it.
+// daemon is another project's server. It runs on the CPUs of the process that starts it.
 type daemon struct {
 	*host.Child
-	ended chan struct{} // closed when it has
+	ended chan struct{} // closed when the daemon has ended
 }
 
 // startDaemon starts a command, and returns when it accepts connections at addr.
@@ -26,7 +26,7 @@ func startDaemon(addr, name string, args ...string) (*daemon, error) {
 	}
 	d := &daemon{c, make(chan struct{})}
 	go func() {
-		_, _ = io.Copy(io.Discard, c.Out) // until it ends
+		_, _ = io.Copy(io.Discard, c.Out) // returns when it ends
 		close(d.ended)
 	}()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -47,7 +47,7 @@ func startDaemon(addr, name string, args ...string) (*daemon, error) {
 	}
 }
 
-// stop ends it, one way or another. It does not look at its input.
+// stop stops the daemon by signals, because it does not read its input.
 func (d *daemon) stop() error {
 	select {
 	case <-d.ended:
@@ -57,6 +57,6 @@ func (d *daemon) stop() error {
 	if err := d.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	_ = d.Stop(startLimit) // however it ends
+	_ = d.Stop(startLimit) // its exit status does not matter
 	return nil
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDaemon: one that accepts connections is ended by a signal; of one that ends by itself is told
-// what it has said.
+// TestDaemon shows that a signal stops a daemon that accepts connections. If a daemon ends by
+// itself, the error has its output.
 func TestDaemon(t *testing.T) {
 	l, err := net.Listen("tcp", localhost)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// record is a result in files.
+// record is a result as written to files.
 type record struct {
 	Workload string `json:"workload"`
 	Ours     string `json:"ours"`
 	Against  string `json:"against"`
 	LeftOut  string `json:"left_out,omitempty"` // why
 
-	// How many times as fast ours is, and what is asked of that; 0 if nothing is.
+	// How many times as fast ours is, and the demands; 0 means none.
 	Ratio float64 `json:"ratio,omitempty"`
 	Q1    float64 `json:"q1,omitempty"`
 	Q3    float64 `json:"q3,omitempty"`
@@ -27,7 +27,7 @@ type record struct {
 	CPUUnit string       `json:"cpu_unit,omitempty"`
 	Us      *paired.Side `json:"us,omitempty"`
 	Them    *paired.Side `json:"them,omitempty"`
-	Others  float64      `json:"others,omitempty"` // CPUs that other processes took
+	Others  float64      `json:"others,omitempty"` // CPUs used by other processes
 
 	Rounds []paired.Round `json:"rounds,omitempty"`
 }
@@ -59,11 +59,11 @@ func writeJSON(w io.Writer, results []result) error {
 	return e.Encode(records)
 }
 
-// columns are those of the CSV.
+// columns has the columns of the CSV file.
 var columns = []string{"workload", "ours", "against", "ratio", "q1", "q3", "owed", "goal", "unit", "value_ours", "value_theirs",
 	"cpu_unit", "server_cpu_ours", "client_cpu_ours", "server_cpu_theirs", "client_cpu_theirs", "others", "left_out"}
 
-// writeCSV writes results as lines.
+// writeCSV writes the results, one on a line.
 func writeCSV(w io.Writer, results []result) error {
 	c := csv.NewWriter(w)
 	if err := c.Write(columns); err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// The defaults make for a run of less than two minutes.
+// With the defaults a run takes less than two minutes.
 const (
 	defaultTime   = 60 * time.Millisecond
 	defaultRounds = 4
 	defaultStarts = 2
 )
 
-// flags are those of the command.
+// flags has the flags of the command.
 type flags struct {
 	options paired.Options
-	only    *regexp.Regexp // nil means all but the extra ones
+	only    *regexp.Regexp // nil means all except the extra ones
 	large   bool
 	list    bool
 	csv     string
@@ -69,7 +69,7 @@ func parseFlags(args []string) (*flags, error) {
 	return f, nil
 }
 
-// selected are the comparisons that the flags ask for.
+// selected returns the comparisons that the flags ask for.
 func (f *flags) selected() []comparison {
 	var all []comparison
 	for _, c := range comparisons() {

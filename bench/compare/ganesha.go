@@ -17,7 +17,7 @@ import (
 // ganeshaCommand is from Debian's nfs-ganesha-vfs.
 const ganeshaCommand = "ganesha.nfsd"
 
-// startLimit is how long a daemon may take until it accepts connections.
+// startLimit is how long a daemon may take to accept connections.
 const startLimit = 20 * time.Second
 
 const ganeshaConfig = `
@@ -29,7 +29,7 @@ EXPORT {
 }
 `
 
-// missingGanesha says why ganesha cannot run.
+// missingGanesha says why Ganesha cannot run.
 func missingGanesha(string) error {
 	if _, err := exec.LookPath(ganeshaCommand); err != nil {
 		return errors.New(ganeshaCommand + " is not installed (apt-get install nfs-ganesha-vfs rpcbind)")
@@ -37,7 +37,7 @@ func missingGanesha(string) error {
 	return isolated()
 }
 
-// ganeshaServer is an nfs-ganesha.
+// ganeshaServer is a running NFS-Ganesha.
 type ganeshaServer struct {
 	*daemon
 	location location
@@ -73,7 +73,7 @@ func (g *ganeshaServer) start(w workload) error {
 	}
 	g.daemon, err = startDaemon(g.location.nfsAddr(), ganeshaCommand, "-F", "-L", log, "-p", filepath.Join(g.dir, "pid"), "-f", conf)
 	if err != nil {
-		said, _ := os.ReadFile(log) // if there is one
+		said, _ := os.ReadFile(log) // may not exist
 		return fmt.Errorf("%w\n%s", err, last(string(said), 10))
 	}
 	return nil
@@ -109,12 +109,12 @@ func last(s string, n int) string {
 
 func (g *ganeshaServer) Addr() string { return g.location.String() }
 
-// Close ends ganesha.
+// Close stops Ganesha.
 func (g *ganeshaServer) Close() error {
 	return errors.Join(g.stop(), os.RemoveAll(g.dir))
 }
 
-// freePorts returns TCP ports that nobody uses now.
+// freePorts returns TCP ports that are free now.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for range n {

@@ -16,10 +16,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// goNFSHandles is the size of the cache of handles in the examples of go-nfs.
+// goNFSHandles is the size of the handle cache in go-nfs's examples.
 const goNFSHandles = 1024
 
-// goNFSServer is that of willscott/go-nfs.
+// goNFSServer is a server of willscott/go-nfs.
 type goNFSServer struct {
 	listener net.Listener
 	conns    *keeper
@@ -31,7 +31,7 @@ func listenGoNFS(ctx context.Context, s paired.Sockets, w workload) (paired.Serv
 	handles := goNFSHandles
 	var err error
 	if w.op == opList {
-		handles += 2 * w.size // it hands out half of them in one reply
+		handles += 2 * w.size // one reply hands out half of them
 		err = goNFSEntries(fs, w.size)
 	} else {
 		data := make([]byte, fileSize)
@@ -68,7 +68,7 @@ func goNFSEntries(fs billy.Filesystem, n int) error {
 
 func (g *goNFSServer) Addr() string { return at(g.listener.Addr()).String() }
 
-// Close ends serving, and the connections, which go-nfs leaves open.
+// Close stops serving, and closes the connections, which go-nfs leaves open.
 func (g *goNFSServer) Close() error {
 	err := g.listener.Close()
 	if served := <-g.served; !errors.Is(served, net.ErrClosed) {
@@ -101,6 +101,6 @@ func (k *keeper) end() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, c := range k.conns {
-		_ = c.Close() // its server may have done so
+		_ = c.Close() // go-nfs may have closed it
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// TestInstalled has ganesha and libnfs do all workloads, in namespaces of their own. It takes root,
+// TestInstalled runs all workloads with Ganesha and libnfs, in namespaces of its own. It needs root
 // and Debian's nfs-ganesha-vfs, rpcbind, libnfs-dev and gcc.
 func TestInstalled(t *testing.T) {
 	if isolated() != nil {

@@ -12,16 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isolatedVariable is the environment variable that tells a process that it has namespaces of its
-// own.
+// isolatedVariable is set in the environment of a process in namespaces of its own.
 const isolatedVariable = "COMPARE_ISOLATED"
 
-// scratch is where servers of others have their files: an empty tmpfs.
+// scratch is an empty tmpfs for the files of other projects' servers.
 const scratch = "/run"
 
-// isolate runs this command again in namespaces of its own, if it may: of the network, so that the
-// congestion control and the port mapper are nobody else's; of mounts, so that there is an empty
-// /run; and of processes, so that none is left. It returns how that has ended, or false.
+// isolate runs this command again in namespaces of its own, if it may. The network namespace has
+// its own congestion control and port mapper, the mount namespace an empty /run, and the process
+// namespace leaves no processes behind. isolate returns the exit code, or false if it may not.
 func isolate(ctx context.Context) (done bool, code int) {
 	if os.Geteuid() != 0 || isolated() == nil {
 		return false, 0
@@ -38,18 +37,18 @@ func isolate(ctx context.Context) (done bool, code int) {
 		Pdeathsig:  syscall.SIGKILL,
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	// Who interrupts from the terminal interrupts both.
+	// An interrupt from the terminal goes to both processes.
 	ignored := make(chan os.Signal, 1)
 	signal.Notify(ignored, os.Interrupt)
 	defer signal.Stop(ignored)
 	if err := cmd.Start(); err != nil {
-		return false, 0 // in a container, say
+		return false, 0 // for example in a container
 	}
-	_ = cmd.Wait() // what there is to say has been said
+	_ = cmd.Wait() // the command has printed its errors
 	return true, cmd.ProcessState.ExitCode()
 }
 
-// isolated says that this process is not isolated.
+// isolated returns an error: this process is not isolated.
 func isolated() error {
 	if os.Getenv(isolatedVariable) == "" {
 		return errors.New("it takes root, and the right to make namespaces")
@@ -57,8 +56,8 @@ func isolated() error {
 	return nil
 }
 
-// prepare makes the namespaces usable, and starts the port mapper. The end is up to undo. Outside
-// of namespaces it does nothing.
+// prepare sets up the namespaces and starts the port mapper. The caller must call undo. Outside of
+// namespaces it does nothing.
 func prepare(congestion string) (undo func() error, err error) {
 	undo = func() error { return nil }
 	if isolated() != nil {
@@ -68,7 +67,7 @@ func prepare(congestion string) (undo func() error, err error) {
 		source, target, kind string
 		flags                uintptr
 	}{
-		{"", "/", "", unix.MS_REC | unix.MS_PRIVATE}, // what follows is to stay here
+		{"", "/", "", unix.MS_REC | unix.MS_PRIVATE}, // keep the following mounts private
 		{"proc", "/proc", "proc", 0},
 		{"tmpfs", scratch, "tmpfs", 0},
 	} {

@@ -7,14 +7,14 @@ import (
 	"errors"
 )
 
-// scratch is where servers of others have their files.
+// scratch is empty, which means the default directory.
 const scratch = ""
 
-// isolate returns false: there is nothing to isolate with.
+// isolate returns false on this system.
 func isolate(context.Context) (done bool, code int) { return false, 0 }
 
-// isolated says that this process is not isolated.
+// isolated returns an error: this process is not isolated.
 func isolated() error { return errors.New("it runs on Linux only") }
 
-// prepare has nothing to prepare.
+// prepare does nothing on this system.
 func prepare(string) (func() error, error) { return func() error { return nil }, nil }

@@ -23,8 +23,7 @@ var libnfsSource string
 // libnfsVariable is the environment variable with the path of the compiled program.
 const libnfsVariable = "COMPARE_LIBNFS"
 
-// missingLibnfs compiles the program in a directory, tells the processes of this command about it,
-// and says why it cannot.
+// missingLibnfs compiles the program in dir and sets libnfsVariable, or says why it cannot.
 func missingLibnfs(dir string) error {
 	if os.Getenv(libnfsVariable) != "" {
 		return nil
@@ -40,7 +39,7 @@ func missingLibnfs(dir string) error {
 	return os.Setenv(libnfsVariable, program)
 }
 
-// libnfsClient is the program, which does the whole of a workload.
+// libnfsClient is the running program, which does a whole workload.
 type libnfsClient struct {
 	*host.Child
 	out *bufio.Reader
@@ -62,7 +61,7 @@ func dialLibnfs(ctx context.Context, s paired.Sockets, addr string, w workload) 
 	return c, nil
 }
 
-// Run has n operations done.
+// Run makes the program do n operations.
 func (c *libnfsClient) Run(n int, samples []time.Duration) error {
 	if _, err := fmt.Fprintln(c.In, n); err != nil {
 		return errors.Join(err, c.Close())
@@ -85,5 +84,5 @@ func (c *libnfsClient) Run(n int, samples []time.Duration) error {
 	return nil
 }
 
-// Close has the program check what it has written, and end.
+// Close makes the program check what it has written, and end.
 func (c *libnfsClient) Close() error { return c.Stop(startLimit) }

@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// location is where an export is, over TCP. As text it is a URL as libnfs understands it.
+// location is the place of an export over TCP. Its text is a URL for libnfs.
 type location struct {
 	host       string
 	nfs, mount int // ports
 	path       string
 }
 
-// at is the location of the root of what is served at addr, NFS and MOUNT alike.
+// at returns the location of the root export served at addr, for both NFS and MOUNT.
 func at(addr net.Addr) location {
 	a := addr.(*net.TCPAddr)
 	return location{a.IP.String(), a.Port, a.Port, "/"}

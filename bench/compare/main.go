@@ -20,7 +20,7 @@ func main() {
 	os.Exit(code)
 }
 
-// command is the whole command. It returns its exit code.
+// command runs the command, and returns its exit code.
 func command(ctx context.Context, args []string) int {
 	f, err := parseFlags(args)
 	switch {
@@ -39,11 +39,11 @@ func command(ctx context.Context, args []string) int {
 	return exitCode(err)
 }
 
-// exitCode is that of a run.
+// exitCode returns the exit code for an error of run.
 func exitCode(err error) int {
 	switch {
 	case errors.Is(err, errInterrupted):
-		return 128 + 2 // by SIGINT, as shells say it
+		return 128 + 2 // the exit code of shells for SIGINT
 	case err != nil:
 		return 1
 	}

@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	paired.Main() // does not return in a child
 	code := m.Run()
 	if code == 0 {
-		// A Target of go-nfs-client cleans up its cache for ever.
+		// A Target of go-nfs-client never stops cleaning up its cache.
 		if err := goleak.Find(goleak.IgnoreAnyFunction("github.com/willscott/go-nfs-client/nfs.(*Target).cleanupCache")); err != nil {
 			println(err.Error())
 			code = 1

@@ -15,14 +15,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// ourCaller is our client. It may be used by all slots at the same time.
+// ourCaller is our client. All slots share it.
 type ourCaller struct {
-	ctx             context.Context // of the process: nobody cancels calls here
+	ctx             context.Context // of the process, because nobody cancels calls here
 	nfs             *nfsclient.Client
 	root, file, dir nfs3.FH
 }
 
-// dialOurs makes a client of connections to NFS and to MOUNT.
+// dialOurs makes a client from connections to NFS and to MOUNT.
 func dialOurs(ctx context.Context, nfs, mount oncrpc.Transport, path string) (*ourCaller, error) {
 	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "compare"})
 	if err != nil {
@@ -33,7 +33,7 @@ func dialOurs(ctx context.Context, nfs, mount oncrpc.Transport, path string) (*o
 	return c, err
 }
 
-// callers looks up what w needs, and returns c for each slot.
+// callers looks up what w needs, and returns c once for each slot.
 func (c *ourCaller) callers(w workload) ([]caller, error) {
 	name, at := fileName, &c.file
 	if w.op == opList {
@@ -84,7 +84,7 @@ func (c *ourCaller) list() (n int, err error) {
 	return n, nil
 }
 
-// shortErr says that a transfer was not of all of p.
+// shortErr returns an error for a transfer of less than all of p.
 func shortErr(what string, n int, p []byte) error {
 	return fmt.Errorf("%s %d bytes, want %d", what, n, len(p))
 }
@@ -113,7 +113,7 @@ func dialRDMA(ctx context.Context, addr string, w workload, cfg iwarp.Config) ([
 	return all, conn.Close, nil
 }
 
-// dialTCP connects our client to whatever server over TCP.
+// dialTCP connects our client to any server over TCP.
 func dialTCP(ctx context.Context, s paired.Sockets, addr string, w workload) ([]caller, func() error, error) {
 	l, err := parseLocation(addr)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// localhost has the system choose a port.
+// localhost lets the system choose a port.
 const localhost = "127.0.0.1:0"
 
-// start starts serving what there is for w; serve runs on a goroutine of its own until the server
-// is shut down.
+// start makes the export for w and serves it. serve runs on a goroutine until the server is shut
+// down.
 func start(ctx context.Context, w workload, addr string, serve func(context.Context, *oncrpc.Server) error) (paired.Server, error) {
 	m, err := memory.New(memfs.Config{RootMode: 0o777}, oncrpc.ServerConfig{})
 	if err != nil {
@@ -38,7 +38,7 @@ func start(ctx context.Context, w workload, addr string, serve func(context.Cont
 	return m, nil
 }
 
-// makeEntries makes the directory with n files.
+// makeEntries makes the directory, with n files.
 func makeEntries(ctx context.Context, fs *memfs.FS, n int) error {
 	dir, _, err := fs.Mkdir(ctx, &vfs.Cred{}, fs.Root(), dirName, &nfs3.Sattr{})
 	for i := 0; i < n && err == nil; i++ {
@@ -47,7 +47,7 @@ func makeEntries(ctx context.Context, fs *memfs.FS, n int) error {
 	return err
 }
 
-// fill writes the file, as a client in the same process.
+// fill writes the file through a client in this process.
 func fill(ctx context.Context, srv *oncrpc.Server) error {
 	here, there := net.Pipe()
 	conn, err := recordmark.NewConn(here, recordmark.Config{})
@@ -67,7 +67,8 @@ func fill(ctx context.Context, srv *oncrpc.Server) error {
 	if err != nil {
 		return err
 	}
-	mode := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o666}} // libnfs comes as who runs this
+	// libnfs calls as the user who runs this.
+	mode := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o666}}
 	f, err := c.nfs.Create(ctx, c.root, fileName, nfs3.CreateHow{Set: mode})
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func fill(ctx context.Context, srv *oncrpc.Server) error {
 	return nil
 }
 
-// iwarpConfig is that of both ends. The side that wants a CRC gets it, so both say.
+// iwarpConfig is for both ends. Both must turn the CRC off, because either side can demand it.
 func iwarpConfig(s paired.Sockets, crc iwarp.CRC) iwarp.Config {
 	return iwarp.Config{CRC: crc, Control: s.Control}
 }

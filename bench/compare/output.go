@@ -5,14 +5,14 @@ import (
 	"os"
 )
 
-// output is a file for results. It is open from the beginning, so that it is known to be writable,
-// and keeps what was in it until there are results.
+// output is a file for results. It is opened before the measurements, so that errors show early. It
+// keeps its old content until there are results.
 type output struct {
-	file   *os.File // nil: none is wanted, or it has failed
+	file   *os.File // nil if none is wanted or opening failed
 	failed error
 }
 
-// newOutput opens a file, if it has a name.
+// newOutput opens a file, unless name is empty.
 func newOutput(name string) (o output) {
 	if name != "" {
 		o.file, o.failed = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666) // nil if it fails
@@ -20,7 +20,7 @@ func newOutput(name string) (o output) {
 	return o
 }
 
-// write writes results to the file, if there are any, and it.
+// write writes the results, if there are any, to the file, if there is one.
 func (o output) write(results []result, how func(io.Writer, []result) error) error {
 	if o.file == nil || len(results) == 0 {
 		return nil

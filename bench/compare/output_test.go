@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// results are one of each kind.
+// results has a result of each kind.
 var results = []result{
 	{
 		comparison: comparison{workload: read, ours: "ours", other: "go-nfs+vmware", bounds: bounds{2.5, 3.5}},

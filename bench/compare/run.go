@@ -13,17 +13,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// result is what has come of a comparison.
+// result is the result of one comparison.
 type result struct {
 	comparison
 	report *paired.Report // nil if it was left out
-	left   error          // why it was
+	left   error          // why it was left out
 }
 
-// errInterrupted says that there is nothing but what had been measured by then.
+// errInterrupted means that only results from before the interrupt are available.
 var errInterrupted = errors.New("interrupted")
 
-// run makes the comparisons, and shows the results.
+// run makes the comparisons and shows the results.
 func (f *flags) run(ctx context.Context) (err error) {
 	selected := f.selected()
 	if f.list {
@@ -42,7 +42,7 @@ func (f *flags) run(ctx context.Context) (err error) {
 	}
 	csv, json := newOutput(f.csv), newOutput(f.json)
 	defer func() { err = errors.Join(err, csv.close(), json.close()) }()
-	if err := errors.Join(csv.failed, json.failed); err != nil { // before minutes have passed
+	if err := errors.Join(csv.failed, json.failed); err != nil { // fail early, not after minutes
 		return err
 	}
 	dir, err := os.MkdirTemp("", "compare")
@@ -55,13 +55,13 @@ func (f *flags) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		if e := undo(); ctx.Err() == nil { // else the interrupt has ended what was to be ended
+		if e := undo(); ctx.Err() == nil { // otherwise the interrupt has ended everything already
 			err = errors.Join(err, e)
 		}
 	}()
 	results, err := compare(ctx, f.options, dir, selected, progressTo(os.Stderr))
 	if ctx.Err() != nil {
-		err = errInterrupted // and what has failed because of that
+		err = errInterrupted // replaces the errors that it caused
 	}
 	if len(results) > 0 {
 		err = errors.Join(err, writeTable(os.Stdout, results))
@@ -69,7 +69,7 @@ func (f *flags) run(ctx context.Context) (err error) {
 	return errors.Join(err, csv.write(results, writeCSV), json.write(results, writeJSON))
 }
 
-// progressTo returns f if it is a terminal, where a line can be written over again.
+// progressTo returns f if it is a terminal, where a line can be overwritten, otherwise io.Discard.
 func progressTo(f *os.File) io.Writer {
 	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return io.Discard
@@ -85,8 +85,8 @@ func profileDirectory(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// compare makes comparisons. What those have to say that are left out is part of the results. It
-// reports how far it has come to progress.
+// compare makes comparisons. A result says if and why a comparison was left out. It reports its
+// progress to progress.
 func compare(ctx context.Context, o paired.Options, dir string, selected []comparison, progress io.Writer) ([]result, error) {
 	missing := make(map[string]error)
 	for _, c := range selected {
@@ -125,7 +125,7 @@ func compare(ctx context.Context, o paired.Options, dir string, selected []compa
 	return results, nil
 }
 
-// present counts the comparisons of which nothing is missing.
+// present counts the comparisons that lack nothing.
 func present(selected []comparison, missing map[string]error) (n int) {
 	for _, c := range selected {
 		if missing[c.other] == nil {
@@ -135,7 +135,7 @@ func present(selected []comparison, missing map[string]error) (n int) {
 	return n
 }
 
-// progressLine says how far it has come. What is said about the time may be empty.
+// progressLine says how many comparisons are done. about may be empty.
 func progressLine(n, of int, about string, c comparison) string {
 	if about != "" {
 		about = ", " + about

@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// TestCompare makes comparisons in processes of their own.
+// TestCompare makes comparisons in separate processes.
 func TestCompare(t *testing.T) {
 	o := paired.Options{Starts: 1, Rounds: 2, Time: time.Millisecond, Limit: time.Minute}
 	selected := []comparison{
@@ -59,8 +59,8 @@ func TestCompareLeavesOut(t *testing.T) {
 	}
 }
 
-// TestRunInterrupted: one word says it all, and files keep what was in them if there is nothing
-// new.
+// TestRunInterrupted shows that an interrupted run prints one word, and that files keep their
+// content if there are no results.
 func TestRunInterrupted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "results.csv")
 	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
@@ -81,11 +81,11 @@ func TestRunInterrupted(t *testing.T) {
 	}
 }
 
-// TestRunFiles: files that cannot be written are known before anything is measured.
+// TestRunFiles shows that files that cannot be written are reported before anything is measured.
 func TestRunFiles(t *testing.T) {
 	absent := filepath.Join(t.TempDir(), "absent", "file")
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // before there would be another error
+	cancel() // before another error can occur
 	for _, flag := range []string{"-csv", "-json"} {
 		f, err := parseFlags([]string{flag, absent})
 		if err != nil {
@@ -97,7 +97,7 @@ func TestRunFiles(t *testing.T) {
 	}
 }
 
-// TestOutput: a file has the results alone, if what was there was longer, too.
+// TestOutput shows that a file has the results only, even if it was longer before.
 func TestOutput(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "results")
 	if err := os.WriteFile(file, []byte("old and long"), 0o600); err != nil {

@@ -37,7 +37,7 @@ func writeTable(w io.Writer, results []result) error {
 	return writeLeft(w, results)
 }
 
-// conditions says under which conditions a report was made.
+// conditions says how a report was made.
 func conditions(r *paired.Report) string {
 	if isolated() == nil {
 		return r.Conditions() + "; in namespaces of their own, so that all have this congestion control"
@@ -60,7 +60,7 @@ func writeLeft(w io.Writer, results []result) error {
 	return nil
 }
 
-// asked writes a ratio that is asked for, if it is.
+// asked writes a demanded ratio, or "" if there is none.
 func asked(ratio float64) string {
 	if ratio == 0 {
 		return ""

@@ -13,13 +13,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// Procedures that vmware/go-nfs-client has no names for.
+// Procedures without names in vmware/go-nfs-client.
 const (
 	procNull    = 0
 	procGetAttr = 1
 )
 
-// How much of a directory vmware/go-nfs-client asks for, and willscott's too.
+// How much of a directory both go-nfs-clients ask for.
 const (
 	vmwareDirCount = 512
 	vmwareMaxCount = 4096
@@ -66,7 +66,7 @@ func (c *vmwareCaller) header(prog, proc uint32) rpc.Header {
 	return rpc.Header{Rpcvers: 2, Prog: prog, Vers: nfs.Nfs3Vers, Proc: proc, Cred: c.auth, Verf: rpc.AuthNull}
 }
 
-// call makes a call of NFS and checks the status of its answer.
+// call makes an NFS call and checks the status of its reply.
 func (c *vmwareCaller) call(args any) (io.ReadSeeker, error) {
 	res, err := c.rpc.Call(args)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *vmwareCaller) call(args any) (io.ReadSeeker, error) {
 	return res, nfs.NFS3Error(status)
 }
 
-// mount finds what w needs.
+// mount looks up what w needs.
 func (c *vmwareCaller) mount(path string, w workload) error {
 	res, err := c.rpc.Call(&struct {
 		rpc.Header
@@ -183,7 +183,7 @@ func (c *vmwareCaller) write(off int64, p []byte) error {
 	return nil
 }
 
-// list is Target.ReadDirPlus of the package nfs, which keeps all entries.
+// list does what Target.ReadDirPlus of its package nfs does, which keeps all entries.
 func (c *vmwareCaller) list() (int, error) {
 	var entries []*nfs.EntryPlus
 	var cookie, verf uint64

@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// willscottCaller is willscott/go-nfs-client. All callers share its connection, but not the file,
-// which has a position.
+// willscottCaller is willscott/go-nfs-client. All callers share a connection, but not the file,
+// because it has a position.
 type willscottCaller struct {
 	target *nfs.Target
 	auth   rpc.Auth
@@ -56,8 +56,8 @@ func dialWillscott(_ context.Context, _ paired.Sockets, addr string, w workload)
 	return all, end, nil
 }
 
-// dialWillscottClient connects. The client draws a port to call from, and fails if it is taken:
-// then it draws again.
+// dialWillscottClient connects. The client picks a random local port and fails if it is taken, so
+// this tries again.
 func dialWillscottClient(l location) (c *rpc.Client, err error) {
 	for range 1000 {
 		if c, err = nfs.DialServiceAtPort(l.host, l.nfs); !errors.Is(err, syscall.EADDRINUSE) {

@@ -6,32 +6,32 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/paired"
 )
 
-// operation is what a workload consists of.
+// operation is what a workload repeats.
 type operation string
 
 const (
 	opNull    operation = "null"
 	opGetAttr operation = "getattr"
 	opRead    operation = "read"   // in order
-	opRandom  operation = "random" // READs at random
+	opRandom  operation = "random" // READs at random offsets
 	opWrite   operation = "write"  // in order
 	opList    operation = "list"   // a whole directory by READDIRPLUS
 )
 
-// fileSize is the size of the file that is read and written, in bytes: more than the caches next to
-// the CPUs hold. Tests have a smaller one.
+// fileSize is the size in bytes of the file, larger than the CPUs' caches. Tests have a smaller
+// one.
 var fileSize int64 = 64 << 20
 
-// What is in the export of each server: the file, or the directory for opList.
+// The content of each export: the file, or the directory for opList.
 const (
 	fileName = "file"
 	dirName  = "dir"
 )
 
-// workload is an operation, again and again.
+// workload repeats an operation.
 type workload struct {
 	op       operation
-	size     int // of a READ or WRITE in bytes; of the directory in entries
+	size     int // bytes of a READ or WRITE, or entries of the directory
 	inFlight int
 }
 
@@ -45,7 +45,7 @@ func (w workload) String() string {
 	return fmt.Sprintf("%s-x%d", w.op, w.inFlight)
 }
 
-// bulk says that payload counts, rather than calls.
+// bulk reports whether payload counts rather than calls.
 func (w workload) bulk() bool { return w.size >= 64<<10 && w.op != opList }
 
 func (w workload) metric() paired.Metric {
@@ -64,7 +64,7 @@ const (
 	largeEntries = 100_000
 )
 
-// entryName is the name of a file in the directory.
+// entryName returns the name of file i in the directory.
 func entryName(i int) string { return fmt.Sprintf("file%06d", i) }
 
 var (

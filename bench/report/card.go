@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// cards are the three figures that matter most, as far as they are known: from where on to use
-// chunks, how much goes through, and how long a small call takes.
+// cards returns the three figures that matter most, as far as they were measured: the size from
+// which to use chunks, the throughput, and the latency of a small call.
 func cards(r *bench.Result) []card {
 	var all []card
 	path := r.Advice.Path
@@ -48,12 +48,12 @@ func cards(r *bench.Result) []card {
 	return all
 }
 
-// lighter compares by calls under way, then by size, then by latency.
+// lighter compares by calls under way, then size, then latency.
 func lighter(a, b *bench.Measurement) int {
 	return cmp.Or(cmp.Compare(a.InFlight*a.Conns, b.InFlight*b.Conns), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Latency.P50, b.Latency.P50))
 }
 
-// crossoverCards is one card for each direction of a path of which there is anything to say.
+// crossoverCards returns a card for each direction of a path that was compared.
 func crossoverCards(r *bench.Result, path bench.Path) []card {
 	var all []card
 	for _, d := range bench.Decisions(r.Crossovers) {

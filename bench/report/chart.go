@@ -10,9 +10,9 @@ import (
 // chart is one picture: panels side by side, with one legend below.
 type chart struct {
 	name   string     // of its file, without extension
-	path   bench.Path // whose chart it is; empty if it is of all
+	path   bench.Path // empty if it shows all paths
 	title  string
-	about  string // what holds for all that is shown
+	about  string // applies to all that is shown
 	panels []panel
 }
 
@@ -22,20 +22,20 @@ type panel struct {
 	x, y      axis
 	lines     []line
 	marks     []mark
-	level     float64 // where a horizontal line is drawn, if it is not 0
-	low, high point   // the range to show at least, if not 0
+	level     float64 // height of a horizontal line; 0 means none
+	low, high point   // the least range to show, if not 0
 }
 
-// axis says how the values along it are written. The values of x are integers.
+// axis says how to write the values along an axis. The values of x are integers.
 type axis struct {
 	label   string
 	text    func(float64) string
 	base    float64   // ticks are at its powers
-	between []float64 // and, if there is room, at these multiples of them
+	between []float64 // and, if there is room, at these multiples of the powers
 }
 
-// line is one series. Those with one name in several panels have one entry in the legend, and
-// should have one look.
+// line is one series. Lines with the same name in several panels share an entry in the legend, so
+// they should have the same look.
 type line struct {
 	name   string
 	look   look
@@ -52,13 +52,13 @@ type mark struct {
 
 // look is how a line is drawn.
 type look struct {
-	color  int // its place in the palette
+	color  int // index in the palette
 	dashed bool
-	plain  bool // without a mark at each point
+	plain  bool // no mark at each point
 }
 
-// trim drops panels in which nothing of ours is, and tells whether a line of ours is left in any: a
-// point alone is in the table.
+// trim drops panels without a line of our measurements, and reports whether a line is left. A
+// single point is not a line; the table has it.
 func (c *chart) trim() bool {
 	ours := func(p panel, points int) bool {
 		return slices.ContainsFunc(p.lines, func(l line) bool { return len(l.points) >= points && !l.look.plain && l.name != nameOf(bench.TCP) })
@@ -67,8 +67,8 @@ func (c *chart) trim() bool {
 	return slices.ContainsFunc(c.panels, func(p panel) bool { return ours(p, 2) })
 }
 
-// sameRange gives all panels of a chart the same range of x and y, which must mean the same in all
-// of them.
+// sameRange gives all panels of a chart the same range of x and y, which must have the same meaning
+// in all of them.
 func sameRange(c *chart) {
 	inf := math.Inf(1)
 	low, high := point{inf, inf}, point{-inf, -inf}
@@ -81,15 +81,15 @@ func sameRange(c *chart) {
 		}
 	}
 	if slices.ContainsFunc(c.panels, func(p panel) bool { return len(p.marks) > 0 }) {
-		high.y *= math.Pow(high.y/low.y, .1) // for their texts
+		high.y *= math.Pow(high.y/low.y, .1) // room for the texts of marks
 	}
 	for i := range c.panels {
 		c.panels[i].low, c.panels[i].high = low, high
 	}
 }
 
-// charts are all that there is to show of r: first those of the path that is recommended for, then
-// those that compare paths, then those of the others.
+// charts returns all charts of r: first those of the recommended path, then those that compare
+// paths, then those of the other paths.
 func charts(r *bench.Result) []chart {
 	var all []chart
 	add := func(c chart) {

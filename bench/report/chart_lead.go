@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// leadChart shows how many times faster than inline the chunk is over one path, for each number of
+// leadChart shows how many times faster the chunk is than inline on one path, for each number of
 // calls and connections.
 func leadChart(r *bench.Result, path bench.Path) chart {
 	all := combinations(r, path)
@@ -37,7 +37,7 @@ func leadChart(r *bench.Result, path bench.Path) chart {
 	return ch
 }
 
-// lead is by size.
+// lead returns the lead by size.
 func lead(r *bench.Result, path bench.Path, d *direction, c combination) (points []point) {
 	for _, x := range r.Crossovers {
 		if x.Path != path || x.Chunk != d.chunk() || c != (combination{x.InFlight, x.Conns}) {

@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// lookOf is that of a path where paths are compared.
+// lookOf returns the look of a path in charts that compare paths.
 func lookOf(p bench.Path) look {
 	return map[bench.Path]look{
 		bench.Loopback: {color: green}, bench.IWARP: {color: blue}, bench.IWARPCRC: {color: vermilion},
@@ -14,7 +14,7 @@ func lookOf(p bench.Path) look {
 	}[p]
 }
 
-// nameOf is that of a path where paths are compared.
+// nameOf returns the name of a path in charts that compare paths.
 func nameOf(p bench.Path) string {
 	if p == bench.TCP {
 		return "RPC over TCP"
@@ -22,7 +22,7 @@ func nameOf(p bench.Path) string {
 	return string(p)
 }
 
-// pathsChart compares the paths, each with the way that is the fastest at the size.
+// pathsChart compares the paths, each with its fastest way at each size.
 func pathsChart(r *bench.Result) chart {
 	all := paths(r)
 	if len(all) < 2 {
@@ -42,7 +42,7 @@ func pathsChart(r *bench.Result) chart {
 	return ch
 }
 
-// fastest is the throughput over a path by whichever way has the most.
+// fastest returns the highest throughput of all ways on a path.
 func fastest(r *bench.Result, path bench.Path, d *direction, c combination) []point {
 	var best []point
 	for _, w := range d.ways {

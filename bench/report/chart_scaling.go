@@ -11,7 +11,7 @@ import (
 type scaling struct {
 	name, title, label string
 	grown, other       func(*bench.Point) int // what is along x, and what stays the same
-	fixed              string                 // the name of the latter
+	fixed              string                 // name of the latter
 }
 
 var scalings = []scaling{
@@ -21,17 +21,17 @@ var scalings = []scaling{
 		func(p *bench.Point) int { return p.Conns }, func(p *bench.Point) int { return p.InFlight }, "call"},
 }
 
-// large is the size in bytes from which on payload matters more than the call.
+// large is the size in bytes from which payload matters more than the number of calls.
 const large = 64 << 10
 
-// series is what one panel shows: payload of one size and way, over all paths.
+// series is what one panel shows: payload of one size and way, on all paths.
 type series struct {
 	way, tcp bench.Way
 	size     int
 	other    int
 }
 
-// chart shows a small payload, where calls count, and a large one, where bytes do.
+// chart shows a small payload, for calls a second, and a large one, for bytes a second.
 func (s *scaling) chart(r *bench.Result) chart {
 	ch := chart{name: "scaling-" + s.name, title: s.title}
 	x := countAxis
@@ -64,7 +64,7 @@ func (s *scaling) chart(r *bench.Result) chart {
 	return ch
 }
 
-// each says what stays the same.
+// each names what stays the same.
 func (s *scaling) each(n int) string {
 	if s.fixed == "call" {
 		return count(n, "call") + " in flight on each"
@@ -72,8 +72,8 @@ func (s *scaling) each(n int) string {
 	return count(n, s.fixed)
 }
 
-// best is the choice with the most points; of several that with the smallest or the largest size,
-// and the smallest other.
+// best returns the choice with the most points. Of several it returns that with the smallest size,
+// or the largest if big is set, and then the smallest other number.
 func (s *scaling) best(r *bench.Result, choices []series, big bool) (best series, ok bool) {
 	type reach struct {
 		series

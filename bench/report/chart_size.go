@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// direction is that of the payload, with the ways for it and what they are called in the legend.
+// direction is the direction of the payload, with the ways to send it and their names in the
+// legend.
 type direction struct {
 	title string
 	reply bool
@@ -35,13 +36,13 @@ var directions = []direction{
 	}},
 }
 
-// yardstickLook is that of RPC over TCP, rawLook that of what knows no RPC.
+// yardstickLook is for RPC over TCP, rawLook for raw TCP and memory copy.
 var (
 	yardstickLook = look{color: grey}
 	rawLook       = look{color: grey, dashed: true, plain: true}
 )
 
-// tcpWay is the way over TCP in the same direction.
+// tcpWay returns the way over TCP in the same direction.
 func (d *direction) tcpWay() bench.Way {
 	if d.reply {
 		return bench.InlineReply
@@ -49,7 +50,7 @@ func (d *direction) tcpWay() bench.Way {
 	return bench.InlineCall
 }
 
-// chunk is the way whose crossover with inline is of interest.
+// chunk returns the way that is compared with inline.
 func (d *direction) chunk() bench.Way {
 	if d.reply {
 		return bench.WriteChunk
@@ -57,7 +58,7 @@ func (d *direction) chunk() bench.Way {
 	return bench.ReadChunk
 }
 
-// curveOf is what f says of the points of one way, by size.
+// curveOf returns f of the points of one way, by size.
 func curveOf(r *bench.Result, path bench.Path, way bench.Way, c combination, f func(*bench.Measurement) float64) []point {
 	var points []point
 	for i := range r.Measured {
@@ -70,7 +71,7 @@ func curveOf(r *bench.Result, path bench.Path, way bench.Way, c combination, f f
 	return points
 }
 
-// plottable appends a point if it has a place between logarithmic axes.
+// plottable appends a point if logarithmic axes can show it.
 func plottable(points []point, x, y float64) []point {
 	if !(x > 0 && y > 0) || math.IsInf(x, 0) || math.IsInf(y, 0) {
 		return points
@@ -78,7 +79,7 @@ func plottable(points []point, x, y float64) []point {
 	return append(points, point{x, y})
 }
 
-// bySize shows a figure of all ways over one path against size.
+// bySize shows a figure of all ways on one path by size.
 func bySize(r *bench.Result, path bench.Path, name, title string, y axis, f func(*bench.Measurement) float64) chart {
 	c := fullest(r, path)
 	ch := chart{path: path, name: name + "-" + string(path), title: title + " over " + string(path), about: c.String()}
@@ -100,7 +101,7 @@ func bySize(r *bench.Result, path bench.Path, name, title string, y axis, f func
 	return ch
 }
 
-// rawName is that of a path's yardstick.
+// rawName names the yardstick of a path.
 func rawName(path bench.Path) string {
 	if path == bench.Loopback {
 		return "memory copy"
@@ -108,7 +109,7 @@ func rawName(path bench.Path) string {
 	return "raw TCP"
 }
 
-// throughputChart is of one path, with raw TCP beside it, or memory copy where there is no wire.
+// throughputChart is for one path, with raw TCP beside it, or memory copy for loopback.
 func throughputChart(r *bench.Result, path bench.Path) chart {
 	c := bySize(r, path, "throughput", "Throughput", speedAxis, (*bench.Measurement).Throughput)
 	name, figures := rawName(path), r.Yardsticks.TCP
@@ -139,7 +140,7 @@ func cpuChart(r *bench.Result, path bench.Path) chart {
 		return s
 	})
 	for i := range c.panels {
-		c.panels[i].marks = nil // are of throughput
+		c.panels[i].marks = nil // marks apply to throughput only
 	}
 	sameRange(&c)
 	return c

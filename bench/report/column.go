@@ -8,13 +8,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// column is one of the table, in the terminal and in HTML.
+// column is a column of the table, in the terminal and in HTML.
 type column struct {
-	group, name string // the group is that of some columns side by side
+	group, name string // adjacent columns may share a group
 	cell        func(*bench.Measurement) string
 }
 
-// columns are those of a point. GB are 10^9 bytes of payload.
+// columns has the columns for a point. GB are 10^9 bytes of payload.
 var columns = []column{
 	{"", "size", func(m *bench.Measurement) string { return bench.FormatSize(m.Size) }},
 	{"calls in", "flight", func(m *bench.Measurement) string { return strconv.Itoa(m.InFlight) }},
@@ -35,7 +35,7 @@ var columns = []column{
 	{"rounds", "good", counted},
 }
 
-// server is what the server has used, if it is a process of its own that has told.
+// server returns the server's usage, or nil if it is not known, as on loopback.
 func server(m *bench.Measurement) *bench.Usage {
 	if m.Path == bench.Loopback || m.ServerUsage == (bench.Usage{}) {
 		return nil
@@ -43,12 +43,12 @@ func server(m *bench.Measurement) *bench.Usage {
 	return &m.ServerUsage
 }
 
-// payload is what the calls of m have moved, in bytes.
+// payload returns the bytes of payload that the calls of m have moved.
 func payload(m *bench.Measurement) float64 { return float64(m.Calls) * float64(m.Size) }
 
-// These are NaN or infinite where there is no such figure.
+// The following return NaN or infinity if there is no such figure.
 
-// latency is in microseconds.
+// latency returns microseconds.
 func latency(d time.Duration) float64 {
 	if d == 0 {
 		return math.NaN()
@@ -56,7 +56,7 @@ func latency(d time.Duration) float64 {
 	return microseconds(d)
 }
 
-// perGB is in seconds.
+// perGB returns seconds.
 func perGB(m *bench.Measurement, u *bench.Usage) float64 {
 	if u == nil {
 		return math.NaN()
@@ -64,7 +64,7 @@ func perGB(m *bench.Measurement, u *bench.Usage) float64 {
 	return u.CPU.Seconds() / (payload(m) / 1e9)
 }
 
-// perCall is in microseconds.
+// perCall returns microseconds.
 func perCall(m *bench.Measurement, u *bench.Usage) float64 {
 	if u == nil {
 		return math.NaN()
@@ -86,8 +86,8 @@ func wire(m *bench.Measurement) float64 {
 	return float64(m.WireBytes) / payload(m)
 }
 
-// ratio is none where single small calls, of which each waits for its reply, would be compared with
-// a stream that waits for nothing.
+// ratio returns the ratio to raw, except for single small calls. These wait for each reply, while
+// the raw stream waits for nothing.
 func ratio(m *bench.Measurement) float64 {
 	if m.Ratio == 0 || m.Path != bench.Loopback && m.InFlight*m.Conns == 1 && m.Size < large {
 		return math.NaN()

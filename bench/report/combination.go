@@ -24,7 +24,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// combinations are those measured on a path, by connections and then calls.
+// combinations returns those measured on a path, by connections and then calls.
 func combinations(r *bench.Result, path bench.Path) []combination {
 	var all []combination
 	for i := range r.Measured {
@@ -38,8 +38,8 @@ func combinations(r *bench.Result, path bench.Path) []combination {
 	return all
 }
 
-// fullest is the combination with the most points on a path; of several, that with the fewest
-// connections and calls.
+// fullest returns the combination with the most points on a path; of several, the one with the
+// fewest connections and calls.
 func fullest(r *bench.Result, path bench.Path) combination {
 	points := make(map[combination]int)
 	for i := range r.Measured {
@@ -56,8 +56,7 @@ func fullest(r *bench.Result, path bench.Path) combination {
 	return best
 }
 
-// paths are those with payload that was measured, that of the recommendation first; TCP is the
-// last.
+// paths returns the measured paths, the recommended one first and TCP last.
 func paths(r *bench.Result) []bench.Path {
 	var all []bench.Path
 	for i := range r.Measured {

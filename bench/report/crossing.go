@@ -7,14 +7,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// crossing draws a mark: a vertical line over the whole height, and its text beside the upper end.
+// crossing draws a mark: a vertical line over the whole height, with its text beside the upper end.
 type crossing struct {
 	mark
 	line draw.LineStyle
 	text text.Style
 }
 
-// Plot draws it.
+// Plot draws the mark.
 func (m *crossing) Plot(c draw.Canvas, p *plot.Plot) {
 	norm := p.X.Norm(m.x)
 	if norm < 0 || norm > 1 {
@@ -35,13 +35,13 @@ type level struct {
 	style draw.LineStyle
 }
 
-// Plot draws it.
+// Plot draws the line.
 func (l *level) Plot(c draw.Canvas, p *plot.Plot) {
 	y := c.Y(p.Y.Norm(l.at))
 	c.StrokeLine2(l.style, c.Min.X, y, c.Max.X, y)
 }
 
-// DataRange has the line within the plot.
+// DataRange makes the plot's range include the line.
 func (l *level) DataRange() (xmin, xmax, ymin, ymax float64) {
 	inf := float64(1 << 62)
 	return inf, -inf, l.at, l.at

@@ -10,9 +10,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// WriteDir writes r to dir, which it makes if there is none: results.csv, results.json,
-// report.html, and each chart as PNG. It returns the paths of the files it has written, also when
-// it fails.
+// WriteDir writes r to dir, which it creates if necessary: results.csv, results.json, report.html,
+// and each chart as a PNG file. It returns the paths of the files that it has written, even if it
+// fails.
 func WriteDir(dir string, r *bench.Result) (files []string, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err

@@ -17,18 +17,18 @@ type form struct {
 	width   vg.Length // in points
 	margin  vg.Length
 	stacked bool // the panels are one below the other
-	bare    bool // without title and about, which the page has
-	ticks   int  // most along an axis
+	bare    bool // without title and about, which the page shows itself
+	ticks   int  // most ticks along an axis
 }
 
-// The forms: a file of its own; in a page; and in a page on a screen as narrow as a telephone's.
+// The forms: a file; a picture in a page; a picture in a page on a narrow screen.
 var (
 	fileForm   = form{width: 960, margin: 14, ticks: maxTicks}
 	wideForm   = form{width: 960, margin: 6, ticks: maxTicks, bare: true}
 	narrowForm = form{width: 360, margin: 4, ticks: 6, bare: true, stacked: true}
 )
 
-// height is that of a chart with so many panels.
+// height returns the height of a chart with so many panels.
 func (f *form) height(panels int) vg.Length {
 	if f.stacked {
 		return vg.Length(60 + 240*panels)
@@ -36,10 +36,10 @@ func (f *form) height(panels int) vg.Length {
 	return 440
 }
 
-// widerFont is how much wider a font may be that a page has to use in place of the one measured.
+// widerFont is how much wider a font may be if the page replaces the one measured here.
 const widerFont = 1.15
 
-// sans is a font that is metrically the same as Arial and Helvetica.
+// sans returns a font with the metrics of Arial and Helvetica.
 func sans(size vg.Length) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
@@ -54,7 +54,7 @@ func (f *figure) style(size vg.Length) text.Style {
 	return text.Style{Color: f.text, Font: sans(size), XAlign: draw.XLeft, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
 }
 
-// draw draws all of c.
+// draw draws the whole chart.
 func (f *figure) draw(c *chart, dc draw.Canvas) {
 	if f.background != nil {
 		dc.FillPolygon(f.background, []vg.Point{dc.Min, {X: dc.Max.X, Y: dc.Min.Y}, dc.Max, {X: dc.Min.X, Y: dc.Max.Y}})
@@ -68,7 +68,7 @@ func (f *figure) draw(c *chart, dc draw.Canvas) {
 	f.panels(c, dc)
 }
 
-// heading draws title and about along the upper edge, and takes it off.
+// heading draws title and about along the upper edge of dc, and cuts it off.
 func (f *figure) heading(c *chart, dc *draw.Canvas) {
 	title, about := f.style(17), f.style(12)
 	about.Color = f.faint
@@ -81,7 +81,7 @@ func (f *figure) heading(c *chart, dc *draw.Canvas) {
 	dc.Max.Y -= 8
 }
 
-// panels draws them, side by side or one below the other.
+// panels draws the panels, side by side or one below the other.
 func (f *figure) panels(c *chart, dc draw.Canvas) {
 	n := len(c.panels)
 	tiles := draw.Tiles{Rows: 1, Cols: n, PadX: 24}
@@ -102,11 +102,11 @@ func (f *figure) panels(c *chart, dc draw.Canvas) {
 	}
 }
 
-// panel makes a plot of p, which may be about so wide.
+// panel makes a plot of p for about this width.
 func (f *figure) panel(p *panel, width vg.Length) *plot.Plot {
 	plt := plot.New()
 	plt.BackgroundColor = nil
-	const axis = 60 // the title is in the middle of what is right of it
+	const axis = 60 // the title is centred to the right of it
 	plt.Title.Text = folded(p.title, f.style(13), width-axis)
 	plt.Title.TextStyle.Font, plt.Title.TextStyle.Color = sans(13), f.text
 	plt.Title.Padding = 8
@@ -120,7 +120,7 @@ func (f *figure) panel(p *panel, width vg.Length) *plot.Plot {
 	if p.level != 0 {
 		plt.Add(&level{at: p.level, style: draw.LineStyle{Color: f.faint, Width: 1.2}})
 	}
-	for _, l := range slices.Backward(p.lines) { // the first is on top
+	for _, l := range slices.Backward(p.lines) { // the first line is on top
 		f.line(plt, l)
 	}
 	for _, m := range p.marks {
@@ -148,7 +148,7 @@ func (f *figure) axis(a *plot.Axis, x axis) {
 	a.Padding = 0
 }
 
-// line adds l, which may have nothing to show.
+// line adds l, which may be empty.
 func (f *figure) line(plt *plot.Plot, l line) {
 	if len(l.points) == 0 {
 		return
@@ -174,7 +174,7 @@ func (f *figure) stroke(l look) draw.LineStyle {
 	return s
 }
 
-// glyph is another shape for each colour, for those who do not tell the colours apart.
+// glyph returns a different shape for each colour, for people who cannot tell the colours apart.
 func (f *figure) glyph(l look) draw.GlyphStyle {
 	shapes := [...]draw.GlyphDrawer{
 		blue: draw.CircleGlyph{}, vermilion: draw.BoxGlyph{}, green: draw.PyramidGlyph{}, purple: draw.CrossGlyph{},
@@ -183,7 +183,7 @@ func (f *figure) glyph(l look) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: f.palette[l.color], Radius: 3.2, Shape: shapes[l.color]}
 }
 
-// legend draws the names of all lines along the lower edge, and returns how high that is.
+// legend draws the names of all lines along the lower edge, and returns its height.
 func (f *figure) legend(c *chart, dc draw.Canvas) vg.Length {
 	const sample, space, row = 24, 22, 18
 	style := f.style(12)
@@ -221,7 +221,7 @@ func (f *figure) legend(c *chart, dc draw.Canvas) vg.Length {
 	return height
 }
 
-// folded breaks a text into lines that are no wider than that, as far as there are words.
+// folded breaks s between words into lines of at most this width.
 func folded(s string, style text.Style, width vg.Length) string {
 	var lines []string
 	for _, word := range strings.Fields(s) {

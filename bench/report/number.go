@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// none stands where there is no figure.
+// none replaces a missing figure.
 const none = "-"
 
-// number writes x with three digits that count, and thousands apart; none if it is no number.
+// number writes x with three significant digits and commas between thousands, or none if x is not a
+// number.
 func number(x float64) string {
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):
@@ -31,7 +32,7 @@ func number(x float64) string {
 	return thousands(strconv.FormatFloat(math.Round(x/round)*round, 'f', 0, 64))
 }
 
-// thousands puts a comma between each three digits.
+// thousands puts a comma before each three digits.
 func thousands(digits string) string {
 	var b strings.Builder
 	for i, d := range digits {
@@ -43,8 +44,8 @@ func thousands(digits string) string {
 	return b.String()
 }
 
-// scaled writes x with the largest of the units, each a thousand times the one before, of which it
-// is at least one.
+// scaled writes x with the largest unit in which it is at least one. Each unit is a thousand times
+// the one before.
 func scaled(x float64, units ...string) string {
 	i := 0
 	for i < len(units)-1 && math.Abs(x) >= 999.5 {
@@ -57,10 +58,10 @@ func scaled(x float64, units ...string) string {
 // throughput writes bytes a second.
 func throughput(x float64) string { return scaled(x/1e3, "kB/s", "MB/s", "GB/s") }
 
-// microseconds is what latency is given in.
+// microseconds converts a latency.
 func microseconds[D ~int64](d D) float64 { return float64(d) / 1e3 }
 
-// short drops the zeros behind the point, as is good for ticks.
+// short removes zeros after the decimal point, for ticks.
 func short(f func(float64) string) func(float64) string {
 	return func(x float64) string {
 		s, unit, _ := strings.Cut(f(x), " ")

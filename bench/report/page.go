@@ -17,7 +17,7 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// page is what the HTML shows.
+// page is the data of page.html.
 type page struct {
 	Advice     string
 	Settings   []setting
@@ -25,7 +25,7 @@ type page struct {
 	Cards      []card
 	About      string
 	Conditions []string
-	Charts     []picture // of the path that is recommended for, and of all together
+	Charts     []picture // of the recommended path, and of all paths together
 	More       []album   // of the other paths
 
 	Crossovers []crossover
@@ -46,7 +46,7 @@ type page struct {
 	Reasons []reason
 }
 
-// card is a figure that matters.
+// card is one of the figures at the top.
 type card struct{ Figure, What, Note string }
 
 // picture is a chart in both themes, as data URIs.
@@ -58,28 +58,28 @@ type picture struct {
 	NarrowLight, NarrowDark template.Srcset // for narrow screens
 }
 
-// album is the charts of one path.
+// album has the charts of one path.
 type album struct {
 	Path   bench.Path
 	Charts []picture
 }
 
-// crossover is a line of what was found about one path and direction.
+// crossover is a row about one path and direction.
 type crossover struct{ Path, Direction, Chunk, Where, Gain string }
 
-// cell is one of the first line of the table's head, over so many columns.
+// cell is a cell of the first header row, over several columns.
 type cell struct {
 	Text string
 	Span int
 }
 
-// rows are the lines of one path and way.
+// rows has the rows of one path and way.
 type rows struct {
 	Title string
 	Rows  [][]string
 }
 
-// writePage writes the HTML with the given charts.
+// writePage writes the HTML with these charts.
 func writePage(w io.Writer, r *bench.Result, all []chart) error {
 	p := page{
 		Advice: advice(r), Settings: settings(&r.Advice), Band: aboutBand(), Why: r.Advice.Why, Cards: cards(r), About: about(r), Conditions: conditions(r),
@@ -118,7 +118,7 @@ func writePage(w io.Writer, r *bench.Result, all []chart) error {
 	return err
 }
 
-// place puts a picture where it belongs.
+// place adds a picture to its section.
 func (p *page) place(pic picture, path bench.Path, r *bench.Result) {
 	if path == "" || path == paths(r)[0] {
 		p.Charts = append(p.Charts, pic)
@@ -141,7 +141,7 @@ func (c *chart) picture() picture {
 	return pic
 }
 
-// head lays out the two lines of the table's head.
+// head returns the two header rows of the table.
 func head() (groups []cell, names []string) {
 	for i, c := range columns {
 		names = append(names, c.name)

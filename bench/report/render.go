@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// dotsPerInch makes two pixels of a point.
+// dotsPerInch makes two pixels per point.
 const dotsPerInch = 144
 
-// writePNG draws c for a file of its own.
+// writePNG draws c as a file.
 func (c *chart) writePNG(w io.Writer) error {
 	f := figure{light, fileForm}
 	canvas := vgimg.NewWith(vgimg.UseWH(f.width, f.height(len(c.panels))), vgimg.UseDPI(dotsPerInch))
@@ -28,7 +28,7 @@ func (c *chart) svg(t theme, in form) []byte {
 	canvas := vgsvg.New(f.width, f.height(len(c.panels)))
 	f.draw(c, draw.New(canvas))
 	var b bytes.Buffer
-	_, _ = canvas.WriteTo(&b) // fails if b does, which does not
-	// The font of the measures is rarely there, but others have the same.
+	_, _ = canvas.WriteTo(&b) // a bytes.Buffer does not fail
+	// The font used for measuring is rarely installed; the others have the same metrics.
 	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// writeJSON writes all of r, so that it can be read into a Result again.
+// writeJSON writes r so that it can be read into a Result again.
 func writeJSON(w io.Writer, r *bench.Result) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(r)
 }
 
-// field is one of the CSV.
+// field is a column of the CSV file.
 type field struct {
 	name  string // with its unit
 	value func(*bench.Measurement) string
 }
 
-// fields are in an order that does not change; new ones come last. What there is no figure for is
+// fields has the columns in an order that does not change; new ones come last. A missing figure is
 // empty.
 var fields = []field{
 	{"path", func(m *bench.Measurement) string { return string(m.Path) }},
@@ -52,7 +52,7 @@ var fields = []field{
 	{"rounds_disturbed", func(m *bench.Measurement) string { return strconv.Itoa(disturbed(m)) }},
 }
 
-// digits writes nine digits of x; nothing if it is no number.
+// digits writes x with nine digits, or "" if x is not a number.
 func digits(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return ""
@@ -76,5 +76,5 @@ func writeCSV(w io.Writer, r *bench.Result) error {
 		_ = c.Write(line)
 	}
 	c.Flush()
-	return c.Error() // that of any line
+	return c.Error() // the first error of any line
 }

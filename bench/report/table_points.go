@@ -8,11 +8,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// gap is what is between two columns.
+// gap separates columns.
 const gap = "  "
 
-// writePoints writes a line for each point, under a title for each path and way, with the names of
-// the columns at each new path.
+// writePoints writes a line for each point. Each path and way has a title, and each new path the
+// names of the columns.
 func writePoints(w io.Writer, r *bench.Result) {
 	widths := make([]int, len(columns))
 	for i, c := range columns {
@@ -47,12 +47,12 @@ func writePoints(w io.Writer, r *bench.Result) {
 	}
 }
 
-// grouped tells whether the column has a neighbour of its group.
+// grouped reports whether column i has a neighbour in its group.
 func grouped(i int) bool {
 	return i > 0 && columns[i-1].group == columns[i].group || i+1 < len(columns) && columns[i+1].group == columns[i].group
 }
 
-// writeGroups writes the titles over columns that belong together, each in their middle.
+// writeGroups writes the titles of groups, centred over their columns.
 func writeGroups(w io.Writer, widths []int) {
 	var b strings.Builder
 	for i := 0; i < len(columns); {

@@ -2,17 +2,17 @@ package report
 
 import "image/color"
 
-// theme is the colours of a chart.
+// theme has the colours of a chart.
 type theme struct {
-	background color.Color // nil: none
+	background color.Color // nil means none
 	text       color.Color
-	faint      color.Color // text that matters less, and axes
+	faint      color.Color // less important text, and axes
 	grid       color.Color
 	palette    [9]color.Color
 }
 
-// The places in a palette. Its colours can be told apart by people who do not see all of them
-// (those of Okabe and Ito).
+// Indices in a palette, which has the colours of Okabe and Ito: people with impaired colour vision
+// can distinguish them.
 const (
 	blue = iota
 	vermilion

@@ -9,11 +9,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// maxTicks is how many ticks an axis may have that is long.
+// maxTicks is the most ticks on a long axis.
 const maxTicks = 9
 
-// ticks returns those of a logarithmic axis: at powers of its base, fewer if there are too many,
-// and more between them if there is room.
+// ticks returns the ticks of a logarithmic axis: at powers of its base, fewer if there are too
+// many, and more between them if there is room.
 func (a axis) ticks(from, to float64, most int) []plot.Tick {
 	if !(from > 0 && to >= from && to/from < 1e30) {
 		return nil
@@ -42,7 +42,7 @@ func (a axis) ticks(from, to float64, most int) []plot.Tick {
 	}
 }
 
-// around is the range to show when values from one to the other are to be in it, with some room.
+// around returns the range to show so that it includes from and to, with some room.
 func (a axis) around(from, to float64) (low, high float64) {
 	low, high = from/math.Pow(a.base, .1), to*math.Pow(a.base, .1)
 	if to/from < math.Sqrt(a.base) {
@@ -51,7 +51,7 @@ func (a axis) around(from, to float64) (low, high float64) {
 	return low, high
 }
 
-// ticker makes ticks of an axis.
+// ticker makes the ticks of an axis.
 type ticker struct {
 	axis
 	most int

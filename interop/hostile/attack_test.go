@@ -17,22 +17,22 @@ type attack struct {
 	tcp    bool   // it goes to the server's TCP port, and otherwise to that for RDMA
 	conns  int    // connections at a time, against a small server
 
-	// play is what each connection does. When it returns, or the server has ended the connection,
-	// another takes its place.
+	// play is what each connection does. When it returns, or the server closes the connection,
+	// another connection replaces it.
 	play func(p *peer)
 
-	// flood says that it never stops to send, so that there is no waiting it out.
+	// flood says that it never stops sending, so nobody can wait for its end.
 	flood bool
 
-	// handlers is how long handlers of the server run that it keeps busy. A call that needs one
-	// waits until some of them have ended, and once more if it has waited for its arguments.
+	// handlers is how long the server's handlers run that it keeps busy. A call that needs a
+	// handler waits until some of them end, and once more after it has waited for its arguments.
 	handlers time.Duration
 
-	// moves is the counter of the server by which an operator learns of it; "" where all of it is
-	// allowed and counts as what it is.
+	// moves is the server's counter that shows the attack to an operator; "" if everything in it is
+	// allowed and counts as normal use.
 	moves string
 
-	// memory says that it takes as much of the server's memory as it can.
+	// memory says that it uses as much of the server's memory as it can.
 	memory bool
 
 	dialect rpcrdma.Dialect // of the server
@@ -45,11 +45,11 @@ type limits struct {
 	inFlight   int // calls over TCP that are taken before the first is answered
 }
 
-// fileSize is how long the file is that attackers use.
+// fileSize is the length of the attackers' file.
 const fileSize = 1 << 20
 
-// redial is how long an attacking host waits before it makes a connection again: it makes 100 in a
-// second at most, and 1000 where there is nothing to wait for.
+// redial returns how long an attacking host waits before it connects again. It connects at most 100
+// times a second, and 1000 times where nothing has to be waited for.
 func (a *attack) redial(conns int) time.Duration {
 	if a.flood {
 		return time.Duration(conns) * time.Millisecond
@@ -63,7 +63,7 @@ type assault struct {
 	group  sync.WaitGroup
 }
 
-// begin has hosts attack, each with all connections of the attack, until end.
+// begin lets hosts attack, each with all connections of the attack, until end.
 func (a *attack) begin(
 	ctx context.Context, s *site, hosts, conns int) *assault {
 	ctx, cancel := context.WithCancel(ctx)
@@ -110,7 +110,7 @@ func (r *assault) end() {
 	r.group.Wait()
 }
 
-// reset closes a connection without a word, as a host that crashes does.
+// reset closes a connection without a word, like a host that crashes.
 func (p *peer) reset() {
 	if tcp, ok := p.conn.(*net.TCPConn); ok {
 		tcp.SetLinger(0)
@@ -119,7 +119,7 @@ func (p *peer) reset() {
 	p.err = net.ErrClosed
 }
 
-// slowly writes bytes one by one, with a pause behind each.
+// slowly writes bytes one by one, with a pause after each.
 func (p *peer) slowly(pause time.Duration, b []byte) {
 	for i := 0; i < len(b) && p.ok(); i++ {
 		p.write(b[i])
@@ -127,7 +127,7 @@ func (p *peer) slowly(pause time.Duration, b []byte) {
 	}
 }
 
-// sleep is the pace of a slow peer.
+// sleep makes a peer slow.
 func (p *peer) sleep(d time.Duration) {
 	select {
 	case <-p.ctx.Done():
@@ -136,8 +136,7 @@ func (p *peer) sleep(d time.Duration) {
 	}
 }
 
-// flood writes the same again and again, as fast as it goes but for a pause that lets virtual time
-// pass.
+// flood writes the same bytes again and again. It pauses only to let virtual time pass.
 func (p *peer) flood(make func() []byte) {
 	for p.ok() {
 		var b []byte
@@ -149,5 +148,5 @@ func (p *peer) flood(make func() []byte) {
 	}
 }
 
-// attacks are all of them.
+// attacks has all attacks.
 var attacks = slices.Concat(onSetup, onIWARP, onMemory, onRPCRDMA, onDraft, onTCP)

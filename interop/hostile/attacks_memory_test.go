@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// onMemory are attacks over RDMA that begin something, and do not end it, so that the server keeps
+// onMemory are attacks over RDMA that begin something and never end it, so that the server keeps
 // memory for it.
 var onMemory = []attack{
 	{
@@ -134,7 +134,7 @@ var onMemory = []attack{
 	},
 }
 
-// reads asks for the file as often as there are credits, by RDMA Write.
+// reads asks for the file, by RDMA Write, with every credit.
 func (p *peer) reads() {
 	for range p.credits {
 		msg := p.rpc(nfs3.ProcRead, p.readArgs(fileSize))
@@ -142,8 +142,8 @@ func (p *peer) reads() {
 	}
 }
 
-// longCalls makes as many calls as there are credits that are for the server to fetch, and as long
-// as it takes them.
+// longCalls makes a call with every credit. Each is as long as allowed, and the server must fetch
+// it.
 func (p *peer) longCalls() {
 	for range p.credits {
 		p.rpc(nfs3.ProcNull)
@@ -151,7 +151,7 @@ func (p *peer) longCalls() {
 	}
 }
 
-// landing is a write chunk of n bytes.
+// landing returns a write chunk of n bytes.
 func landing(n uint32) (l chunks.Lists) {
 	l.AddWrite([]chunks.Segment{{Handle: 1, Length: n}})
 	return l

@@ -142,10 +142,10 @@ var onRPCRDMA = []attack{
 	},
 }
 
-// draftSize is a READ in bytes whose result comes neither inline nor is too long.
+// draftSize is a size of READ, in bytes, whose result does not fit inline and is not too long.
 const draftSize = 256 << 10
 
-// onDraft are attacks on what only the draft's dialect has.
+// onDraft are attacks on features of the draft's dialect.
 var onDraft = []attack{
 	{
 		name: "RDMA_DONEs for nothing", threat: "RFC 5042 6.4.4", conns: 10, flood: true,
@@ -188,7 +188,7 @@ var onDraft = []attack{
 
 var noChunks chunks.Lists
 
-// response is a segment of a response to an RDMA Read.
+// response returns a segment of a response to an RDMA Read.
 func (p *peer) response(sink transport.STag, to uint64, n int, last bool) []byte {
 	return frame(ddp.Header{
 		Tagged: true, Last: last, Control: rdmap.Control(ddp.Version, rdmap.OpReadResponse),
@@ -196,7 +196,7 @@ func (p *peer) response(sink transport.STag, to uint64, n int, last bool) []byte
 	}, make([]byte, n))
 }
 
-// readFrom is a read chunk of n bytes at a position.
+// readFrom returns a read chunk of n bytes at a position.
 func readFrom(position, n uint32) chunks.Lists {
 	return chunks.Lists{Reads: []chunks.ReadSegment{
 		{Position: position, Segment: chunks.Segment{Handle: 1, Length: n}},

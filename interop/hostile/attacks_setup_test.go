@@ -46,7 +46,7 @@ var onSetup = []attack{
 	},
 }
 
-// null makes a call that does nothing, and waits for its answer, and with it for credits.
+// null makes a NULL call and waits for its reply, which grants credits.
 func (p *peer) null() {
 	p.write(p.call(0, noChunks, p.rpc(0))...)
 	for p.ok() {

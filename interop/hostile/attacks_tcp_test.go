@@ -6,8 +6,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// onTCP are attacks on the port for RPC over TCP. They are the threats that RFC 5042 names, without
-// RDMA.
+// onTCP are attacks on the port for RPC over TCP: the threats of RFC 5042, without RDMA.
 var onTCP = []attack{
 	{
 		name: "TCP connections that idle", threat: "RFC 5042 6.4.2", tcp: true, memory: true, conns: 200,

@@ -31,10 +31,10 @@ type bystander struct {
 	slowest string        // which that was
 }
 
-// transferSize is that of a bystander's READs and WRITEs in bytes.
+// transferSize is the size of a bystander's READs and WRITEs in bytes.
 const transferSize = 64 << 10
 
-// site is where clients find a server, and what they know of it.
+// site is a server as its clients know it.
 type site struct {
 	rdma, tcp string
 	dialer    func(host string) faultnet.DialContext
@@ -43,7 +43,7 @@ type site struct {
 	file      nfs3.FH // of fileSize bytes, which everybody may read and write
 }
 
-// attackers returns n hosts.
+// attackers returns n hosts that attack.
 func (s *site) attackers(n int) (hosts []string) {
 	for i := range n {
 		hosts = append(hosts, fmt.Sprintf("%s.6.6.%d", s.net, 6+i))
@@ -51,13 +51,13 @@ func (s *site) attackers(n int) (hosts []string) {
 	return hosts
 }
 
-// The bystanders that are there before an attack, and those that come amid.
+// Bystanders connect before an attack or during it.
 const (
 	early = iota + 1
 	late
 )
 
-// join has bystanders connect, one by RDMA and one by TCP, each from its own host.
+// join connects two bystanders, one over RDMA and one over TCP, each from its own host.
 func (s *site) join(ctx context.Context, when int) ([]*bystander, error) {
 	host1, host2 := fmt.Sprintf("%s.0.%d.1", s.net, when), fmt.Sprintf("%s.0.%d.2", s.net, when)
 	name := map[int]string{early: "early", late: "late"}[when]
@@ -95,7 +95,7 @@ func (s *site) join(ctx context.Context, when int) ([]*bystander, error) {
 	return all, nil
 }
 
-// mount finds the export, and makes the file of the bystander.
+// mount mounts the export, and makes the bystander's file.
 func (b *bystander) mount(ctx context.Context) error {
 	return b.time("MNT and CREATE", func() error {
 		root, err := b.client.Mount(ctx, exportPath)
@@ -111,7 +111,7 @@ func (b *bystander) mount(ctx context.Context) error {
 // anybody is the mode of files that everybody may read and write.
 var anybody = nfs3.Set32{Set: true, To: 0o666}
 
-// time makes a call, or several that count as one.
+// time makes and times a call, or several that count as one.
 func (b *bystander) time(what string, call func() error) error {
 	began := time.Now()
 	if err := call(); err != nil {
@@ -124,7 +124,7 @@ func (b *bystander) time(what string, call func() error) error {
 	return nil
 }
 
-// round is what a bystander does again and again: small calls and large ones, both ways.
+// round is what a bystander repeats: small and large calls, in both directions.
 func (b *bystander) round(ctx context.Context) error {
 	b.rounds++
 	for i := range b.data {
@@ -158,7 +158,7 @@ func (b *bystander) round(ctx context.Context) error {
 	return nil
 }
 
-// rounds has all make so many, with a pause behind each, and returns how long that took.
+// rounds lets all bystanders make n rounds with pauses, and returns how long that took.
 func rounds(t *testing.T, all []*bystander, n int, pause time.Duration) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -178,7 +178,7 @@ func rounds(t *testing.T, all []*bystander, n int, pause time.Duration) time.Dur
 	return time.Since(began)
 }
 
-// longest is the longest that a call of any of them has taken, and which that was.
+// longest returns the longest time that a call took, and names that call.
 func longest(all []*bystander) (took time.Duration, what string) {
 	for _, b := range all {
 		if b.longest > took {

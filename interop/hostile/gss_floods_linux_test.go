@@ -16,7 +16,7 @@ type gssFlood struct {
 	name string
 	tcp  bool
 	play func(p *peer, r *realm)
-	// arrived reports whether the server has had enough of it.
+	// arrived reports whether the flood has had its effect on the server.
 	arrived func(s gss.ServerStats) bool
 }
 
@@ -96,9 +96,10 @@ var gssFloods = []gssFlood{
 		}, func(s gss.ServerStats) bool { return s.HalfMade+int(s.Evicted) >= 100 }},
 }
 
-// TestGSSFloods has hosts flood the making of contexts. Clients on other hosts keep theirs, and
-// their calls are answered; another one comes and makes its own. There are no more contexts, made
-// or half made, than there may be, what they take is bounded, and in the end there are none.
+// TestGSSFloods lets hosts flood the creation of contexts. Clients on other hosts keep their
+// contexts, and their calls are answered. A new client makes its own context. The numbers of
+// contexts and half-made contexts stay within their limits, as does their memory. At the end there
+// are none.
 func TestGSSFloods(t *testing.T) {
 	for i, a := range gssFloods {
 		for _, hosts := range []int{1, 3} {
@@ -110,12 +111,12 @@ func TestGSSFloods(t *testing.T) {
 	}
 }
 
-// gssMemory is what the contexts of a small server, half made ones among them, and what is under
-// way with a few connections take at most, in bytes.
+// gssMemory limits the bytes for the contexts of a small server, half-made ones included, and for
+// calls on a few connections.
 const gssMemory = 24 << 20
 
-// TestGSSManyHosts has one principal come from more hosts than there are places for contexts, where
-// fairness among hosts has no hold: he takes the places of his own.
+// TestGSSManyHosts lets one principal come from more hosts than there are places for contexts, so
+// that fairness between hosts does not help. New contexts then replace those of the same principal.
 func TestGSSManyHosts(t *testing.T) {
 	a := gssFlood{tcp: true, play: func(p *peer, r *realm) {
 		for p.ok() {

@@ -19,7 +19,7 @@ const (
 	gssDestroy
 )
 
-// Where the fields of a call with RPCSEC_GSS are (RFC 5531 section 9, RFC 2203 section 5).
+// Offsets of the fields of a call with RPCSEC_GSS (RFC 5531 section 9, RFC 2203 section 5).
 const (
 	atXID       = 0
 	atProgram   = 12
@@ -31,13 +31,13 @@ const (
 	atHandle    = 52
 )
 
-// opaque is variable-length opaque data (RFC 4506 section 4.10).
+// opaque encodes variable-length opaque data (RFC 4506 section 4.10).
 func opaque(b []byte) []byte {
 	b = append(be32(uint32(len(b))), b...)
 	return append(b, make([]byte, -len(b)&3)...)
 }
 
-// gssHeader is a call up to its credential, with the next transaction id.
+// gssHeader returns a call up to its credential, with the next XID.
 func (p *peer) gssHeader(program, procedure, proc, seq uint32, s gss.Service,
 	handle []byte) []byte {
 	p.xid++
@@ -52,7 +52,7 @@ func (p *peer) create(proc uint32, handle, token []byte) []byte {
 	return append(append(b, be32(0, 0)...), opaque(token)...)
 }
 
-// rpcReply reads the next reply, over TCP or over RDMA, where all of it is inline.
+// rpcReply reads the next reply, over TCP or over RDMA. Over RDMA it is all inline.
 func (p *peer) rpcReply(tcp bool) []byte {
 	if tcp {
 		n := binary.BigEndian.Uint32(p.read(4)) &^ (1 << 31)
@@ -74,7 +74,7 @@ func (p *peer) rpcReply(tcp bool) []byte {
 	return nil
 }
 
-// sendRPC sends a call, and tells where.
+// sendRPC sends a call over TCP or over RDMA.
 func (p *peer) sendRPC(tcp bool, b []byte) {
 	if tcp {
 		p.write(record(true, b)...)
@@ -84,7 +84,7 @@ func (p *peer) sendRPC(tcp bool, b []byte) {
 	}
 }
 
-// said is what a reply says: "SUCCESS", or why not.
+// said returns "SUCCESS", or the error in a reply.
 func said(reply []byte) string {
 	d := xdr.NewDecoder(reply)
 	d.Raw(8)
@@ -101,14 +101,14 @@ func said(reply []byte) string {
 	return stat.String()
 }
 
-// creation is the answer to a call that makes a context.
+// creation is the reply to a call that makes a context.
 type creation struct {
 	handle []byte
 	major  gss.Major
 	token  []byte
 }
 
-// created reads the answer to create.
+// created reads the reply to create.
 func (p *peer) created(tcp bool) (c creation) {
 	d := xdr.NewDecoder(p.rpcReply(tcp))
 	d.Raw(16) // up to the verifier's body
@@ -123,7 +123,7 @@ func (p *peer) created(tcp bool) (c creation) {
 	return c
 }
 
-// context makes a context of a principal's. Without last it is left half made.
+// context makes a context for a principal. Without last it stays half made.
 func (p *peer) context(r *realm, principal string, tcp, last bool) (made gss.Context,
 	handle []byte) {
 	n, err := r.mechanism.Initiator(principal).Initiate(p.ctx, "test@server")
@@ -146,7 +146,7 @@ func (p *peer) context(r *realm, principal string, tcp, last bool) (made gss.Con
 	return made, c.handle
 }
 
-// protected is a call of procedure 1 with a context.
+// protected returns a call of procedure 1 in a context.
 func (p *peer) protected(made gss.Context, handle []byte, seq uint32, s gss.Service,
 	args []byte) []byte {
 	b := p.gssHeader(gssProgram, gssEcho, gssData, seq, s, handle)

@@ -19,7 +19,7 @@ import (
 
 const eve = "127.6.6.6"
 
-// calls takes apart what a client has written over TCP.
+// calls splits what a client has written over TCP into calls.
 func calls(b []byte) (all [][]byte) {
 	for len(b) >= 4 {
 		n := int(binary.BigEndian.Uint32(b) &^ (1 << 31))
@@ -55,9 +55,9 @@ func (r *realm) intrudesAt(tcp bool, addr string) *peer {
 	return p
 }
 
-// TestGSSSniffed has somebody on the way between a client and the server send what he has heard, as
-// it was and changed, over connections of his own. Nothing is executed, his connections end where
-// RFC 2203 has calls discarded, and the client loses neither context nor connection.
+// TestGSSSniffed lets an intruder send what it has heard between a client and the server, unchanged
+// and changed, over its own connections. Nothing is executed. Its connections end where RFC 2203
+// discards calls. The client keeps its context and its connection.
 func TestGSSSniffed(t *testing.T) {
 	for _, tcp := range []bool{true, false} {
 		name := map[bool]string{true: "TCP", false: "RDMA"}[tcp]
@@ -148,8 +148,8 @@ func (r *realm) sniffed(t *testing.T, tcp bool, heard [][]byte) {
 	}
 }
 
-// TestGSSReordered has calls of a context come in any order over several connections, which is
-// right, and again, which is not.
+// TestGSSReordered sends calls of one context over several connections in any order, which is
+// allowed, and again, which is not.
 func TestGSSReordered(t *testing.T) {
 	r := newRealm(t)
 	p := r.intrudes(true)
@@ -186,7 +186,7 @@ func TestGSSReordered(t *testing.T) {
 	}
 }
 
-// TestGSSChunks has chunks offered with calls whose arguments or results are protected.
+// TestGSSChunks offers chunks with calls whose arguments or results are protected.
 func TestGSSChunks(t *testing.T) {
 	r := newRealm(t)
 	p := r.intrudes(false)
@@ -225,8 +225,7 @@ func TestGSSChunks(t *testing.T) {
 		}
 	})
 
-	// serves answers the server's RDMA Reads with b, and then with other; and tells what it
-	// replies.
+	// serves answers the server's RDMA Reads with b, and then with other. It returns the reply.
 	serves := func(b, other []byte) string {
 		for p.ok() {
 			h, payload := p.segment()
@@ -274,7 +273,7 @@ func TestGSSChunks(t *testing.T) {
 		}
 	}
 
-	// Bulk data beside a call whose arguments are protected: they are not what was signed.
+	// Bulk data beside a call whose arguments are protected is not what was signed.
 	for _, s := range []gss.Service{gss.Integrity, gss.Privacy} {
 		b := call(s, "four and eight bytes")
 		at := len(b) - 32
@@ -285,7 +284,7 @@ func TestGSSChunks(t *testing.T) {
 		}
 	}
 
-	// What has been read is what is checked, and what is executed.
+	// The server checks and executes the same bytes that it has read.
 	r.executed()
 	for range 20 {
 		b, other := call(gss.Integrity, "good"), call(gss.Integrity, "good")
@@ -310,7 +309,7 @@ func TestGSSChunks(t *testing.T) {
 	}
 }
 
-// responseWith is a response to an RDMA Read with what the chunk has, whose offset is 0.
+// responseWith returns a response to an RDMA Read of a chunk with offset 0.
 func (p *peer) responseWith(q rdmap.ReadRequest, b []byte) []byte {
 	b = b[min(int(q.SourceOffset), len(b)):]
 	b = b[:min(int(q.Len), len(b))]
@@ -318,8 +317,8 @@ func (p *peer) responseWith(q rdmap.ReadRequest, b []byte) []byte {
 	return tagged(rdmap.OpReadResponse, uint32(q.SinkSTag), q.SinkOffset, b)
 }
 
-// TestGSSGateway has somebody repeat, through a gateway, what a client has said through it. Only
-// his own connection ends, though all calls come to the server from the gateway's host.
+// TestGSSGateway lets an intruder repeat, through a gateway, what a client has sent through it.
+// Only the intruder's connection ends, although all calls reach the server from the gateway's host.
 func TestGSSGateway(t *testing.T) {
 	r := newRealm(t)
 	g, err := gateway.New(gateway.Config{

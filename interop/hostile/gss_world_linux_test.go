@@ -27,8 +27,8 @@ const (
 	gssEcho    = 1
 )
 
-// realm is a server that wants RPCSEC_GSS, by sockets, over RDMA and over TCP. Its clients have
-// contexts of two rounds. It is a small one, so that it is soon exhausted.
+// realm is a server that requires RPCSEC_GSS, over RDMA and TCP sockets. Making a context takes two
+// rounds. The server is small, so that it is soon exhausted.
 type realm struct {
 	t *testing.T
 	*site
@@ -93,7 +93,7 @@ func newRealm(t *testing.T) *realm {
 	return r
 }
 
-// echo returns its argument, and notes it.
+// echo returns its argument and records it.
 func (r *realm) echo(ctx context.Context, c *oncrpc.Call) error {
 	b, err := c.Args.Bulk(1 << 20).Bytes(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func (r *realm) echo(ctx context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// executed returns how often procedure 1 was, and forgets it.
+// executed returns the recorded arguments of procedure 1, and forgets them.
 func (r *realm) executed() (args [][]byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,13 +115,13 @@ func (r *realm) executed() (args [][]byte) {
 	return args
 }
 
-// textArg is an argument of procedure 1, and what it returns.
+// textArg is the argument and the result of procedure 1.
 type textArg []byte
 
 func (a textArg) MarshalXDR(e *xdr.Encoder)    { e.BulkBytes(a, nil) }
 func (a *textArg) UnmarshalXDR(d *xdr.Decoder) { *a = bytes.Clone(d.Opaque(1 << 20)) }
 
-// citizen is a good client of a realm, with its connection and one context.
+// citizen is a good client of a realm, with a connection and one context.
 type citizen struct {
 	*oncrpc.Client
 	name  string
@@ -129,7 +129,7 @@ type citizen struct {
 	sent  *tap         // nil over RDMA
 }
 
-// Initiate counts contexts.
+// counting is an initiator that counts contexts.
 type counting struct {
 	gss.Initiator
 	c *citizen
@@ -140,7 +140,7 @@ func (i counting) Initiate(ctx context.Context, service string) (gss.Negotiation
 	return i.Initiator.Initiate(ctx, service)
 }
 
-// tap notes each record that is written to a connection.
+// tap records what is written to a connection.
 type tap struct {
 	net.Conn
 	mu      sync.Mutex // guards what follows
@@ -163,7 +163,7 @@ func (c *tap) taken() []byte {
 	return b
 }
 
-// joins has a client come from a host.
+// joins connects a client from a host.
 func (r *realm) joins(host, way string, service gss.Service) *citizen {
 	r.t.Helper()
 	c := &citizen{name: host + " over " + way}
@@ -194,7 +194,7 @@ func (r *realm) joins(host, way string, service gss.Service) *citizen {
 	return c
 }
 
-// work has clients make n calls each.
+// work makes n calls with each client.
 func work(t *testing.T, n int, all ...*citizen) {
 	t.Helper()
 	var group sync.WaitGroup
@@ -218,7 +218,7 @@ func work(t *testing.T, n int, all ...*citizen) {
 	group.Wait()
 }
 
-// until waits until something is so.
+// until waits until a condition holds.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(time.Millisecond) {
@@ -228,7 +228,7 @@ func until(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// heap is what is allocated, in bytes.
+// heap returns the allocated bytes.
 func heap() int {
 	var m runtime.MemStats
 	runtime.GC()

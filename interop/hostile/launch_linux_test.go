@@ -17,14 +17,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// An attack runs in a process of its own, which is this test's program again: it has no part in
-// the processor time of the bystanders, nor they in its. It is at the lowest priority, as another
-// host's processors are not the server's.
+// An attack runs in a separate process, started from this test's binary, so that its CPU time is
+// separate from the bystanders'. It has the lowest priority, because a real attacker's host does
+// not use the server's processors.
 
-// launchVar is the variable of the environment that has the program be an attack.
+// launchVar is the environment variable that turns the program into an attack.
 const launchVar = "HOSTILE_ATTACK"
 
-// launched is what that says, as JSON.
+// launched is its value, as JSON.
 type launched struct {
 	Attack    string
 	RDMA, TCP string
@@ -33,7 +33,7 @@ type launched struct {
 	Conns     int
 }
 
-// pace is how long an attack takes to do what it can.
+// pace is how long an attack takes to reach its full effect.
 const pace = 2 * time.Second
 
 // raid is the process of an attack.
@@ -42,7 +42,7 @@ type raid struct {
 	end func()
 }
 
-// signal stops the process, or has it go on.
+// signal stops or continues the process.
 func (r *raid) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
 	if err := r.cmd.Process.Signal(s); err != nil {
@@ -50,7 +50,7 @@ func (r *raid) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
-// launch starts a process that attacks, and returns when it has done what it can.
+// launch starts a process that attacks, and returns when the attack has reached its full effect.
 func (a *attack) launch(t *testing.T, s *site, conns int) *raid {
 	t.Helper()
 	what, err := json.Marshal(launched{
@@ -82,8 +82,8 @@ func (a *attack) launch(t *testing.T, s *site, conns int) *raid {
 	}}
 }
 
-// lowestPriority gives this process what other processes leave of the processors. Linux has a
-// priority for each thread, which those that it starts inherit.
+// lowestPriority gives this process only the CPU time that others leave. Linux has a priority for
+// each thread, and new threads inherit it.
 func lowestPriority() {
 	threads, err := os.ReadDir("/proc/self/task")
 	for _, thread := range threads {

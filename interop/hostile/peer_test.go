@@ -17,8 +17,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// peer is the bad end of a connection, which says exactly what an attack has it say. The first
-// error stays: after that it does nothing any more. An attacker expects to be thrown out.
+// peer is the bad end of a connection. It sends exactly what an attack tells it to. After the first
+// error, which it keeps, it does nothing: an attacker expects to be thrown out.
 type peer struct {
 	ctx  context.Context // ends with the attack, and the connection with it
 	conn net.Conn
@@ -34,15 +34,15 @@ type peer struct {
 	xid uint32    // of the latest call
 }
 
-// newPeer takes a connection of an attack.
+// newPeer makes a peer on a connection.
 func newPeer(ctx context.Context, conn net.Conn) *peer {
 	return &peer{ctx: ctx, conn: conn, in: bufio.NewReader(conn)}
 }
 
-// ok reports whether the connection is still there.
+// ok reports whether the connection is still up.
 func (p *peer) ok() bool { return p.err == nil }
 
-// stay waits for the end of the attack, and takes nothing.
+// stay waits for the end of the attack, and reads nothing.
 func (p *peer) stay() {
 	if p.ok() {
 		<-p.ctx.Done()
@@ -50,7 +50,7 @@ func (p *peer) stay() {
 	}
 }
 
-// listen waits for the end of the connection, and takes all that comes.
+// listen reads everything until the connection ends.
 func (p *peer) listen() {
 	if p.ok() {
 		_, p.err = io.Copy(io.Discard, p.in)
@@ -77,14 +77,15 @@ func (p *peer) read(n int) []byte {
 // startupRequest is an MPA request of revision 1 that wants CRCs (RFC 5044 section 7.1).
 const startupRequest = "MPA ID Req Frame\x40\x01\x00\x00"
 
-// startup makes it an iWARP connection, with the inline size of peers that say nothing.
+// startup makes it an iWARP connection. The inline size is the default for peers without private
+// data.
 func (p *peer) startup() {
 	p.write([]byte(startupRequest)...)
 	reply := p.read(len(startupRequest))
 	p.read(int(binary.BigEndian.Uint16(reply[18:])))
 }
 
-// frame makes an FPDU of a segment (RFC 5044 section 4.1).
+// frame returns the FPDU of a segment (RFC 5044 section 4.1).
 func frame(h ddp.Header, payload []byte) []byte {
 	h.Version = ddp.Version
 	b := h.Append(make([]byte, 2, 64+len(payload)))
@@ -98,7 +99,7 @@ func frame(h ddp.Header, payload []byte) []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// next is the header of the next message of a kind. What is left of it follows with the same MSN.
+// next returns the header of the next message of a kind. Its other segments have the same MSN.
 func (p *peer) next(op rdmap.Opcode) ddp.Header {
 	p.msn[op.Queue()]++
 	return ddp.Header{
@@ -106,12 +107,12 @@ func (p *peer) next(op rdmap.Opcode) ddp.Header {
 	}
 }
 
-// message is an FPDU with a whole untagged message.
+// message returns an FPDU with a whole untagged message.
 func (p *peer) message(op rdmap.Opcode, payload ...byte) []byte {
 	return frame(p.next(op), payload)
 }
 
-// tagged is an FPDU with a segment for a window of the server's.
+// tagged returns an FPDU with a segment for one of the server's windows.
 func tagged(op rdmap.Opcode, stag uint32, offset uint64, payload []byte) []byte {
 	return frame(ddp.Header{
 		Tagged: true, Last: true, Control: rdmap.Control(ddp.Version, op), STag: transport.STag(stag),
@@ -130,7 +131,7 @@ func (p *peer) segment() (h ddp.Header, payload []byte) {
 	return h, payload
 }
 
-// readRequest waits for an RDMA Read of the server's, whatever comes before it.
+// readRequest waits for the server's next RDMA Read, and skips what comes before it.
 func (p *peer) readRequest() (r rdmap.ReadRequest) {
 	for p.ok() {
 		h, payload := p.segment()
@@ -142,7 +143,8 @@ func (p *peer) readRequest() (r rdmap.ReadRequest) {
 	return r
 }
 
-// call is a Send with a call, and the chunks that it offers. It grants the server what it asks for.
+// call returns a Send with a call and the chunks that it offers. It grants the credits that the
+// server asks for.
 func (p *peer) call(typ rpcrdma.Type, lists chunks.Lists, message []byte) []byte {
 	h := rpcrdma.Header{
 		XID: p.xid, Version: rpcrdma.ProtocolVersion, Credits: 64, Type: typ, Lists: lists,
@@ -150,12 +152,12 @@ func (p *peer) call(typ rpcrdma.Type, lists chunks.Lists, message []byte) []byte
 	return p.message(rdmap.OpSend, append(h.Append(nil), message...)...)
 }
 
-// rpc is a call of NFS without credentials, with the next transaction id.
+// rpc returns an NFS call without credentials, with the next XID.
 func (p *peer) rpc(proc nfs3.Proc, args ...[]byte) []byte {
 	return p.rpcOf(nfs3.Program, nfs3.Version, uint32(proc), args...)
 }
 
-// rpcOf is a call of any program.
+// rpcOf returns a call of any program.
 func (p *peer) rpcOf(program, version, proc uint32, args ...[]byte) []byte {
 	p.xid++
 	b := be32(p.xid, 0, 2, program, version, proc, 0, 0, 0, 0)
@@ -165,7 +167,7 @@ func (p *peer) rpcOf(program, version, proc uint32, args ...[]byte) []byte {
 	return b
 }
 
-// readArgs are those of READ, and writeArgs those of WRITE without its data.
+// readArgs returns the arguments of READ; writeArgs those of WRITE without the data.
 func (p *peer) readArgs(n int) []byte {
 	return append(p.handle(), be32(0, 0, uint32(n))...)
 }
@@ -179,7 +181,7 @@ func (p *peer) handle() []byte {
 	return append(b, make([]byte, -len(b)&3)...)
 }
 
-// record is a fragment of a record over TCP (RFC 5531 section 11): the last one, or not.
+// record returns a fragment of a record over TCP (RFC 5531 section 11).
 func record(last bool, b []byte) []byte {
 	mark := uint32(len(b))
 	if last {

@@ -10,9 +10,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// TestKeptReplies has another host repeat a client's call with its transaction id, and then make so
-// many calls of its own that their replies fill the memory for such: the client's repeat still gets
-// the first answer. It is not executed again, and nobody else gets that answer.
+// TestKeptReplies lets another host repeat a client's call with its XID, and then make so many
+// calls that their replies fill the reply cache. The client's own repeat still gets the first
+// reply. The call is not executed again, and no other host gets that reply.
 func TestKeptReplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 0)
@@ -68,8 +68,8 @@ func (w *world) connect(host string) *peer {
 	return p
 }
 
-// removes makes REMOVEs of a name in the root, each with its own transaction id, and returns the
-// status of the last.
+// removes makes n REMOVEs of a name in the root, each with its own XID, and returns the last
+// status.
 func (p *peer) removes(name string, n int) nfs3.Status {
 	arg := append(be32(uint32(len(name))), name...)
 	arg = append(arg, make([]byte, -len(name)&3)...)

@@ -23,41 +23,40 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// -figures has TestServe go through all attacks, for longer, and print the tables of
-// docs/security-bounds.md.
+// printFigures is the flag -figures: TestServe then runs all attacks, for longer, and prints the
+// tables of docs/security-bounds.md.
 var printFigures = flag.Bool("figures", false, "print how bystanders fare, and the server's memory")
 
-// scale is how many times the connections of an attack the command is attacked by: its limits are
-// the defaults, and those in virtual time are an eighth of them.
+// scale multiplies the connections of an attack on the command, because its limits are the
+// defaults. In virtual time the limits are an eighth of them.
 const scale = 8
 
 // What the command's limits allow, in bytes.
 const (
 	mebi = 1 << 20
 
-	// program is what it takes without clients, and whatever they do: its code, and what Go's
-	// runtime keeps.
+	// program is what the process needs without clients: its code, and what Go's runtime keeps.
 	program = 64 * mebi
-	// forRDMA and forTCP are what the limits of the two ports are together.
+	// forRDMA and forTCP are the sums of the limits of each port.
 	forRDMA = (512 + 256) * mebi // ServerMemory and ReceiveMemory of rpcrdma.Config
 	forTCP  = 512 * mebi         // Memory of recordmark.Config
-	// each is what a connection takes beside that: goroutines and buffers.
+	// each is what a connection needs besides: goroutines and buffers.
 	each = 64 << 10
-	// maxConns is how many connections there are at a time (MaxConns of oncrpc.ServerConfig).
+	// maxConns is the most connections at a time (MaxConns of oncrpc.ServerConfig).
 	maxConns = 1024
-	// maxPending is how many may be in their startup beside these (package iwarp).
+	// maxPending is how many more may be in their startup (package iwarp).
 	maxPending = 256
-	// files is what the bystanders and attackers have in files, twice as it may be copied.
+	// files is the size of the bystanders' and attackers' files, twice because they may be copied.
 	files = 16 * mebi
 )
 
-// promise is what the server may take during an attack, at most.
+// promise is the most that the server may use during an attack.
 type promise struct {
 	memory int // in bytes
 	files  int // descriptors
 }
 
-// promised is that by the limits that the attack is about.
+// promised returns the promise that follows from the limits under attack.
 func (a *attack) promised() promise {
 	p := promise{program + files + each*min(scale*a.conns, maxConns), maxConns + maxPending + 50}
 	if a.tcp {
@@ -68,12 +67,11 @@ func (a *attack) promised() promise {
 	return p
 }
 
-// patience is how long a bystander may take for what takes a moment. It tells one that is served
-// from one that is starved: the time limits after which the server takes back what attackers have
-// are longer.
+// patience is how long a bystander may take for something short. It distinguishes one that is
+// served from one that is starved: the server's time limits for attackers are longer.
 const patience = time.Minute
 
-// serve starts the command, and a site to attack.
+// serve starts the command, and returns it with a site to attack.
 func serve(t *testing.T, command string, a *attack, options ...string) (*served.Server, *site) {
 	t.Helper()
 	options = append(options, "--memory", exportPath, "--squash", "none", "--log-level", "error",
@@ -104,8 +102,8 @@ func serve(t *testing.T, command string, a *attack, options ...string) (*served.
 	return s, where
 }
 
-// apart has what is started from now on run on one CPU, and with what it returns everything else on
-// the others: with -figures, where the server is to have a CPU of its own as it does on its host.
+// apart puts what is started from now on on one CPU. After started, everything else runs on the
+// others. With -figures the server has a CPU of its own, as it would on its own host.
 func apart(t *testing.T) (started func()) {
 	t.Helper()
 	if !*printFigures {
@@ -130,7 +128,7 @@ func apart(t *testing.T) (started func()) {
 	}
 }
 
-// makeFile makes the file that attackers use, with something in it, and opens the root to all.
+// makeFile makes the attackers' file, with data in it, and opens the root directory to everybody.
 func makeFile(ctx context.Context, c *nfsclient.Client) (nfs3.FH, error) {
 	root, err := c.Mount(ctx, exportPath)
 	if err != nil {
@@ -148,7 +146,7 @@ func makeFile(ctx context.Context, c *nfsclient.Client) (nfs3.FH, error) {
 	return o.File, err
 }
 
-// loopbackNet is what the addresses of this host begin with.
+// loopbackNet is the beginning of this host's addresses.
 const loopbackNet = "127"
 
 // dialFrom connects from one of the addresses of this host.
@@ -157,7 +155,7 @@ func dialFrom(host string) faultnet.DialContext {
 	return d.DialContext
 }
 
-// peak is the most memory that a process has had, in bytes.
+// peak returns the most memory that a process has had, in bytes.
 func peak(t *testing.T, pid int) int {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -173,7 +171,7 @@ func peak(t *testing.T, pid int) int {
 	return n << 10
 }
 
-// descriptors is how many descriptors a process has open.
+// descriptors returns how many descriptors a process has open.
 func descriptors(t *testing.T, pid int) int {
 	t.Helper()
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
@@ -183,8 +181,8 @@ func descriptors(t *testing.T, pid int) int {
 	return len(list)
 }
 
-// TestServe attacks the command by sockets, with its defaults. The bystanders' calls are answered
-// while it lasts, and the process has no more memory than its limits promise.
+// TestServe attacks the command over sockets, with its default limits. Meanwhile the bystanders'
+// calls are answered, and the process stays within the memory that its limits promise.
 func TestServe(t *testing.T) {
 	command, err := served.Build(t.TempDir())
 	if err != nil {
@@ -203,8 +201,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestExcluded attacks the command from a host that --allow does not name. It costs a call of
-// accept for each connection, and nothing else: no memory, and no descriptor that stays.
+// TestExcluded attacks the command from a host that --allow does not name. Each connection costs
+// one accept, but no memory and no lasting descriptor.
 func TestExcluded(t *testing.T) {
 	command, err := served.Build(t.TempDir())
 	if err != nil {
@@ -221,7 +219,7 @@ func TestExcluded(t *testing.T) {
 	}
 }
 
-// onServe has a host attack the command.
+// onServe attacks the command from one host.
 func (a *attack) onServe(t *testing.T, command string, promised promise, options ...string) {
 	s, where := serve(t, command, a, options...)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -262,9 +260,9 @@ func (a *attack) onServe(t *testing.T, command string, promised promise, options
 	}
 }
 
-// compare has bystanders work by turns while the attacker's process is stopped and while it goes
-// on. What it has it keeps in between. It returns how many rounds they make during the attack for
-// each one without, the median of some pairs, and the longest calls in milliseconds, likewise.
+// compare lets bystanders work by turns while the attacker's process is stopped and while it runs.
+// A stopped attacker keeps its connections. It returns how many rounds they make during the attack
+// for each round without it, and the longest calls in milliseconds, as medians of several pairs.
 func (r *raid) compare(t *testing.T, all []*bystander) (ratio, without, during float64) {
 	t.Helper()
 	const (
@@ -296,8 +294,8 @@ func (r *raid) compare(t *testing.T, all []*bystander) (ratio, without, during f
 	return median(ratios), median(withouts), median(durings)
 }
 
-// rate has each of the bystanders make so many rounds, and more while there is time, and returns
-// how many they make in a second together.
+// rate lets each bystander make at least that many rounds, and more until the window ends. It
+// returns the rounds a second of all together.
 func rate(t *testing.T, all []*bystander, least int, window time.Duration) float64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, errors.New("starved"))

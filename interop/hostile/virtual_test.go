@@ -30,7 +30,7 @@ const exportPath = "/export"
 // lan is a network of 1 Gbit/s.
 var lan = faultnet.Way{Bandwidth: 125_000_000, Delay: 50 * time.Microsecond}
 
-// world is a small server in virtual time, on a host of a network in memory.
+// world is a small server in virtual time, on a network in memory.
 type world struct {
 	t   *testing.T
 	fs  *memfs.FS
@@ -45,8 +45,8 @@ type world struct {
 	stats map[string]uint64
 }
 
-// small are the limits of the server: an eighth of the defaults, so that the attacks that are to
-// exhaust it take an eighth of the connections.
+// small are the server's limits, an eighth of the defaults. So attacks that exhaust it need an
+// eighth of the connections.
 var small = limits{maxMessage: 512 << 10, maxRecord: 512<<10 + 64<<10, inFlight: 64}
 
 // newWorld starts a server.
@@ -119,7 +119,7 @@ var slow = oncrpc.Program{Number: 400000, Version: 1, Procedures: []oncrpc.Proce
 
 const slowCall = 3 * time.Second
 
-// fileOf makes the file that attackers use.
+// fileOf makes the attackers' file.
 func fileOf(t *testing.T, fs *memfs.FS) nfs3.FH {
 	t.Helper()
 	su, ctx := &vfs.Cred{}, t.Context()
@@ -135,7 +135,7 @@ func fileOf(t *testing.T, fs *memfs.FS) nfs3.FH {
 	return o.File
 }
 
-// connEnded adds the counters of a connection to those of all.
+// connEnded adds a connection's counters to the totals.
 func (w *world) connEnded(conn oncrpc.Transport, err error) {
 	c, ok := conn.(*rpcrdma.Conn)
 	if !ok {
@@ -149,7 +149,7 @@ func (w *world) connEnded(conn oncrpc.Transport, err error) {
 	}
 }
 
-// count adds the fields of a struct with counters.
+// count adds the fields of a struct of counters.
 func (w *world) count(name string, counters any) {
 	v := reflect.ValueOf(counters)
 	for i := range v.NumField() {
@@ -160,7 +160,7 @@ func (w *world) count(name string, counters any) {
 	}
 }
 
-// close ends the server, and returns all its counters.
+// close stops the server, and returns the totals.
 func (w *world) close() map[string]uint64 {
 	w.srv.Close()
 	w.ended.Wait()
@@ -173,22 +173,22 @@ func (w *world) close() map[string]uint64 {
 	return w.stats
 }
 
-// What bystanders do during an attack: at first as much as they can, then a little for longer than
-// any time limit of the server's.
+// During an attack, bystanders first do as much as they can. Then they do a little for longer than
+// any time limit of the server.
 const (
 	burst    = 60
 	lasting  = 100 // seconds
 	settling = 5 * time.Second
 )
 
-// fare is how bystanders have fared.
+// fare is how bystanders fared.
 type fare struct {
 	took    time.Duration // for the burst
 	longest time.Duration // that a call of theirs has taken
 	what    string        // which that was
 }
 
-// suffer has bystanders work while hosts attack, and returns how they have fared.
+// suffer lets bystanders work while hosts attack, and returns how they fared.
 func (w *world) suffer(a *attack, hosts int) (f fare) {
 	t := w.t
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -223,9 +223,9 @@ func (w *world) suffer(a *attack, hosts int) (f fare) {
 	return f
 }
 
-// TestBystander has hosts attack a server in virtual time. Its other clients keep half of what they
-// transfer without, at least, no call of theirs takes longer than longestWait, and a counter tells
-// of it. Only where the attack keeps handlers busy calls wait for these.
+// TestBystander lets hosts attack a server in virtual time. The other clients keep at least half of
+// their throughput, none of their calls takes longer than longestWait, and a counter shows the
+// attack. Calls wait longer only if the attack keeps handlers busy.
 func TestBystander(t *testing.T) {
 	var calm fare
 	synctest.Test(t, func(t *testing.T) {
@@ -249,7 +249,7 @@ func TestBystander(t *testing.T) {
 	}
 }
 
-// inVirtualTime has so many hosts attack.
+// inVirtualTime lets that many hosts attack.
 func (a *attack) inVirtualTime(t *testing.T, hosts int, calm *fare) {
 	w := newWorld(t, a.dialect)
 	f := w.suffer(a, hosts)
@@ -267,10 +267,10 @@ func (a *attack) inVirtualTime(t *testing.T, hosts int, calm *fare) {
 	}
 }
 
-// longestWait is the most that a call of a bystander takes on this network, connecting included.
+// longestWait is the longest that a bystander's call may take on this network, connecting included.
 const longestWait = 100 * time.Millisecond
 
-// figures are the counters that have moved.
+// figures lists the counters that are not zero.
 func figures(m map[string]uint64) (s string) {
 	for name, n := range m {
 		if n > 0 {

@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// readSize is how much is asked for in one READ, at most: more than servers here give, so that
-// replies are short.
+// readSize is the most that a client asks for in one READ. The servers here return less, so replies
+// are short.
 const readSize = 3 << 20
 
-// sizes are those of the files: odd ones, and more than one READ or WRITE takes.
+// sizes are the sizes of the files: odd ones, and some larger than one READ or WRITE.
 var sizes = []int{0, 1, 3, 4095, 300_001, 5<<20 + 3}
 
-// Check writes files in a directory of an export, which is there, and reads and lists them. If the
-// client can it makes the directory, and removes it. Otherwise dir has to be there and empty.
+// Check writes, reads and lists files in dir, a directory of an export. A client that can makes dir
+// and removes it. For the others it must exist and be empty.
 func (c Client) Check(t *testing.T, s Server, export, dir string) {
 	t.Helper()
 	if err := c.check(s, export, dir); err != nil {
@@ -74,7 +74,7 @@ func check(v Volume, dir string) error {
 	return nil
 }
 
-// roundTrip writes a file of n bytes and reads it.
+// roundTrip writes and reads a file of n bytes.
 func roundTrip(v Volume, name string, n int) error {
 	data := Data(n)
 	if err := v.Write(name, data); err != nil {
@@ -87,15 +87,15 @@ func roundTrip(v Volume, name string, n int) error {
 	return nil
 }
 
-// Data is n bytes that are the same each time.
+// Data returns n bytes that are the same each time.
 func Data(n int) []byte {
 	p := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{byte(n)}).Read(p) // never fails
 	return p
 }
 
-// CheckAll is Check of several clients at the same time, each of n times, in directories of its
-// own. Those that do not make their own are left out.
+// CheckAll runs Check for several clients at the same time, n times each, in separate directories.
+// It skips clients that cannot make directories.
 func CheckAll(t *testing.T, clients []Client, s Server, export string, n int) {
 	t.Helper()
 	var wg sync.WaitGroup

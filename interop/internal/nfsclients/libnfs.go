@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// commandLimit ends a command that hangs.
+// commandLimit is when a hanging command is killed.
 const commandLimit = 30 * time.Second
 
-// libnfsVolume is an export as libnfs's commands see it, each of which mounts it anew.
+// libnfsVolume is an export as libnfs's commands see it. Each command mounts it again.
 type libnfsVolume struct {
 	server Server
 	export string
@@ -28,7 +28,7 @@ func mountLibnfs(s Server, export string) (Volume, error) {
 	return v, err
 }
 
-// url names a file as libnfs does.
+// url returns libnfs's URL of a file.
 func (v *libnfsVolume) url(name string) string {
 	u := "nfs://" + v.server.Host + path.Join(v.export, name)
 	if v.server.NFS != 0 {
@@ -78,7 +78,7 @@ func (v *libnfsVolume) List(dir string) (map[string]int64, error) {
 
 func (v *libnfsVolume) Close() error { return nil }
 
-// command runs a command, and returns what it prints.
+// command runs a command and returns its output.
 func command(name string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// target is what the Go clients, of which one stems from the other, have in common.
+// target has what both Go clients offer; one is derived from the other.
 type target[F io.ReadWriteCloser, E entry] interface {
 	Open(name string) (F, error)
 	OpenFile(name string, perm os.FileMode) (F, error)
@@ -19,7 +19,7 @@ type target[F io.ReadWriteCloser, E entry] interface {
 	RemoveAll(name string) error
 }
 
-// entry is one of a directory.
+// entry is a directory entry.
 type entry interface {
 	Name() string
 	Size() int64
@@ -47,7 +47,7 @@ func (v volume[F, E]) Read(name string) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	// Not by ReadFrom, which would read little at a time.
+	// Not with ReadFrom, which would read in small pieces.
 	_, err = io.CopyBuffer(struct{ io.Writer }{&b}, struct{ io.Reader }{f}, make([]byte, readSize))
 	return b.Bytes(), err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/willscott/go-nfs-client/nfs/rpc"
 )
 
-// mountWillscott mounts an export. The client calls the port mapper from a port that it draws, and
-// fails if that one is taken: then it draws again.
+// mountWillscott mounts an export. The client picks a random port to call the port mapper, and
+// fails if it is taken, so this tries again.
 func mountWillscott(s Server, export string) (v Volume, err error) {
 	for range 1000 {
 		if v, err = tryWillscott(s, export); !errors.Is(err, syscall.EADDRINUSE) {
@@ -41,7 +41,7 @@ func tryWillscott(s Server, export string) (Volume, error) {
 	}}, nil
 }
 
-// dialWillscott connects to MOUNT. Without Addr, NFS is called on the same connection.
+// dialWillscott connects to MOUNT. Without Addr, the client calls NFS on the same connection.
 func dialWillscott(s Server) (*nfs.Mount, error) {
 	switch {
 	case s.NFS != s.Mount:

@@ -15,27 +15,27 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// limit is how long rpcbind may take to come up, and to go away.
+// limit is how long rpcbind may take to start or stop.
 const limit = 10 * time.Second
 
-// portLimit is how long the port may be taken: a client that picked it for its own end of a
-// connection keeps it a minute longer, in TIME_WAIT.
+// portLimit is how long the port may be in use. A client that picked it as its local port keeps it
+// in TIME_WAIT for a minute.
 const portLimit = 2 * time.Minute
 
 // port is where clients ask.
 const port = "127.0.0.1:111"
 
-// Daemon is an rpcbind of ours.
+// Daemon is an rpcbind that Use has started.
 type Daemon struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
-	ended  chan struct{} // closed, with
+	ended  chan struct{} // closed when rpcbind has ended; err is then set
 	err    error
 }
 
-// Use makes sure that an rpcbind is running, which clients reach at its port. If none is, it starts
-// one without the state that an earlier one has left, which done ends, with that state put back.
-// Otherwise d is nil.
+// Use makes sure that rpcbind runs and answers at its port. If none runs, it sets aside the state
+// that an earlier one has left, and starts one. done then stops it and restores that state. If one
+// is running already, d is nil.
 func Use() (d *Daemon, done func() error, err error) {
 	if answers(atPort) {
 		return nil, func() error { return nil }, nil
@@ -55,7 +55,7 @@ func Use() (d *Daemon, done func() error, err error) {
 	}, nil
 }
 
-// Restart ends rpcbind, which saves its state, and starts it again.
+// Restart stops rpcbind, which saves its state, and starts it again.
 func (d *Daemon) Restart() error {
 	if err := d.stop(); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (d *Daemon) start() error {
 	}
 }
 
-// errPortTaken: rpcbind answers at its Unix socket only.
+// errPortTaken means that rpcbind answers at its Unix socket only.
 var errPortTaken = errors.New("something else has TCP port 111; ss -tanp sport = 111 says what")
 
 func (d *Daemon) startOnce() error {
@@ -105,13 +105,13 @@ func (d *Daemon) startOnce() error {
 			return errors.Join(errors.New("rpcbind does not answer"), d.stop())
 		}
 	}
-	if !answers(atPort) { // it answers when it has all the sockets that it will have
+	if !answers(atPort) { // once it answers, it has all its sockets
 		return errors.Join(errPortTaken, d.stop())
 	}
 	return nil
 }
 
-// stop ends rpcbind, which saves its state.
+// stop stops rpcbind, which saves its state.
 func (d *Daemon) stop() error {
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -119,13 +119,13 @@ func (d *Daemon) stop() error {
 	select {
 	case <-d.ended:
 	case <-time.After(limit):
-		_ = d.cmd.Process.Kill() // it may have ended meanwhile
+		_ = d.cmd.Process.Kill() // may have ended meanwhile
 		<-d.ended
 	}
 	return nil
 }
 
-// answers reports whether an rpcbind is running, where dial has it.
+// answers reports whether an rpcbind answers where dial connects.
 func answers(dial func(context.Context) (*rpcbind.Client, error)) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -140,7 +140,8 @@ func answers(dial func(context.Context) (*rpcbind.Client, error)) bool {
 
 func atPort(ctx context.Context) (*rpcbind.Client, error) { return rpcbind.Dial(ctx, "tcp", port) }
 
-// Find returns the path of a command of the package rpcbind, which is not in everybody's PATH.
+// Find returns the path of a command of the package rpcbind, which may be in a directory outside
+// PATH.
 func Find(name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path

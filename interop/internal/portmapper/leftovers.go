@@ -5,11 +5,11 @@ import (
 	"os"
 )
 
-// What an rpcbind leaves behind, its warm start state among it.
+// leftovers are the files that rpcbind leaves behind, including its warm start state.
 var leftovers = []string{"/run/rpcbind.sock", "/run/rpcbind.lock", "/run/rpcbind/rpcbind.xdr", "/run/rpcbind/portmap.xdr"}
 
-// setAside moves away what an earlier rpcbind has left, and returns what puts it back in place of
-// what has been left since.
+// setAside moves away what an earlier rpcbind has left. restore puts it back, in place of what has
+// been left since.
 func setAside() (restore func(), err error) {
 	const aside = ".aside"
 	for _, name := range leftovers {
@@ -19,7 +19,7 @@ func setAside() (restore func(), err error) {
 	}
 	return func() {
 		for _, name := range leftovers {
-			_ = os.Remove(name) // they need not be there
+			_ = os.Remove(name) // may not exist
 			_ = os.Rename(name+aside, name)
 		}
 	}, nil

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Client pings the server at the other end of ep, which has not been started, and closes it. It
-// returns the number of pings that have come back.
+// Client pings the server at the other end of ep, and closes ep, which must not have been started.
+// It returns the number of pings that came back.
 func Client(ctx context.Context, ep transport.Endpoint, o Options) (int, error) {
 	if err := o.settle(); err != nil {
 		ep.Close()
@@ -35,7 +35,7 @@ func Client(ctx context.Context, ep transport.Endpoint, o Options) (int, error) 
 	}
 }
 
-// pinger is a client with its buffers, and the messages that tell where they are.
+// pinger is a client with its buffers, and the messages that announce them.
 type pinger struct {
 	*conn
 	Options
@@ -66,7 +66,7 @@ func newPinger(c *conn, o Options) (*pinger, error) {
 // ping makes one ping.
 func (p *pinger) ping(ctx context.Context, n int) error {
 	copy(p.source.Bytes, Data(n, p.Size))
-	clear(p.sink.Bytes) // what is there later has come
+	clear(p.sink.Bytes) // anything in it later comes from the server
 	for _, msg := range []transport.Slice{p.sourceMsg, p.sinkMsg} {
 		if err := p.send(msg); err != nil {
 			return err

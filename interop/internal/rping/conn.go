@@ -8,21 +8,21 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// receives is how many receives are posted. The two ends take turns, so that one is in use at a
-// time, and the next may come while the first is being posted again.
+// receives is how many receives are posted. The ends take turns, so one is in use at a time, and
+// the next message may arrive while that is being posted again.
 const receives = 4
 
-// conn makes an endpoint something to wait for. One goroutine uses it.
+// conn lets one goroutine wait for an endpoint's operations and messages.
 type conn struct {
 	ep       transport.Endpoint
 	memory   []transport.Slice
 	windows  []transport.Region
 	messages chan [advertLen]byte
-	failed   chan error // of a Send, or of a message that nobody expects; capacity 1
-	done     chan error // of the operation that is waited for
+	failed   chan error // of a Send or an unexpected message; capacity 1
+	done     chan error // of the operation waited for
 }
 
-// open begins to receive.
+// open starts the endpoint and posts receives.
 func open(ep transport.Endpoint) (*conn, error) {
 	c := &conn{
 		ep:       ep,
@@ -44,7 +44,7 @@ func open(ep transport.Endpoint) (*conn, error) {
 	return c, nil
 }
 
-// close ends the connection and gives the memory back.
+// close closes the connection and frees the memory.
 func (c *conn) close() {
 	c.ep.Close()
 	<-c.ep.Done()
@@ -62,7 +62,7 @@ func (c *conn) alloc(n int, access transport.Access) (transport.Slice, error) {
 	return s, err
 }
 
-// expose opens a window and returns the message that tells the peer of it.
+// expose opens a window, and returns the message that announces it to the peer.
 func (c *conn) expose(s transport.Slice, access transport.Access) (transport.Slice, error) {
 	first := len(c.windows)
 	var err error
@@ -118,12 +118,12 @@ func (c *conn) fail(err error) {
 	}
 }
 
-// send sends msg, which must not change any more.
+// send sends msg, which must not change afterwards.
 func (c *conn) send(msg transport.Slice) error {
 	return c.ep.Post(&transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Local: []transport.Slice{msg}, Done: c})
 }
 
-// move reads or writes and waits for the end of it.
+// move does an RDMA Read or Write and waits for its completion.
 func (c *conn) move(ctx context.Context, op transport.Op, at Advert, local transport.Slice) error {
 	err := c.ep.Post(&transport.WorkRequest{
 		Op: op, Flags: transport.Signaled, Remote: at.remote(), Local: []transport.Slice{local}, Done: c,
@@ -150,7 +150,7 @@ func (c *conn) receive(ctx context.Context) (Advert, error) {
 		return Advert{}, ctx.Err()
 	case <-c.ep.Done():
 		select {
-		case msg = <-c.messages: // it came before the end
+		case msg = <-c.messages: // it arrived before the end
 		default:
 			return Advert{}, c.ep.Err()
 		}

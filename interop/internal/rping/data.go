@@ -5,22 +5,22 @@ import (
 	"fmt"
 )
 
-// Sizes of the data of a ping, in bytes, as rping has them: room for the text that begins it with
-// its NUL, and a little less than 64 KiB.
+// Sizes of a ping's data in bytes, as in rping: from room for the initial text with its NUL to a
+// little less than 64 KiB.
 const (
 	MinSize     = 23
 	MaxSize     = 64<<10 - 1
 	DefaultSize = 64
 )
 
-// The rest of the data runs through these characters.
+// The rest of the data cycles through these characters.
 const (
 	firstChar = 'A'
 	lastChar  = 'z'
 )
 
-// Data returns the data of ping number ping, of size bytes: "rdma-ping-0: ", then characters in a
-// circle, begun one further with each ping, and a NUL at the end.
+// Data returns size bytes of data for a ping: "rdma-ping-0: " with its number, then characters in a
+// cycle that starts one further with each ping, and a NUL.
 func Data(ping, size int) []byte {
 	const circle = lastChar - firstChar + 1
 	b := fmt.Appendf(make([]byte, 0, size), "rdma-ping-%d: ", ping)
@@ -32,7 +32,7 @@ func Data(ping, size int) []byte {
 	return b
 }
 
-// verify compares the data of a ping with what it has to be.
+// verify compares the data of a ping with Data.
 func verify(got []byte, ping int) error {
 	want := Data(ping, len(got))
 	if bytes.Equal(got, want) {
@@ -45,7 +45,7 @@ func verify(got []byte, ping int) error {
 	return fmt.Errorf("rping: ping %d: data mismatch: byte %d of %d is %#02x, want %#02x", ping, at, len(got), got[at], want[at])
 }
 
-// text is the data up to its NUL.
+// text returns the data up to its NUL.
 func text(b []byte) []byte {
 	s, _, _ := bytes.Cut(b, []byte{0})
 	return s

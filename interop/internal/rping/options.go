@@ -5,12 +5,12 @@ import (
 	"io"
 )
 
-// Options are those of rping, for either end.
+// Options are rping's options, for either end.
 type Options struct {
-	Count  int  // pings; 0 means until the context ends, which then is no error. The client's.
-	Size   int  // bytes of a ping, MinSize to MaxSize; 0 means DefaultSize. The client's.
-	Verify bool // compare the data with what it has to be
-	// Print takes the text of each ping in a line, if it is not nil.
+	Count  int  // client: pings; 0 means until the context ends, which is then not an error
+	Size   int  // client: bytes of a ping, MinSize to MaxSize; 0 means DefaultSize
+	Verify bool // check the data
+	// Print, if not nil, gets the text of each ping, one on a line.
 	Print io.Writer
 }
 

@@ -8,8 +8,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Serve answers the pings of the client at the other end of ep, which has not been started, until
-// the client closes the connection between two pings. It returns the number of pings answered.
+// Serve answers the pings of the client at the other end of ep, which must not have been started,
+// until the client closes the connection between two pings. It returns the number of pings
+// answered.
 func Serve(ctx context.Context, ep transport.Endpoint, o Options) (int, error) {
 	c, err := open(ep)
 	if err != nil {
@@ -39,7 +40,7 @@ type ponger struct {
 	*conn
 	Options
 	data    transport.Slice
-	goAhead transport.Slice // zero, as rping has it
+	goAhead transport.Slice // all zeros, as in rping
 }
 
 func newPonger(c *conn, o Options) (*ponger, error) {
@@ -55,13 +56,13 @@ func newPonger(c *conn, o Options) (*ponger, error) {
 	return s, nil
 }
 
-// pong answers one ping, of which the first message has come.
+// pong answers one ping whose first message has arrived.
 func (s *ponger) pong(ctx context.Context, n int, source Advert) error {
 	if source.Size < MinSize || source.Size > MaxSize {
 		return fmt.Errorf("rping: ping %d: size %d is not in the range from %d to %d", n, source.Size, MinSize, MaxSize)
 	}
 	data := s.data.Sub(0, int(source.Size))
-	clear(data.Bytes) // what is there later has been read
+	clear(data.Bytes) // anything in it later comes from the Read
 	if err := s.move(ctx, transport.OpRead, source, data); err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (s *ponger) pong(ctx context.Context, n int, source Advert) error {
 	if err != nil {
 		return err
 	}
-	// rping writes back the text with its NUL.
+	// Like rping, write back only the text with its NUL.
 	back := data.Sub(0, min(len(text(data.Bytes))+1, data.Len()))
 	if int64(sink.Size) < int64(back.Len()) {
 		return fmt.Errorf("rping: ping %d: %d bytes for a sink buffer of %d", n, back.Len(), sink.Size)

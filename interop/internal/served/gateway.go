@@ -13,8 +13,8 @@ type Gateway struct {
 	*process
 }
 
-// StartGateway starts a gateway with options on a port that it chooses. It ends with the test, at
-// the latest; if that fails what it has logged is shown.
+// StartGateway starts a gateway with options, on a port that it chooses. It ends with the test at
+// the latest. If the test fails, its log is shown.
 func StartGateway(t *testing.T, command string, options ...string) *Gateway {
 	t.Helper()
 	g := &Gateway{process: newProcess(t, "gateway")}

@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// startLimit is how long a process may take to come up, and to go away.
+// startLimit is how long a process may take to start or stop.
 const startLimit = 30 * time.Second
 
-// process is the command, doing something that it goes on with until it is ended.
+// process is a running command.
 type process struct {
 	t    *testing.T
-	what string // it is, in messages
+	what string // its name in messages
 	log  string // the file for its standard error
 	cmd  *exec.Cmd
 }
 
-// newProcess returns one that ends with the test, at the latest. If that fails what it has logged
-// is shown.
+// newProcess returns a process that ends with the test at the latest. If the test fails, its log is
+// shown.
 func newProcess(t *testing.T, what string) *process {
 	p := &process{t: t, what: what, log: filepath.Join(t.TempDir(), "log")}
 	t.Cleanup(func() {
@@ -35,8 +35,8 @@ func newProcess(t *testing.T, what string) *process {
 	return p
 }
 
-// start starts it, and hands over what it prints, line by line, until greeted reports that it is
-// up.
+// start starts the command and passes each line that it prints to greeted, until greeted reports
+// that the command is up.
 func (p *process) start(greeted func(line string) bool, args ...string) {
 	p.t.Helper()
 	p.cmd = exec.Command(args[0], args[1:]...)
@@ -53,7 +53,7 @@ func (p *process) start(greeted func(line string) bool, args ...string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	// One that hangs is ended, which ends its output.
+	// Killing a process that hangs ends its output.
 	timeout := time.AfterFunc(startLimit, p.kill)
 	defer timeout.Stop()
 	for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -65,7 +65,7 @@ func (p *process) start(greeted func(line string) bool, args ...string) {
 	p.t.Fatalf("the %s did not come up:\n%s", p.what, p.Log())
 }
 
-// PID is the number of the process.
+// PID returns the process ID.
 func (p *process) PID() int { return p.cmd.Process.Pid }
 
 // Log returns what it has logged so far.
@@ -77,18 +77,18 @@ func (p *process) Log() string {
 	return string(b)
 }
 
-// Kill ends it as a crash would, if it has not ended.
+// Kill kills the process, as a crash would, if it has not ended.
 func (p *process) Kill() {
 	if p.cmd != nil && p.cmd.Process != nil && p.cmd.ProcessState == nil {
 		p.kill()
-		_ = p.cmd.Wait() // that it was killed
+		_ = p.cmd.Wait() // the error says that it was killed
 	}
 }
 
-// kill signals a process that may have ended meanwhile.
+// kill kills a process that may have ended.
 func (p *process) kill() { _ = p.cmd.Process.Kill() }
 
-// Stop has it end in order, and returns the processor time that it took since it was started.
+// Stop stops the process in order, and returns the CPU time that it has used.
 func (p *process) Stop() time.Duration {
 	p.t.Helper()
 	timeout := time.AfterFunc(startLimit, p.kill)
