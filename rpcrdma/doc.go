@@ -70,7 +70,7 @@
 // # Errors
 //
 // Dial and Serve return a *oncrpc.ConfigError for an invalid Config. Errors of connections and
-// calls are [*OpError]s, which name the operation and the peer. They may wrap:
+// calls are of type [*OpError], which names the operation and the peer. They may wrap:
 //
 //   - net.ErrClosed: the connection has ended. [Conn.Err] has the reason.
 //   - the error of the call's context.

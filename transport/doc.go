@@ -1,8 +1,8 @@
 // Package transport is the contract between an upper layer that uses RDMA, such as package rpcrdma,
 // and a provider that carries it out, such as package iwarp.
 //
-// A provider connects two [Endpoint]s (queue pairs of the verbs). Its package has a [Listener] and
-// a [Dialer]. An upper layer uses an endpoint like this:
+// A provider connects two endpoints ([Endpoint]; queue pairs of the verbs). Its package has
+// a [Listener] and a [Dialer]. An upper layer uses an endpoint like this:
 //
 //	ep, err := dialer.Dial(ctx, "server:20049", nil) // the peer: listener.Accept, request.Accept
 //	buf, err := ep.Domain().Alloc(4096, transport.LocalWrite)
@@ -86,6 +86,7 @@
 //
 // # Errors
 //
-// Providers return [*OpError]s, which name the operation, the provider and the peer, and wrap one
-// of the Err variables where one applies. Errors after the end of a connection wrap net.ErrClosed.
+// Providers return errors of type [*OpError], which name the operation, the provider and the peer,
+// and wrap one of the Err variables where one applies. Errors after the end of a connection wrap
+// net.ErrClosed.
 package transport
