@@ -183,7 +183,7 @@ func TestConfErrors(t *testing.T) {
 		{"rdma://" + denying, cli.ExitFailed,
 			"has CONF_RDMA, but denies it to this caller: AUTH_TOOWEAK; --conf of rpcrdma serve says who may use it: try ?sec=krb5\n"},
 		{"rdma://" + gone.rdma, cli.ExitFailed,
-			"rpcrdma: nothing listens at port " + gone.rdma + ": is NFS over RDMA turned on at the server? ?rpcbind in the URL asks for its port\n"},
+			"rpcrdma: nothing listens at port " + gone.rdma + ": is NFS over RDMA turned on at the server? The option ?rpcbind in the URL asks for its port\n"},
 		{"rdma://" + other.tcp, cli.ExitFailed,
 			"rpcrdma: port " + other.tcp + " does not speak NFS over RDMA (iWARP): write the port that does, or ?rpcbind to find it\n"},
 		{"rdma://127.0.0.1?rpcbind=" + port(t, gone.rdma), cli.ExitFailed, "; write the port, such as rdma://127.0.0.1:20049\n"},

@@ -42,7 +42,7 @@ func TestExplain(t *testing.T) {
 		want string // "": the error itself
 	}{
 		{"refused, RDMA", "rdma://h", refused, "nothing listens at port h:20049: is NFS over RDMA turned on at the server? " +
-			"?rpcbind in the URL asks for its port. Over TCP, try tcp://h for rpcrdma serve, or tcp://h:2049 for Linux"},
+			"The option ?rpcbind in the URL asks for its port. Over TCP, try tcp://h for rpcrdma serve, or tcp://h:2049 for Linux"},
 		{"refused, TCP", "tcp://[::1]", refused, "nothing listens at port [::1]:20048: try tcp://[::1]:2049 or, over RDMA, rdma://[::1]"},
 		{"refused, Linux's port", "tcp://h:2049", refused, "nothing listens at port h:2049: is the NFS server running? rpcrdma serve is usually at tcp://h"},
 		{"no such host", "rdma://h", &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}, "there is no host h"},
@@ -56,7 +56,7 @@ func TestExplain(t *testing.T) {
 		{"no connection", "rdma://h", &net.OpError{Op: "dial", Err: context.DeadlineExceeded},
 			"no answer from port h:20049: is the host up, is a firewall in between, or is the server too busy to take connections?"},
 		{"refused, RoCE", "rdma+roce://h", roceFailed(roce.ErrRefused), "nothing listens at port h:20049: is NFS over RDMA turned on at the server? " +
-			"?rpcbind in the URL asks for its port. Over TCP, try tcp://h for rpcrdma serve, or tcp://h:2049 for Linux"},
+			"The option ?rpcbind in the URL asks for its port. Over TCP, try tcp://h for rpcrdma serve, or tcp://h:2049 for Linux"},
 		{"no answer, RoCE", "rdma+roce://h", roceFailed(roce.ErrPeerTimeout), noRoCE},
 		{"closed, RoCE", "rdma+roce://h", roceFailed(roce.ErrNoRoCE), "no RoCE at h, where UDP port 4791 is closed: " +
 			"is it turned on there (rpcrdma serve --provider iwarp,roce, rdma_rxe of Linux, an adapter)?"},
@@ -128,7 +128,7 @@ func TestExplainFound(t *testing.T) {
 		{"refused, named, RDMA alone", words.Explainer{Asked: true, RDMAOnly: true}, refused, "nothing listens at port h:700, which rpcbind names for NFS over RDMA: " +
 			"is the server still running, and does it listen at this address?"},
 		{"refused, RDMA alone", words.Explainer{RDMAOnly: true}, refused, "nothing listens at port h:700: is NFS over RDMA turned on at the server? " +
-			"?rpcbind in the URL asks for its port"},
+			"The option ?rpcbind in the URL asks for its port"},
 		{"not iWARP, RDMA alone", words.Explainer{RDMAOnly: true}, notMPA,
 			"port h:700 does not speak NFS over RDMA (iWARP): write the port that does, or ?rpcbind to find it"},
 		{"not iWARP, named, RDMA alone", words.Explainer{Asked: true, RDMAOnly: true}, notMPA,

@@ -141,7 +141,7 @@ func (x Explainer) refused(t reach.Target) string {
 		} else {
 			text += ": is NFS over RDMA turned on at the server?"
 			if !x.NoRPCBind {
-				text += " ?rpcbind in the URL asks for its port."
+				text += " The option ?rpcbind in the URL asks for its port."
 			}
 		}
 		if !x.RDMAOnly {
