@@ -18,7 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// A program of one's own whose server tells Prometheus what it does.
+// The server of a program reports to Prometheus.
 func Example() {
 	ctx := context.Background()
 	m := metrics.New()

@@ -1,14 +1,13 @@
-// Package otel is an example: it has OpenTelemetry trace RPC calls, by two interceptors. It is a
-// module of its own, so that others do not depend on OpenTelemetry. Copy what you need.
+// Package otel is an example: two interceptors that trace RPC calls with OpenTelemetry. It is a
+// module of its own, so that other modules do not depend on OpenTelemetry. Copy what you need.
 //
 //	client := oncrpc.NewClient(conn, program, version, cred, otel.Client(tracer))
 //	srv := oncrpc.NewServer(oncrpc.ServerConfig{
 //		Interceptors: []oncrpc.ServerInterceptor{otel.Server(tracer)},
 //	})
 //
-// A call of RPC has no place for the context of a trace, so that the spans of a client and of its
-// server are of two traces. Both have the transaction id and the peer among their attributes: by
-// these they are found together.
+// RPC calls have no room for a trace context, so the spans of client and server are in different
+// traces. Both have the transaction ID and the peer as attributes; match them by these.
 package otel
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// Client makes a span of each call of a client.
+// Client returns an interceptor that makes a span for each call of a client.
 func Client(t trace.Tracer) oncrpc.ClientInterceptor {
 	return func(ctx context.Context, c *oncrpc.ClientCall,
 		next func(context.Context, *oncrpc.ClientCall) error) error {
@@ -42,14 +41,14 @@ func Client(t trace.Tracer) oncrpc.ClientInterceptor {
 	}
 }
 
-// Server makes a span of the execution of each call of a server. What the handler does with its
-// context is below it.
+// Server returns an interceptor that makes a span for the execution of each call. Spans that the
+// handler starts from its context are children of it.
 func Server(t trace.Tracer) oncrpc.ServerInterceptor {
 	return func(ctx context.Context, c *oncrpc.Call, next oncrpc.Handler) error {
 		program, procedure, served := c.Names()
 		name := program + "/" + procedure
 		if !served {
-			name = "no such procedure" // as anybody may make up numbers, they are no name
+			name = "no such procedure" // clients may send any number, so do not name spans by it
 		}
 		ctx, span := t.Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer),
 			trace.WithAttributes(attributes(c.Program, c.Version, c.Procedure)...),
@@ -63,7 +62,7 @@ func Server(t trace.Tracer) oncrpc.ServerInterceptor {
 	}
 }
 
-// attributes are those of OpenTelemetry's conventions for ONC RPC.
+// attributes returns the attributes of OpenTelemetry's conventions for ONC RPC.
 func attributes(program, version, procedure uint32) []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.String("rpc.system", "onc_rpc"),
@@ -73,7 +72,7 @@ func attributes(program, version, procedure uint32) []attribute.KeyValue {
 	}
 }
 
-// ended notes how a call has ended.
+// ended records how a call ended.
 func ended(s trace.Span, err error) {
 	if err != nil {
 		s.RecordError(err)

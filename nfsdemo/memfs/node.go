@@ -14,7 +14,7 @@ type node struct {
 	handle nfs3.FH
 	kind   nfs3.FileType
 	verf   nfs3.Verifier // of the exclusive CREATE that made it
-	excl   bool          // there was one
+	excl   bool          // it was made by an exclusive CREATE
 	rdev   nfs3.Specdata // of a device
 	path   string        // of a symbolic link
 
@@ -29,7 +29,7 @@ type node struct {
 	size   uint64
 	mtime  int64 // nanoseconds since 1970 UTC
 	ctime  int64
-	blocks map[uint64]*page // absent ones are holes
+	blocks map[uint64]*page // missing blocks are holes
 	held   int64            // bytes charged for blocks, or for the path
 
 	atime atomic.Int64
@@ -83,17 +83,17 @@ func (n *node) pre() nfs3.PreOpAttr {
 
 func (n *node) post() nfs3.PostOpAttr { return nfs3.PostOpAttrOf(n.attr()) }
 
-// attrs is post for who does not hold n.mu.
+// attrs is post without n.mu held.
 func (n *node) attrs() nfs3.PostOpAttr {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.post()
 }
 
-// same is what became of n when nothing did; n.mu is held.
+// same returns the WccData of a node that was not changed. n.mu is held.
 func (n *node) same() nfs3.WccData { return nfs3.WccData{Before: n.pre(), After: n.post()} }
 
-// changed moves ctime, modified mtime as well; n.mu is held.
+// changed advances ctime; modified also advances mtime. n.mu is held.
 func (n *node) changed() { n.ctime = now(n.ctime) }
 
 func (n *node) modified() {
@@ -101,9 +101,8 @@ func (n *node) modified() {
 	n.mtime = n.ctime
 }
 
-// accessed moves atime, but only when the file has changed since: more would make
-// every READ a change that clients see (Linux calls this relatime).
-// n.mu is held, for reading at least.
+// accessed advances atime, but only if the file has changed since, like relatime in Linux.
+// Otherwise every READ would be a change that clients see. n.mu is held, at least for reading.
 func (n *node) accessed() {
 	if last := n.atime.Load(); last <= n.mtime || last <= n.ctime {
 		n.atime.Store(now(n.ctime))

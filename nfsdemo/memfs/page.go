@@ -13,8 +13,8 @@ const (
 	classes    = blockShift - pageShift + 1
 )
 
-// spare is how many bytes of pages the pool may have above the capacity: those in which data
-// is fetched while the file system is full.
+// spare is how many bytes of pages the pool may have above the capacity. It is for data that is
+// fetched while the file system is full.
 const spare = 16 << 20
 
 // page is memory for one block of one file.
@@ -23,23 +23,23 @@ type page struct {
 	pool *pagePool
 	next *page // in the free list
 	buf  []byte
-	// n is how much of buf holds data. The block reads as zeros behind. It is guarded by the
-	// lock of the node whose page it is.
+	// n is how many bytes of buf are data. The rest of the block reads as zeros. It is guarded by
+	// the lock of the page's node.
 	n int
 }
 
-// hold adds a reference. The caller has one, or the lock under which a node has.
+// hold adds a reference. The caller has one, or holds the lock of a node that has one.
 func (p *page) hold() { p.refs.Add(1) }
 
-// drop takes a reference away.
+// drop removes a reference.
 func (p *page) drop() {
 	if p.refs.Add(-1) == 0 {
 		p.pool.put(p)
 	}
 }
 
-// shared reports whether anybody but the node refers to p. The node's lock is held,
-// so that what is not shared does not become so.
+// shared reports whether others than the node refer to p. The node's lock is held, so a page that
+// is not shared stays so.
 func (p *page) shared() bool { return p.refs.Load() > 1 }
 
 // class returns the index of the smallest size of pages that holds n bytes.
@@ -48,21 +48,20 @@ func class(n int) int { return max(0, bits.Len(uint(n-1))-pageShift) }
 // pageSize returns the size of the smallest page that holds n bytes.
 func pageSize(n int) int { return 1 << (class(n) + pageShift) }
 
-// pagePool keeps pages that nobody refers to. They stay with the file system: garbage of
-// this size would let the heap grow to twice what is in use before it is collected.
-// But free pages give way to pages of other sizes, so that the pool has no more bytes than
-// capacity and spare, or than are in use. dirfs, whose data is in files, has a simpler pool.
+// pagePool keeps unused pages. If it left them to the garbage collector, the heap would grow to
+// twice the memory in use. It drops unused pages for pages of other sizes, so it has at most
+// capacity plus spare bytes, or what is in use. dirfs has a simpler pool, because its data is in
+// files.
 type pagePool struct {
 	capacity int64
 
 	mu    sync.Mutex // guards what follows
 	free  [classes]*page
-	out   int   // pages that are referred to
+	out   int   // pages in use
 	bytes int64 // of all pages, free or not
 }
 
-// get returns a page of at least n bytes with one reference. What is in it is
-// unspecified.
+// get returns a page of at least n bytes, with one reference and arbitrary contents.
 func (pp *pagePool) get(n int) *page {
 	c := class(n)
 	pp.mu.Lock()
@@ -96,11 +95,10 @@ func (pp *pagePool) put(p *page) {
 	pp.free[c] = p
 }
 
-// over reports whether the pool has more bytes than it may keep; pp.mu is held.
+// over reports whether the pool has more bytes than it may keep. pp.mu is held.
 func (pp *pagePool) over() bool { return pp.bytes-spare > pp.capacity }
 
-// grow counts a new page, for which free ones of other sizes are left to the garbage
-// collector where there is no room; pp.mu is held.
+// grow counts a new page. To make room it drops unused pages of other sizes. pp.mu is held.
 func (pp *pagePool) grow(size int) {
 	pp.bytes += int64(size)
 	for c := classes - 1; c >= 0; c-- {
@@ -111,5 +109,5 @@ func (pp *pagePool) grow(size int) {
 	}
 }
 
-// zeroBlock is what holes read as.
+// zeroBlock is the contents of holes.
 var zeroBlock [blockSize]byte

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
-// TestAllocs: what an export says of its clients costs a call no memory.
+// TestAllocs: an export's rules for clients cost a call no allocation.
 func TestAllocs(t *testing.T) {
 	w := newWorld(t)
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: w.fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashAll, Clients: prefixes("10.0.0.0/8", "::1/128")}}}}})

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestPostOpAttrs: procedures that change nothing tell the attributes, also when they fail.
+// TestPostOpAttrs: procedures that change nothing return attributes, also when they fail.
 func TestPostOpAttrs(t *testing.T) {
 	w := newWorld(t)
 	c := w.superuser(t)

@@ -28,8 +28,8 @@ func (h hanging) GetAttr(ctx context.Context, fh nfs3.FH) (nfs3.Fattr, error) {
 	return h.FS.GetAttr(ctx, fh)
 }
 
-// TestCheck: a file system that does not answer is told, and is asked once, however often that is
-// done.
+// TestCheck: Check reports a file system that does not answer, and has only one request to it under
+// way, however often it is called.
 func TestCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs, err := memfs.New(memfs.Config{})

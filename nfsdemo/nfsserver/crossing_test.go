@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
-// TestCrossMnt: by the mount of one export clients enter those below, and come back. Each has its
-// own fsid, and its own rules.
+// TestCrossMnt: from the mount of one export clients enter those below, and come back. Each has its
+// own fsid and its own rules.
 func TestCrossMnt(t *testing.T) {
 	outer, inner, deep, closed := newWorld(t), newWorld(t), newWorld(t), newWorld(t)
 	none := []nfsserver.Rule{{Squash: nfsserver.SquashNone}}

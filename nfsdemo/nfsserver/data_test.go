@@ -24,7 +24,7 @@ func writeTo(tb testing.TB, c *oncrpc.Client, h nfs3.FH, off uint64, p []byte, h
 	return res
 }
 
-// TestReadEdges: offsets and counts at the ends of what their bits hold.
+// TestReadEdges: the smallest and largest offsets and counts.
 func TestReadEdges(t *testing.T) {
 	w := newWorld(t)
 	c := nfsOn(w.reach(t, pipe.Inline), auth(t, 0))
@@ -60,7 +60,7 @@ func TestReadEdges(t *testing.T) {
 	}
 }
 
-// TestWriteEdges: likewise, and the file is what it was after what cannot be.
+// TestWriteEdges: the same for WRITE. A WRITE that fails leaves the file unchanged.
 func TestWriteEdges(t *testing.T) {
 	const far = math.MaxInt64
 	for _, tt := range []struct {
@@ -119,7 +119,7 @@ func (f checked) Read(ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n
 	return f.FS.Read(ctx, c, h, off, n, r)
 }
 
-// TestDataContract: file systems see no data at an offset that an int64 does not hold.
+// TestDataContract: file systems get no offsets beyond an int64.
 func TestDataContract(t *testing.T) {
 	w := newWorld(t)
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{export(checked{w.fs, t})}})
@@ -134,7 +134,7 @@ func TestDataContract(t *testing.T) {
 	}
 }
 
-// TestSetSizeEdges: sizes at the ends.
+// TestSetSizeEdges: the smallest and largest sizes.
 func TestSetSizeEdges(t *testing.T) {
 	w := newWorld(t)
 	c := w.superuser(t)
@@ -174,7 +174,7 @@ func TestCommitEdges(t *testing.T) {
 	}
 }
 
-// TestStability: a WRITE is as durable as it was asked to be, and all have the verifier of COMMIT.
+// TestStability: a WRITE is as durable as was asked for, and has the verifier of COMMIT.
 func TestStability(t *testing.T) {
 	w := newWorld(t)
 	c := w.superuser(t)
@@ -196,8 +196,7 @@ func TestStability(t *testing.T) {
 	}
 }
 
-// TestFull: when there is no room left, what was written before stays, and room that is made
-// can be used.
+// TestFull: if there is no room left, earlier data stays, and room that is made can be used.
 func TestFull(t *testing.T) {
 	fs, err := memfs.New(memfs.Config{Capacity: 256 << 10, RootMode: 0o777})
 	if err != nil {
@@ -262,8 +261,8 @@ func TestFull(t *testing.T) {
 	intact()
 }
 
-// TestAccess: rights by user, group and supplementary groups, as ACCESS tells them and as READ and
-// WRITE go by them.
+// TestAccess: READ and WRITE agree with the rights that ACCESS returns, by user, group and
+// supplementary groups.
 func TestAccess(t *testing.T) {
 	fs := newFS(t)
 	ctx, su := t.Context(), &vfs.Cred{}

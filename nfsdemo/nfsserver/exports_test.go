@@ -44,7 +44,7 @@ func counted(tb testing.TB, cfg nfsserver.Config) (*nfsserver.Server, *oncrpc.Se
 	return s, rpc
 }
 
-// TestReadOnly: nothing changes, what is refused tells how things are, and the rest works.
+// TestReadOnly: in a read-only export changes fail with the present attributes, and the rest works.
 func TestReadOnly(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)
@@ -121,7 +121,7 @@ func wccOf(tb testing.TB, res results) []nfs3.WccData {
 	return nil
 }
 
-// TestSquash: who callers are to each export.
+// TestSquash: which user a caller becomes in each export.
 func TestSquash(t *testing.T) {
 	anon := &vfs.Cred{UID: 77, GID: 88, GIDs: []uint32{99}}
 	const none = 1<<32 - 1
@@ -219,7 +219,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestExportStats: an export counts the calls that are for it, their bytes, and how they failed.
+// TestExportStats: an export counts its calls, their bytes, and their errors.
 func TestExportStats(t *testing.T) {
 	w := newWorld(t)
 	s, rpc := counted(t, nfsserver.Config{Exports: []nfsserver.Export{export(w.fs)}})
@@ -252,8 +252,7 @@ func prefixes(s ...string) (list []netip.Prefix) {
 	return list
 }
 
-// TestClients: who may use an export is a question of his address, with MNT and with every other
-// call.
+// TestClients: MNT and every other call check the client's address.
 func TestClients(t *testing.T) {
 	tcp := func(ip, zone string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 700, Zone: zone} }
 	for _, tt := range []struct {
@@ -330,7 +329,7 @@ func TestRefusalLog(t *testing.T) {
 	}
 }
 
-// TestRulesByHandle: the rules are those of the handle's export, however it was come by.
+// TestRulesByHandle: the rules of the handle's export apply, wherever the client got the handle.
 func TestRulesByHandle(t *testing.T) {
 	open, closed := newWorld(t), newWorld(t)
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{

@@ -24,9 +24,9 @@ const (
 	krb5p = mount3.FlavorKrb5p
 )
 
-// TestFlavors calls every procedure with every flavour, by rules with all kinds of them: one that
-// is not the export's is refused. GETATTR and FSINFO of the root are for callers who prove nothing,
-// too, where others can prove who they are.
+// TestFlavors calls every procedure with every flavour, under rules with all kinds of flavours.
+// Calls with a flavour that the rule does not have are refused. Only GETATTR and FSINFO of the root
+// also take AUTH_SYS and AUTH_NONE, if the rule has flavours that prove who calls.
 func TestFlavors(t *testing.T) {
 	for _, listed := range [][]mount3.Flavor{
 		nil, {sys}, {none}, {krb5}, {krb5i}, {krb5p}, {krb5p, krb5}, {krb5i, sys}, {none, krb5},
@@ -69,7 +69,7 @@ func TestFlavors(t *testing.T) {
 	}
 }
 
-// TestFlavorsOfRule: the flavours are those of the rule that holds for the peer, not of another.
+// TestFlavorsOfRule: the flavours of the rule that applies to the peer count, not another rule's.
 func TestFlavorsOfRule(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)
@@ -90,8 +90,8 @@ func TestFlavorsOfRule(t *testing.T) {
 	}
 }
 
-// TestFlavorsOfTwo: both exports of a RENAME or LINK, and that into which a LOOKUP leads, want the
-// flavour.
+// TestFlavorsOfTwo: RENAME and LINK need the flavour in both exports, and LOOKUP in the export that
+// it enters.
 func TestFlavorsOfTwo(t *testing.T) {
 	open, closed, below := newWorld(t), newWorld(t), newWorld(t)
 	rules := func(f ...mount3.Flavor) []nfsserver.Rule { return []nfsserver.Rule{{Flavors: f}} }
@@ -126,8 +126,8 @@ func TestFlavorsOfTwo(t *testing.T) {
 	}
 }
 
-// TestMountWithFlavors: MNT is for calls with any flavour, and tells those of the export, in order;
-// so are the rest of MOUNT.
+// TestMountWithFlavors: MNT takes any flavour, and returns those of the export in order. The rest
+// of MOUNT takes any flavour too.
 func TestMountWithFlavors(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	r := newRealm(t, nfsserver.Config{User: alice, Exports: []nfsserver.Export{
@@ -169,8 +169,8 @@ func TestMountWithFlavors(t *testing.T) {
 	}
 }
 
-// TestMountBelowWithFlavors: the way to a directory below an export is gone as Anon by who calls
-// with a flavour that is not the export's, whoever he says he is.
+// TestMountBelowWithFlavors: a caller whose flavour the export does not have is Anon on the way to
+// a directory below the export, whoever the call says it is.
 func TestMountBelowWithFlavors(t *testing.T) {
 	w := newWorld(t)
 	set := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o700}, UID: nfs3.Set32{Set: true, To: 1000}}
@@ -194,7 +194,7 @@ func TestMountBelowWithFlavors(t *testing.T) {
 	}
 }
 
-// TestPerFlavor: what callers may change, and as whom, is a matter of the flavour.
+// TestPerFlavor: whether callers may change files, and as which user, depends on the flavour.
 func TestPerFlavor(t *testing.T) {
 	w := newWorld(t)
 	fs := &accesses{FS: w.fs}
@@ -236,8 +236,8 @@ func TestPerFlavor(t *testing.T) {
 	}
 }
 
-// TestFlavorsConfig: lists of flavours that make no sense are refused, and so are those that nobody
-// could use.
+// TestFlavorsConfig: invalid lists of flavours are errors, and so are flavours that nobody could
+// use.
 func TestFlavorsConfig(t *testing.T) {
 	many := make([]mount3.Flavor, 65)
 	for i := range many {
@@ -286,7 +286,7 @@ func TestFlavorsConfig(t *testing.T) {
 	}
 }
 
-// TestFlavorsChange: flavours are the server's own, until it gets others.
+// TestFlavorsChange: the server has its own copy of the flavours, until SetExports replaces it.
 func TestFlavorsChange(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)
@@ -319,7 +319,8 @@ func TestFlavorsChange(t *testing.T) {
 	expect("changed", map[mount3.Flavor]nfs3.Status{sys: nfs3.ErrAcces, krb5: nfs3.OK})
 }
 
-// TestFlavorsLog: who was refused because of his flavour is in the log once, with what is wanted.
+// TestFlavorsLog: a caller that is refused for its flavour is logged once, with the flavours that
+// are wanted.
 func TestFlavorsLog(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)

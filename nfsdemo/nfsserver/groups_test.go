@@ -40,8 +40,8 @@ func (a *accesses) take() (by []vfs.Cred) {
 	return by
 }
 
-// TestGroups: the server's groups take the place of those that a caller says, however many they
-// are; not for one who is squashed, and root's are squashed still.
+// TestGroups: Config.Groups replaces the groups in the call, however many. It is not asked for
+// squashed callers, and group 0 is still squashed.
 func TestGroups(t *testing.T) {
 	many := make([]uint32, 40)
 	for i := range many {

@@ -55,7 +55,7 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// TestSecondHandle: both handles of a LINK, and of a RENAME, count.
+// TestSecondHandle: LINK and RENAME check both handles.
 func TestSecondHandle(t *testing.T) {
 	w := newWorld(t)
 	c := w.superuser(t)
@@ -70,7 +70,7 @@ func TestSecondHandle(t *testing.T) {
 	}
 }
 
-// TestAcrossExports: what lies in two file systems cannot be brought together.
+// TestAcrossExports: RENAME and LINK between two file systems fail.
 func TestAcrossExports(t *testing.T) {
 	a, b := newWorld(t), newWorld(t)
 	for _, readOnly := range []bool{false, true} {

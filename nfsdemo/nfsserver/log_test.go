@@ -59,8 +59,7 @@ func (l *lines) want(t *testing.T, want ...string) {
 	}
 }
 
-// TestMountLog: who mounts and unmounts what, and who was refused for which reason, is in the log
-// once.
+// TestMountLog: mounts, unmounts and refusals with their reasons are logged once.
 func TestMountLog(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)
@@ -148,8 +147,8 @@ func (f *brokenDisk) GetAttr(ctx context.Context, h nfs3.FH) (nfs3.Fattr, error)
 	return f.FS.GetAttr(ctx, h)
 }
 
-// TestFailureLog: a file system that fails is in the log once a minute, and that an export has gone
-// away and is back once each time. What is wrong with one file is no failure of the export.
+// TestFailureLog: a file system that fails is logged once a minute, and an export that goes away or
+// comes back once each time. An error of one file is not a failure of the export.
 func TestFailureLog(t *testing.T) {
 	w := newWorld(t)
 	fs := &brokenDisk{FS: w.fs}

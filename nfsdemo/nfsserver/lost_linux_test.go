@@ -55,8 +55,8 @@ func failingDisk(t *testing.T) string {
 	return dir
 }
 
-// TestLostWriteback: when the disk loses what two clients have written, both are told: the one
-// whose COMMIT finds it by an error, the other by another write verifier.
+// TestLostWriteback: if the disk loses data of two clients, both notice: the one whose COMMIT meets
+// the error, and the other by a new write verifier.
 func TestLostWriteback(t *testing.T) {
 	fs, err := dirfs.New(dirfs.Config{Path: failingDisk(t)})
 	if err != nil {

@@ -28,7 +28,7 @@ func mnt(tb testing.TB, conn oncrpc.Transport, dir string) {
 	}
 }
 
-// TestMountList: what MNT, UMNT and UMNTALL make of the list that DUMP returns.
+// TestMountList: what MNT, UMNT and UMNTALL do to the list that DUMP returns.
 func TestMountList(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t)
@@ -79,7 +79,7 @@ func TestMountList(t *testing.T) {
 	check("all of one host's unmounted", bRoot, lRoot)
 }
 
-// TestMountListBound: the oldest mounts are forgotten.
+// TestMountListBound: a full list drops the oldest mounts.
 func TestMountListBound(t *testing.T) {
 	w := newWorld(t)
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{export(w.fs)}})
@@ -96,7 +96,7 @@ func TestMountListBound(t *testing.T) {
 	}
 }
 
-// TestExports: what is exported, and to whom.
+// TestExports: EXPORT lists the exports and their clients.
 func TestExports(t *testing.T) {
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{
 		{Path: "/srv/b", FS: newFS(t), Rules: []nfsserver.Rule{{Clients: prefixes("10.0.0.0/8", "2001:db8::/32")}}},
@@ -113,7 +113,7 @@ func TestExports(t *testing.T) {
 	}
 }
 
-// TestMountFlavors: AUTH_SYS comes first, which is what clients then take.
+// TestMountFlavors: AUTH_SYS comes first, which clients then use.
 func TestMountFlavors(t *testing.T) {
 	w := newWorld(t)
 	var res mount3.MntRes
@@ -127,8 +127,7 @@ func TestMountFlavors(t *testing.T) {
 	}
 }
 
-// TestMountSquashed: the way to a directory below an export is gone as who the export takes the
-// caller for.
+// TestMountSquashed: on the way to a directory below an export the caller is squashed.
 func TestMountSquashed(t *testing.T) {
 	w := newWorld(t)
 	set := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o700}, UID: nfs3.Set32{Set: true, To: 77}}
@@ -165,7 +164,7 @@ func TestMountSquashed(t *testing.T) {
 	}
 }
 
-// TestMountListConcurrent: the list is everybody's, and holds nothing in the end.
+// TestMountListConcurrent: the list may be used concurrently, and is empty in the end.
 func TestMountListConcurrent(t *testing.T) {
 	w := newWorld(t)
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{export(w.fs)}})

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestNames calls every procedure that takes a name with names that are special, or none.
+// TestNames calls every procedure that takes a name with special and invalid names.
 func TestNames(t *testing.T) {
 	// What comes of names that no file can have is the same for all procedures.
 	always := map[string]nfs3.Status{

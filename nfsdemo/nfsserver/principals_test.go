@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestPrincipals: as whom a principal comes to the file system.
+// TestPrincipals: which user a principal is to the file system.
 func TestPrincipals(t *testing.T) {
 	many := make([]uint32, 100)
 	for i := range many {
@@ -110,7 +110,7 @@ func TestPrincipalNotKnownNow(t *testing.T) {
 	attrOf(t, r.nfsAs(r.flavor(sys, "")), w.file)
 }
 
-// TestHostilePrincipals: whatever a principal is, he is nobody.
+// TestHostilePrincipals: a principal that contains anything odd is no user.
 func TestHostilePrincipals(t *testing.T) {
 	fs := &accesses{FS: newWorld(t).fs}
 	x := export(fs)

@@ -28,7 +28,7 @@ func (f *failing) Read(_ context.Context, _ *vfs.Cred, _ nfs3.FH, _ uint64, _ in
 
 func (f *failing) Release() { f.released.Add(1) }
 
-// TestFailedRead: what a READ that fails has handed out is given back.
+// TestFailedRead: the data that a failed READ has returned is released.
 func TestFailedRead(t *testing.T) {
 	for _, err := range []error{nfs3.ErrIO, errors.New("no status")} {
 		fs := &failing{FS: newFS(t), err: err}

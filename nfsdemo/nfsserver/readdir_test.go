@@ -106,8 +106,7 @@ func (l lister) all(tb testing.TB, c *oncrpc.Client, between func(calls int)) (s
 	}
 }
 
-// TestReadDirSizes: whatever the client allows, results keep to it, and every entry comes
-// once.
+// TestReadDirSizes: results keep to the sizes that the client allows, and every entry comes once.
 func TestReadDirSizes(t *testing.T) {
 	w := newWorld(t)
 	c := nfsOn(w.reach(t, pipe.Inline), auth(t, 0))
@@ -193,7 +192,7 @@ func resultsOf(r nfs3.ReadDirPlusRes, plus bool) oncrpc.Marshaler {
 	return &nfs3.ReadDirRes{ReadDirPlusRes: r}
 }
 
-// TestReadDirTooSmall: to the byte.
+// TestReadDirTooSmall: the smallest sizes that work are exact to the byte.
 func TestReadDirTooSmall(t *testing.T) {
 	w := newWorld(t)
 	c := nfsOn(w.reach(t, pipe.Inline), auth(t, 0))
@@ -244,7 +243,7 @@ func TestReadDirTooSmall(t *testing.T) {
 	}
 }
 
-// TestReadDirWhileChanging: entries that stay are seen once, whatever comes and goes.
+// TestReadDirWhileChanging: entries that stay are seen once, whatever else changes.
 func TestReadDirWhileChanging(t *testing.T) {
 	for _, l := range []lister{
 		{max: 300}, {max: 1000}, {max: 2048},

@@ -121,7 +121,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestConfigIsCopied: what the caller changes later does not count.
+// TestConfigIsCopied: the server does not see later changes of its Config.
 func TestConfigIsCopied(t *testing.T) {
 	x := export(newFS(t))
 	x.Rules[0].Clients = prefixes("10.0.0.0/8")
@@ -227,7 +227,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestVerifier: it is the same as long as the server runs, and another with the next.
+// TestVerifier: the verifier stays the same while the server runs, and the next server has another.
 func TestVerifier(t *testing.T) {
 	ctx := t.Context()
 	fs := newFS(t)

@@ -22,7 +22,7 @@ func getAttr(tb testing.TB, c *oncrpc.Client, h nfs3.FH) nfs3.Status {
 	return do(tb, c, nfs3.ProcGetAttr, &nfs3.GetAttrArgs{File: h}, new(nfs3.GetAttrRes))
 }
 
-// TestSetExports: exports come, go and change under clients that have mounted them.
+// TestSetExports: exports are added, removed and changed while clients have them mounted.
 func TestSetExports(t *testing.T) {
 	stays, goes, comes := newWorld(t), newWorld(t), newWorld(t)
 	rule := func(r nfsserver.Rule) []nfsserver.Rule {
@@ -120,8 +120,8 @@ func (h held) GetAttr(ctx context.Context, fh nfs3.FH) (nfs3.Fattr, error) {
 	return h.blocking.GetAttr(ctx, fh)
 }
 
-// TestRemovedAfterCalls: an export's file system is not closed under a call that has begun, which
-// ends as it would have.
+// TestRemovedAfterCalls: Removed is called after a call under way has ended, and the call is not
+// disturbed.
 func TestRemovedAfterCalls(t *testing.T) {
 	w := newWorld(t)
 	fs := held{blocking{w.fs}, make(chan struct{}), make(chan struct{})}
@@ -180,7 +180,7 @@ func TestSetExportsRace(t *testing.T) {
 	all.Wait()
 }
 
-// TestRules: the first rule that is for a peer holds.
+// TestRules: the first rule that matches a peer applies.
 func TestRules(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)

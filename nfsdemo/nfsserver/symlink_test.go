@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestSymlinkPaths: paths of every length, in the call or beside it, come back as they were.
+// TestSymlinkPaths: paths of every length, in the call or beside it, come back unchanged.
 func TestSymlinkPaths(t *testing.T) {
 	for _, mode := range []pipe.Mode{pipe.Inline, pipe.Chunked} {
 		t.Run(mode.String(), func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestSymlinkPaths(t *testing.T) {
 	}
 }
 
-// TestMknodTypes: what kinds of files MKNOD makes, and for whom.
+// TestMknodTypes: which types of files MKNOD makes, and for whom.
 func TestMknodTypes(t *testing.T) {
 	w := newWorld(t)
 	conn := w.reach(t, pipe.Inline)
