@@ -59,8 +59,9 @@ type Config struct {
 	// ReceiveMemory limits the memory in bytes, 1 or more, for messages that the connections of one
 	// Serve have received and not finished. Each message counts with the size of a receive. 0 means
 	// 256 MiB, or three times what one connection may use if that is more. Peer hosts share it as
-	// they share ServerMemory, and credits shrink as it becomes short. Idle connections use none of
-	// it, if the provider can hold messages back (docs/memory.md).
+	// they share ServerMemory, but one connection alone gets up to a third. Credits shrink as it
+	// becomes short. Idle connections use none of it, if the provider can hold messages back
+	// (docs/memory.md).
 	ReceiveMemory int64
 	// Counters, if set, adds up the statistics of all connections that have it in their Config.
 	Counters *Counters

@@ -64,8 +64,8 @@
 // In the Draft, a reply that the client reads pins memory until its RDMA_DONE, at most for
 // Config.PeerTimeout. A client that reads later loses its connection.
 //
-// In either dialect, both ends may change their sizes while the connection is up: package
-// confproto, [Conn.UpdateSettings].
+// In either dialect, both ends may change their sizes while the connection is up (draft section 6):
+// package confproto, [Conn.UpdateSettings].
 //
 // # Errors
 //

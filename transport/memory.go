@@ -32,8 +32,9 @@ func TotalLen(list []Slice) int {
 // verbs). Registering may be slow, so callers keep such memory in pools. The methods may be called
 // concurrently.
 type Domain interface {
-	// Alloc returns n bytes for access; Expose may not ask for other access to them. Their content
-	// is unspecified. It fails with an error that wraps ErrNoMemory if the provider has no more.
+	// Alloc returns n bytes for access; Expose may not ask for more access to them than that. Their
+	// content is unspecified. It fails with an error that wraps ErrNoMemory if the provider has no
+	// more.
 	Alloc(n int, access Access) (Slice, error)
 	// Free gives back a whole Slice that Alloc returned. It must not be part of a live Region, a
 	// posted receive or a pending work request.

@@ -57,8 +57,8 @@ const (
 	Solicited
 )
 
-// WorkRequest is one operation posted to an endpoint. The request, its list Local and that memory
-// belong to the endpoint from Post until the request is complete. A successful request without
+// WorkRequest is one operation posted to an endpoint. The request, its list Local and the memory in
+// that belong to the endpoint from Post until the request is complete. A successful request without
 // Signaled counts as complete when a later request of the same endpoint completes.
 type WorkRequest struct {
 	Op         Op

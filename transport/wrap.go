@@ -9,9 +9,9 @@ import (
 // it, for example one that counts, limits or logs what passes. The package documentation says under
 // Wrappers what such an endpoint must do.
 //
-// Request.Accept calls wrap on its own goroutine when the connection has been made. The endpoint
-// has not been started, and belongs to wrap. Calls of wrap may be concurrent; wrap must not block,
-// and must not return nil.
+// Request.Accept calls wrap when the connection has been made, on the goroutine of its caller. The
+// endpoint has not been started, and belongs to wrap. Calls of wrap may be concurrent; wrap must
+// not block, and must not return nil.
 //
 // The Requests of the Listener have a method Unwrap, by which a provider finds its own.
 func WrapListener(l Listener, wrap func(Endpoint) Endpoint) Listener {

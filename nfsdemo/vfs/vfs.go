@@ -46,8 +46,8 @@ type FS interface {
 	) (nfs3.WccData, error)
 
 	// Write stores data at offset off. It stores all of the data, or as much as there is room for;
-	// it fails (nfs3.ErrNoSpc) if there is room for none. The offset plus the length of the data
-	// fits an int64. The owner of a file may write it whatever its mode is.
+	// it fails if there is room for none, for example with nfs3.ErrNoSpc. The offset plus the
+	// length of the data fits an int64. The owner of a file may write it whatever its mode is.
 	//
 	// Write checks permissions first. Then it fetches the data, into memory of its own and not into
 	// the file. Only then it changes the file. Fetching may block, so the file system must not hold

@@ -152,9 +152,10 @@ type Config struct {
 	//
 	// A slow peer has more time, as long as it moves 16 KiB within each StallTimeout, and 1 KiB a
 	// second on average. This counts the payload of Sends and of responses to RDMA Reads, all bytes
-	// of an incomplete segment, and the bytes that TCP could send. It may take a quarter to a half
-	// longer to notice a stall. A peer that leaves a message incomplete is sent a Terminate
-	// message: catastrophic error, localized to the stream (RFC 5040 sections 4.8 and 7.1).
+	// of an incomplete segment, and the sent bytes that TCP no longer holds because the peer has
+	// acknowledged them. It may take a quarter to a half longer to notice a stall. A peer that
+	// leaves a message incomplete is sent a Terminate message: catastrophic error, localized to the
+	// stream (RFC 5040 sections 4.8 and 7.1).
 	//
 	// While a message waits for memory here (transport.SharedReceiver), the time of its peer stands
 	// still. If the wait took StallTimeout or more, the peer could have sent the rest meanwhile,

@@ -39,7 +39,8 @@
 //
 // [Config].StallTimeout ends a connection whose peer stops within a segment or a message, or does
 // not take what is sent. A slow peer that moves at least 1 KiB a second is not ended. If a peer
-// closes or resets its connection while its message waits for memory here, that is noticed at once.
+// closes or resets its connection while its message waits for memory here, that is noticed
+// meanwhile; for connections other than TCP, see [NewListener].
 //
 // [SetupOf] tells what the two sides agreed on. [Config].Counters and Logger record what goes
 // wrong.

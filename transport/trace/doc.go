@@ -22,8 +22,8 @@
 // network. Data, times, and addresses with their ports are real. IP headers (LINKTYPE_RAW), TCP
 // handshakes, sequence numbers, acknowledgements and segment boundaries are made up, with correct
 // checksums. No packet is lost or repeated. A FIN stands where this end closed, or learned that
-// the peer did. An address that is not an IP address appears as 127.0.0.1 with a made-up port, or
-// 20049 for the listening end.
+// the peer did. If either end has no IP address, both appear as 127.0.0.1: the dialing end with a
+// made-up port, the listening end with port 20049.
 //
 // For package loopback everything below RDMA is made up: the startup of MPA, the DDP segments, and
 // the steering tags that RDMA Reads read into.
