@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 )
@@ -46,6 +47,35 @@ func TestLogFormat(t *testing.T) {
 	want := "INFO a client has come, INFO nfs: mounted, INFO draining, INFO a client has gone, INFO drained"
 	if got := strings.Join(said, ", "); got != want {
 		t.Errorf("the log says %s\nwant %s", got, want)
+	}
+}
+
+// TestLogTransports: Linux asks MOUNT over TCP, ends that connection, and then connects over RDMA.
+// The log says so at once.
+func TestLogTransports(t *testing.T) {
+	s := startServe(t, "--memory", "/export")
+	conn := dialTCP(t, s.tcp)
+	mountAs(t, conn, 5, "/export")
+	conn.Close()
+	<-conn.Done()
+	awaitLog(t, s, `msg="a client has gone"`)
+	mountAs(t, dialRDMA(t, s.rdma), 5, "/export")
+	log := s.stderr.String()
+	for _, over := range []string{"tcp", "iwarp"} {
+		if want := "over=" + over + "\n"; !strings.Contains(log, want) {
+			t.Errorf("no %q in the log:\n%s", want, log)
+		}
+	}
+}
+
+// awaitLog waits until the log has some text.
+func awaitLog(t *testing.T, s *serveCommand, text string) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(s.stderr.String(), text); {
+		if time.Now().After(end) {
+			t.Fatalf("no %q in the log:\n%s", text, s.stderr)
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -38,6 +38,19 @@ func TestProbeFirewallMount(t *testing.T) {
 	r.names(t, "mount", probe.Fail, probe.CauseFirewall)
 }
 
+// TestProbeFirewallLinux: a firewall drops what goes to MOUNT's usual port over TCP. Probe finds
+// MOUNT over RDMA, but Linux would not.
+func TestProbeFirewallLinux(t *testing.T) {
+	t.Parallel()
+	s := startServe(t, "--memory", "/a")
+	at := rdmaAt(t, dropping(t))
+	at.Scheme = "tcp"
+	usual := func(p *probe.Prober) { p.Usual = []reach.Target{at} }
+	r := probing{change: usual}.of(t, "rdma://"+s.rdma+"/a")
+	r.names(t, "port", probe.Warn, probe.CauseFirewall)
+	r.find(t, "mount", probe.OK)
+}
+
 // dropping is a port at which Linux drops SYNs like a firewall: its socket has a full queue,
 // because nobody accepts.
 func dropping(t *testing.T) (addr string) {

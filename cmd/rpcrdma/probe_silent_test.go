@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -107,6 +108,28 @@ func TestProbeMTU(t *testing.T) {
 				r.names(t, "mtu", probe.Fail, probe.CauseMTU)
 			})
 		}
+	}
+}
+
+// TestProbeMTUListing: packets of full size are lost on the way from the server, and a listing is
+// the first reply that fills them.
+func TestProbeMTUListing(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range schemes {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			fs := exported(t)
+			for i := range 32 {
+				how := &nfs3.CreateHow{Mode: nfs3.Unchecked}
+				if _, _, err := fs.Create(t.Context(), &vfs.Cred{}, fs.Root(), fmt.Sprint(i), how); err != nil {
+					t.Fatal(err)
+				}
+			}
+			programs := programsOf(t, nfsserver.Export{Path: "/", FS: fs})
+			hole := blackHole(t, served(t, scheme, programs...), false)
+			r := probing{short: true}.of(t, scheme+"://"+hole)
+			r.names(t, "mtu", probe.Fail, probe.CauseMTU)
+		})
 	}
 }
 

@@ -258,6 +258,9 @@ func route(peer netip.Addr) (netip.Addr, int, error) {
 			}
 		})
 	}
+	if local == peer { // The route leads over lo. The other end has the MTU of its own interface.
+		return local, min(pathMTU(mtu), mtuOf(peer)), nil
+	}
 	return local, pathMTU(mtu), nil
 }
 

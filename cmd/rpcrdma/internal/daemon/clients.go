@@ -14,6 +14,7 @@ import (
 )
 
 // Clients logs the first connection of each host, and the end of its last.
+// Within a minute it logs each of these once for each transport.
 type Clients struct {
 	log *faultlog.Log
 
@@ -46,7 +47,7 @@ func (cs *Clients) Began(t oncrpc.Transport) {
 	c.ever++
 	cs.mu.Unlock()
 	if first {
-		cs.log.Event(t.RemoteAddr(), "a client has come", nil, "over", carrierOf(t))
+		cs.log.Event(t.RemoteAddr(), "a client has come", carrierOf(t), "over", carrierOf(t))
 	}
 }
 

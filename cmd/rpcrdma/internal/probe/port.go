@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
@@ -41,7 +43,28 @@ func (p *portStep) run(context.Context) bool {
 	if len(others) > 0 {
 		p.report.note(values, "other ports: %s", strings.Join(words, "; "))
 	}
+	if usable {
+		p.warnMount(others)
+	}
 	return usable
+}
+
+// warnMount warns if Linux could not mount over RDMA because nothing comes back from the port where
+// it asks MOUNT over TCP. Probe itself asks MOUNT over RDMA. If rpcbind names another port, Linux's
+// server is there, and the usual port does not matter.
+func (p *portStep) warnMount(others []glance) {
+	elsewhere := p.maps().port(mount3.Program, mount3.Version, rpcbind.NetidTCP) != 0
+	if !p.at.OverRDMA() || p.at.MountPort != 0 || elsewhere {
+		return
+	}
+	for _, g := range others {
+		if g.at.Scheme == "tcp" && g.at.Port != words.LinuxPort && g.speaker() == silent {
+			p.report.add(Finding{Status: Warn, Cause: CauseFirewall,
+				Found: fmt.Sprintf("port %s: no answer", g.at.Addr()),
+				Do: fmt.Sprintf("Linux's mount asks MOUNT there, over TCP, and waits: let TCP port %d pass "+
+					"the firewalls on the way and at the host", g.at.Port)})
+		}
+	}
 }
 
 // judge reports whether the port of the URL speaks the protocol of the URL.
@@ -65,13 +88,23 @@ func (p *portStep) judge(g *glance, others []glance) bool {
 		return p.report.fail(CauseSwapped, found+", not RPC over TCP",
 			"the scheme of the URL is wrong for this port: write "+p.instead("rdma", g.at.Port))
 	case is == speaksRPC:
-		return p.report.fail(CauseSwapped, found+", not iWARP",
-			"the scheme of the URL is wrong for this port: write "+p.instead("tcp", g.at.Port))
+		do := "the scheme of the URL is wrong for this port: write " + p.instead("tcp", g.at.Port)
+		if there := p.elsewhere(g.at, others); there != "" {
+			do += ", or for RDMA " + there
+		}
+		return p.report.fail(CauseSwapped, found+", not iWARP", do)
 	case is == nobody:
 		if there := p.elsewhere(g.at, others); there != "" {
 			return p.report.fail(CauseWrongPort, found, "NFS is at "+there)
 		}
+		if p.nobodyAnywhere(others) {
+			return p.report.fail(CauseRefused, found, "nothing listens at the usual ports of NFS, either: "+
+				"start the server, or correct the host or the port in the URL")
+		}
 		return p.report.fail(CauseRefused, found, p.refused(g))
+	case is == silent && g.at.Scheme == reach.SchemeRoCE && stopped(others):
+		return p.report.fail(CauseNoAnswer, found+", and its TCP ports take connections and say nothing",
+			"the server has stopped, or hangs: see its log, and restart it")
 	case is == silent, is == unreachable && hostIsUp(others) != 0: // or a firewall says so
 		return p.report.fail(CauseFirewall, found, p.behindFirewall(g, others))
 	case is == unreachable:
@@ -181,4 +214,24 @@ func hostIsUp(others []glance) int {
 		}
 	}
 	return 0
+}
+
+// stopped reports whether a TCP port of NFS takes connections and says nothing.
+func stopped(others []glance) bool {
+	return slices.ContainsFunc(others, func(g glance) bool { return g.speaker() == speaksNot })
+}
+
+// nobodyAnywhere reports whether nothing listens at the usual TCP ports, nor at that of rpcbind.
+func (p *portStep) nobodyAnywhere(others []glance) bool {
+	tcp := 0
+	for _, g := range others {
+		if g.at.OverUDP() {
+			continue
+		}
+		if g.speaker() != nobody {
+			return false
+		}
+		tcp++
+	}
+	return tcp > 0 && errors.Is(p.maps().err, words.ConnRefused)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
 // The bytes of the READs. The small one fits in any message. The large one takes many packets, and
@@ -46,7 +47,7 @@ func (p *readStep) run(ctx context.Context) bool {
 	f, err := p.findFile(limited)
 	switch {
 	case words.TimedOut(err):
-		return p.failSilent(ctx, "the search for a file to read")
+		return p.report.add(p.searchSilent(ctx))
 	case err != nil:
 		return p.report.fail(causeOf(err), "no file to read: "+p.reason(err),
 			"correct the path in the URL, or use --uid to call as a user who may")
@@ -67,6 +68,26 @@ func (p *readStep) run(ctx context.Context) bool {
 	}
 	return p.report.ok(values, "%s of %s are read", sizeText(uint32(values["read"].(int))),
 		cli.Printable(f.name))
+}
+
+// searchSilent returns why the search for a file got no answer. A listing fills packets, so it may
+// be lost on the way. If a short listing of the same directory comes over a new connection, the
+// disk does not hang.
+func (p *readStep) searchSilent(ctx context.Context) Finding {
+	const what = "the search for a file to read"
+	f, _ := p.silence(ctx, what, "from the server", "at the server")
+	if f.Cause != CauseMTU {
+		return f
+	}
+	limited, cancel := p.limit(ctx)
+	defer cancel()
+	args := nfs3.ReadDirArgs{Dir: p.root.Handle, Count: smallRead}
+	c := oncrpc.NewClient(p.conn, nfs3.Program, nfs3.Version, p.flavor)
+	if c.Call(limited, uint32(nfs3.ProcReadDir), &args, new(nfs3.ReadDirRes)) != nil {
+		return diskHangs(what)
+	}
+	p.report.step = "mtu"
+	return f
 }
 
 // read reads some bytes of a file.
