@@ -130,9 +130,10 @@ stays if the copy breaks off or is killed. The same command then compares it wit
 both ends, says how much is the same, and goes on from there. Only one copy to a name may be
 under way. Data from standard input or from a device cannot be compared: that copy begins anew.
 
-An interrupt removes the temporary files. With -r, directories and complete files stay. If the
-server does not answer, this takes some seconds; a second interrupt, at least a second after the
-first, ends the command at once.
+An interrupt removes the temporary files. If the server does not answer, this takes some seconds;
+a second interrupt, at least a second after the first, ends the command at once. With -r,
+directories and complete files stay. The same command with -u copies the rest; add -T if the
+last argument was a new name.
 
 At the end, a line on standard error says how many files were copied, how many bytes of content
 were transferred, in which time and at which rate, how many files were skipped, and how many
