@@ -33,9 +33,9 @@
 // Three limits of [Config] bound what peers can make this side hold: ServerMemory and ConnMemory
 // for chunks, and ReceiveMemory for messages. A call that does not fit waits, and peers are granted
 // fewer credits meanwhile. Peer hosts share the limits fairly. An idle connection holds no memory
-// for messages where the provider can hold messages back ([transport.SharedReceiver]). Other
-// providers, such as those of RoCE and SCTP, need memory for each posted receive; a connection
-// whose first receives do not fit is closed ([ErrReceiveMemory]).
+// for messages where the provider can hold messages back ([transport.SharedReceiver]), as those of
+// this module can. Other providers need memory for each posted receive; a connection whose first
+// receives do not fit is closed ([ErrReceiveMemory]).
 //
 // A peer that does nothing for a call within Config.PeerTimeout loses its connection
 // ([ErrStalled]). docs/memory.md has the arithmetic, and shows why no call waits for ever.
