@@ -13,7 +13,7 @@ import (
 // nowhere is a Dial that nobody calls.
 func nowhere(context.Context) (oncrpc.Transport, error) { return nil, errors.New("nowhere") }
 
-// TestConfigErrors has fields out of range, and such that contradict others.
+// TestConfigErrors has fields that are out of range or contradict each other.
 func TestConfigErrors(t *testing.T) {
 	const most = 1<<30 - 4<<10
 	for _, tt := range []struct {

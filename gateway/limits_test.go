@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestDialTimeoutDefault: an attempt to connect may take what Config says, or else 10 s.
+// TestDialTimeoutDefault: an attempt to connect may take Config.DialTimeout, by default 10 s.
 func TestDialTimeoutDefault(t *testing.T) {
 	for set, want := range map[time.Duration]time.Duration{0: 10 * time.Second, 1: 1, time.Hour: time.Hour} {
 		cfg, err := Config{Dial: nowhere, DialTimeout: set}.withDefaults()
@@ -23,8 +23,8 @@ func TestDialTimeoutDefault(t *testing.T) {
 	}
 }
 
-// TestCountLimit: a READ of more than there is room for asks the server for as much as there is,
-// and one of less for what it says.
+// TestCountLimit: a READ of more than MaxReply asks the server for MaxReply, and a smaller one is
+// unchanged.
 func TestCountLimit(t *testing.T) {
 	const room = 64 << 10
 	rec := &recorder{dial: overRDMA(t, nfsServer(t), rpcrdma.Config{})}
@@ -58,7 +58,7 @@ func TestCountLimit(t *testing.T) {
 	}
 }
 
-// TestIdleWorkers: of the goroutines that have waited for replies some are kept, and no more.
+// TestIdleWorkers: a bounded number of idle workers is kept.
 func TestIdleWorkers(t *testing.T) {
 	const calls = maxIdle + 20
 	gate := newGate()

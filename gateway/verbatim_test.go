@@ -44,7 +44,7 @@ func (a trailing) MarshalXDR(e *xdr.Encoder) {
 	e.Raw(a.tail)
 }
 
-// TestVerbatim: whatever is called, the reply through the gateway is that of a direct connection,
+// TestVerbatim: for every call, the reply through the gateway equals that of a direct connection,
 // and the call travels as its binding says.
 func TestVerbatim(t *testing.T) {
 	srv := nfsServer(t)

@@ -21,8 +21,7 @@ func allocsPerCall(call func()) float64 {
 	return testing.AllocsPerRun(100, call)
 }
 
-// TestAllocs: READ and WRITE cost no memory, at the client and the server and all
-// that is between them.
+// TestAllocs: READ and WRITE allocate nothing, in the client, the server and all layers between.
 func TestAllocs(t *testing.T) {
 	for _, mode := range []pipe.Mode{pipe.Inline, pipe.Chunked} {
 		c, root := mounted(t, pipe.New(server(t), mode))

@@ -248,7 +248,7 @@ func subdir(name string, cookie uint64, h nfs3.FH) nfs3.Entry {
 	return nfs3.Entry{Name: name, Cookie: cookie, Attr: nfs3.PostOpAttrOf(nfs3.Fattr{Type: nfs3.TypeDir}), File: nfs3.PostOpFH{Present: true, FH: h}}
 }
 
-// TestHostileNames: names that lead elsewhere end a listing.
+// TestHostileNames: names that lead out of the directory end a listing.
 func TestHostileNames(t *testing.T) {
 	dir, other := nfs3.MakeFH([]byte("dir")), nfs3.MakeFH([]byte("other"))
 	for _, name := range []string{"", "/abs", "../../etc/passwd", "a/", "a\x00b", strings.Repeat("n", 256)} {
@@ -262,7 +262,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestHostileCookie: a listing that stands still ends.
+// TestHostileCookie: a listing that makes no progress ends.
 func TestHostileCookie(t *testing.T) {
 	c := hostile(t, &nfs3.ReadDirPlusRes{Entries: []nfs3.Entry{{Name: "a", Cookie: 1}, {Name: "b", Cookie: 2}}})
 	listed := 0

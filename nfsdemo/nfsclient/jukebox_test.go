@@ -35,7 +35,7 @@ func (b *busy) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return nil
 }
 
-// TestJukebox: a call is made again while the server asks for time, ever more rarely.
+// TestJukebox: a call is repeated after growing pauses while the server answers NFS3ERR_JUKEBOX.
 func TestJukebox(t *testing.T) {
 	srv := server(t)
 	root, err := nfsclient.New(pipe.New(srv, pipe.Inline), oncrpc.AuthNone()).Mount(t.Context(), "/")

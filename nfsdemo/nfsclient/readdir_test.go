@@ -38,7 +38,7 @@ func withoutReadDirPlus(t *testing.T, good int) *oncrpc.Server {
 	return serving(t, progs...)
 }
 
-// TestReadDirFallback: a server without READDIRPLUS is asked by READDIR.
+// TestReadDirFallback: if a server has no READDIRPLUS, the client uses READDIR.
 func TestReadDirFallback(t *testing.T) {
 	for _, mode := range []pipe.Mode{pipe.Inline, pipe.Chunked} {
 		c, root := mounted(t, pipe.New(withoutReadDirPlus(t, 0), mode))
@@ -66,7 +66,7 @@ func TestReadDirFallback(t *testing.T) {
 	}
 }
 
-// TestReadDirFallbackLate: the cookies of one procedure are not tried with the other.
+// TestReadDirFallbackLate: cookies of one procedure are not used with the other.
 func TestReadDirFallbackLate(t *testing.T) {
 	c, root := mounted(t, pipe.New(withoutReadDirPlus(t, 1), pipe.Inline))
 	for i := range 2000 {
@@ -98,8 +98,8 @@ func TestReadDirNeither(t *testing.T) {
 	}
 }
 
-// TestReadDirLoop: a listing whose cookies lead back to where it was ends, wherever that is, and a
-// long one does not.
+// TestReadDirLoop: a listing ends whose cookies lead back to any earlier place, and a long one does
+// not.
 func TestReadDirLoop(t *testing.T) {
 	const length = 100
 	for back := range uint64(length + 1) { // the last cookie leads there, or to the end

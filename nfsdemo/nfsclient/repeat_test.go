@@ -30,7 +30,7 @@ func (a *again) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return a.Conn.RoundTrip(ctx, x)
 }
 
-// TestRepeat: every call may be sent again, and its error tells that it was.
+// TestRepeat: every call may be repeated, and its error says so.
 func TestRepeat(t *testing.T) {
 	ctx := t.Context()
 	gone := nfs3.FH{} // a handle that no server knows
@@ -88,7 +88,7 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
-// TestRepeatReadDir: so may the READDIR in place of a READDIRPLUS.
+// TestRepeatReadDir: the same for READDIR in place of READDIRPLUS.
 func TestRepeatReadDir(t *testing.T) {
 	tr := &again{Conn: pipe.New(withoutReadDirPlus(t, 0), pipe.Inline)}
 	c, root := mounted(t, tr)
@@ -100,7 +100,7 @@ func TestRepeatReadDir(t *testing.T) {
 	}
 }
 
-// TestNotRepeated: where the transport repeats nothing, the error says nothing of it.
+// TestNotRepeated: if the transport repeats nothing, the error does not say so.
 func TestNotRepeated(t *testing.T) {
 	c, root := mounted(t, pipe.New(server(t), pipe.Inline))
 	err := c.Remove(t.Context(), root, "x")

@@ -12,8 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
-// TestAllocs: one READ and one WRITE cost no memory, besides what keeps the data until it is
-// committed, which is used again.
+// TestAllocs: READ and WRITE allocate nothing but buffers for uncommitted data, which are reused.
 func TestAllocs(t *testing.T) {
 	for _, mode := range []pipe.Mode{pipe.Inline, pipe.Chunked} {
 		f := mount(t, pipe.New(server(t, nil), mode), 0, nfsfs.Config{})

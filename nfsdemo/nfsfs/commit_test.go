@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestLost: what is written after a restart is not overwritten by what is written again.
+// TestLost: data written after a restart is not overwritten by data that is written again.
 func TestLost(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -51,7 +51,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestNoCommit: what is on stable storage is neither kept nor committed.
+// TestNoCommit: data that is on stable storage is neither kept nor committed.
 func TestNoCommit(t *testing.T) {
 	for name, s := range map[string]*hostile{
 		"data": {how: func() nfs3.StableHow { return nfs3.DataSync }},
@@ -79,7 +79,7 @@ func TestNoCommit(t *testing.T) {
 	}
 }
 
-// TestVerifier: a server that loses data again and again is given up, and that stays so.
+// TestVerifier: a file gives up on a server that loses data again and again, and stays failed.
 func TestVerifier(t *testing.T) {
 	s := &hostile{restart: make(map[int]bool)}
 	for i := range 100 {
@@ -102,7 +102,8 @@ func TestVerifier(t *testing.T) {
 	}
 }
 
-// TestCommitFails: that data is lost is not forgotten.
+// TestCommitFails: after data was lost and could not be written again, every later Sync and Close
+// fails.
 func TestCommitFails(t *testing.T) {
 	for _, proc := range []nfs3.Proc{nfs3.ProcCommit, nfs3.ProcWrite} {
 		s := &hostile{}
@@ -129,7 +130,7 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// TestWriteFails: a WRITE that fails is its caller's matter.
+// TestWriteFails: a WRITE that fails is reported to its caller only.
 func TestWriteFails(t *testing.T) {
 	s := &hostile{}
 	f := s.open(t, t.Context(), Config{TransferSize: 10, Parallel: 2}, os.O_RDWR)
@@ -160,8 +161,7 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// TestClosedContext: Close after the end of the context does not say that all is well, unless it
-// is.
+// TestClosedContext: after the context has ended, Close only succeeds if all data is safe.
 func TestClosedContext(t *testing.T) {
 	for _, text := range []string{"", "text"} {
 		s := &hostile{}
@@ -175,8 +175,8 @@ func TestClosedContext(t *testing.T) {
 	}
 }
 
-// TestUncommitted: with more than Config.MaxUncommitted a writer waits for a COMMIT, which is sent
-// before that while others go on.
+// TestUncommitted: a writer with more than Config.MaxUncommitted waits for a COMMIT, which is sent
+// earlier while others go on.
 func TestUncommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &hostile{}
@@ -224,8 +224,8 @@ func TestUncommitted(t *testing.T) {
 	})
 }
 
-// TestCommitCovers: a COMMIT covers what was answered before it was sent, and not what the server
-// executed after it while its reply was under way.
+// TestCommitCovers: a COMMIT covers WRITEs that were answered before it was sent, not those that
+// the server executed later while its reply was under way.
 func TestCommitCovers(t *testing.T) {
 	for name, off := range map[string]int64{"behind": 4, "elsewhere": 10, "over": 2} {
 		s := &hostile{}
@@ -256,8 +256,8 @@ func TestCommitCovers(t *testing.T) {
 	}
 }
 
-// TestRewriteExcludes: while lost data is written again, nothing is written that could be
-// overtaken.
+// TestRewriteExcludes: while lost data is written again, no other WRITE is under way that it could
+// overtake.
 func TestRewriteExcludes(t *testing.T) {
 	s := &hostile{}
 	f := s.open(t, t.Context(), Config{}, os.O_WRONLY)
@@ -289,7 +289,7 @@ func TestRewriteExcludes(t *testing.T) {
 	}
 }
 
-// TestSmallWrites: they share memory, also as spans.
+// TestSmallWrites: small writes share buffers and spans.
 func TestSmallWrites(t *testing.T) {
 	s := &hostile{}
 	f := s.open(t, t.Context(), Config{}, os.O_WRONLY)

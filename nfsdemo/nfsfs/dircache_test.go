@@ -43,7 +43,7 @@ func counted(t *testing.T) (l *lookups, f, other *nfsfs.FS) {
 	return l, mount(t, l, 0, nfsfs.Config{}), mount(t, l.Conn, 0, nfsfs.Config{})
 }
 
-// TestDirectoriesOnce: the directories above files are looked up once, not for each.
+// TestDirectoriesOnce: the directories above several files are looked up once.
 func TestDirectoriesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in which no time passes
 		ctx := t.Context()
@@ -77,7 +77,7 @@ func TestDirectoriesOnce(t *testing.T) {
 	})
 }
 
-// TestDirectoriesChange: what this client changes counts at once, whichever way it is named.
+// TestDirectoriesChange: changes by this client show at once, by whichever name.
 func TestDirectoriesChange(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -111,8 +111,8 @@ func TestDirectoriesChange(t *testing.T) {
 	}
 }
 
-// TestDirectoriesRenamedOver: a name that has led to a directory is given to another one by a
-// rename: it leads there.
+// TestDirectoriesRenamedOver: when a rename gives a directory's name to another directory, the name
+// leads there.
 func TestDirectoriesRenamedOver(t *testing.T) {
 	ctx := t.Context()
 	f := local(t, nfsfs.Config{})
@@ -129,8 +129,8 @@ func TestDirectoriesRenamedOver(t *testing.T) {
 	}
 }
 
-// TestDirectoriesBesideRename: a directory is renamed while a walk is on its way through it. Where
-// the walk has come to is not remembered.
+// TestDirectoriesBesideRename: if a directory is renamed during a walk through it, the result of
+// the walk is not remembered.
 func TestDirectoriesBesideRename(t *testing.T) {
 	ctx := t.Context()
 	l, f, _ := counted(t)
@@ -154,7 +154,7 @@ func TestDirectoriesBesideRename(t *testing.T) {
 	must(g.Stat(ctx, "z/b/file"))(t)
 }
 
-// TestDirectoriesForgotten: however many directories there are, few are remembered.
+// TestDirectoriesForgotten: the number of remembered directories is bounded.
 func TestDirectoriesForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in which no time passes
 		ctx := t.Context()
@@ -174,7 +174,7 @@ func TestDirectoriesForgotten(t *testing.T) {
 	})
 }
 
-// TestDirectoriesStale: a directory that another client has replaced is looked for again.
+// TestDirectoriesStale: a directory that another client has replaced is looked up again.
 func TestDirectoriesStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -192,8 +192,7 @@ func TestDirectoriesStale(t *testing.T) {
 	})
 }
 
-// TestDirectoryReplaced: what another client has put in the place of a directory is found by
-// whatever needs it.
+// TestDirectoryReplaced: every method finds what another client has put in place of a directory.
 func TestDirectoryReplaced(t *testing.T) {
 	ctx := t.Context()
 	_, f, other := counted(t)
@@ -236,8 +235,8 @@ func TestDirectoryReplaced(t *testing.T) {
 	}
 }
 
-// TestHold: a directory that is held is not looked up again, whatever time passes; one that this
-// client has made not at all. What is renamed is found where it is.
+// TestHold: a held directory is not looked up again, however much time passes. One that this client
+// has made is not looked up at all. A renamed one is found at its new place.
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -272,8 +271,7 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// TestHoldListed: a directory that is held and was removed by another client is listed as it is
-// now.
+// TestHoldListed: a held directory that another client has replaced is listed as it is now.
 func TestHoldListed(t *testing.T) {
 	ctx := t.Context()
 	_, f, other := counted(t)

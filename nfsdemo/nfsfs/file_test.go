@@ -18,7 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestFileModel: a File is what a slice of bytes with an offset is.
+// TestFileModel: a File behaves like a slice of bytes with an offset.
 func TestFileModel(t *testing.T) {
 	conns := []oncrpc.Transport{pipe.New(server(t, nil), pipe.Inline), pipe.New(server(t, nil), pipe.Chunked)}
 	rapid.Check(t, func(t *rapid.T) {

@@ -108,7 +108,7 @@ func TestOpenFile(t *testing.T) {
 	}
 }
 
-// TestExclusive: a server that cannot create exclusively is asked to create guarded.
+// TestExclusive: if a server does not support exclusive CREATE, the client uses guarded.
 func TestExclusive(t *testing.T) {
 	var modes []nfs3.CreateMode
 	refuse := func(progs []oncrpc.Program) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestPace: WriteTo asks before each READ, with the bytes that are there, and ends with the error.
+// TestPace: WriteTo calls Pace before each READ with the bytes to expect, and fails with its error.
 func TestPace(t *testing.T) {
 	var (
 		mu     sync.Mutex

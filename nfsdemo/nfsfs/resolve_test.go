@@ -125,7 +125,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestNoExport: without Config.Export links to absolute paths lead out, whatever they are.
+// TestNoExport: without Config.Export all links to absolute paths lead out.
 func TestNoExport(t *testing.T) {
 	f := local(t, nfsfs.Config{})
 	ctx := t.Context()
@@ -136,7 +136,7 @@ func TestNoExport(t *testing.T) {
 	}
 }
 
-// TestOddNames: names are bytes.
+// TestOddNames: names may have any bytes.
 func TestOddNames(t *testing.T) {
 	overAll(t, nfsfs.Config{}, func(t *testing.T, f *nfsfs.FS) {
 		ctx := t.Context()
@@ -171,7 +171,7 @@ func TestOddNames(t *testing.T) {
 	})
 }
 
-// TestRootFile: the root may be a file, as the export may.
+// TestRootFile: the root may be a file.
 func TestRootFile(t *testing.T) {
 	f := local(t, nfsfs.Config{})
 	ctx := t.Context()

@@ -29,7 +29,8 @@ func (a *asked) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return a.Conn.RoundTrip(ctx, x)
 }
 
-// TestSmallFile: a small file is made and written by two calls, and read by one when it was listed.
+// TestSmallFile: making and writing a small file takes two calls, and reading a listed one takes
+// one.
 func TestSmallFile(t *testing.T) {
 	ctx := t.Context()
 	a := &asked{Conn: pipe.New(server(t, nil), pipe.Inline)}
@@ -85,7 +86,7 @@ func TestSmallFile(t *testing.T) {
 	}
 }
 
-// TestReadAtInfoLong: what is longer than a READ comes by several.
+// TestReadAtInfoLong: a long read takes several READs.
 func TestReadAtInfoLong(t *testing.T) {
 	f := local(t, nfsfs.Config{TransferSize: 10})
 	content := strings.Repeat("0123456789abc", 10)

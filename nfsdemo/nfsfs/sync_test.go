@@ -11,9 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestSynchronousLazy: what is written to a file that was opened with O_SYNC is on stable storage
-// when the call returns, also if the server answers UNSTABLE where FILE_SYNC was asked for, and if
-// it has lost it by then.
+// TestSynchronousLazy: with O_SYNC, data is on stable storage when the call returns, even if the
+// server answers UNSTABLE to FILE_SYNC and then loses the data.
 func TestSynchronousLazy(t *testing.T) {
 	data := []byte("twenty-five bytes of data")
 	for name, write := range map[string]func(f *File) (int64, error){
@@ -45,8 +44,8 @@ func TestSynchronousLazy(t *testing.T) {
 	}
 }
 
-// TestSyncBesideWriter: Sync returns when what was written before it is committed, also beside a
-// writer for whom one COMMIT is sent after the other.
+// TestSyncBesideWriter: Sync returns when earlier data is committed, even beside a writer that
+// causes one COMMIT after the other.
 func TestSyncBesideWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &hostile{}

@@ -23,7 +23,7 @@ func numbers(n int) []byte {
 	return p
 }
 
-// TestShort: a server may do less than it is asked for, and hide the end.
+// TestShort: servers may transfer less than was asked for, and not report the end of the file.
 func TestShort(t *testing.T) {
 	for _, hide := range []bool{false, true} {
 		s := &hostile{hideEOF: hide, noAttrs: true, short: func(n int) int { return (n + 2) / 3 }}
@@ -78,8 +78,8 @@ type reader func(p []byte) (int, error)
 
 func (r reader) Read(p []byte) (int, error) { return r(p) }
 
-// TestReadFromErrors: what the Reader gave before it failed is written, and its error is told, also
-// one that io.ReadFull has for the end.
+// TestReadFromErrors: ReadFrom writes what the Reader returned before it failed, and returns its
+// error, including io.ErrUnexpectedEOF.
 func TestReadFromErrors(t *testing.T) {
 	for _, broken := range []error{errors.New("broken"), io.ErrUnexpectedEOF} {
 		s := &hostile{}
@@ -103,7 +103,7 @@ func TestReadFromErrors(t *testing.T) {
 	}
 }
 
-// TestReadFromStops: behind the end of the context the Reader is not read on.
+// TestReadFromStops: after the context has ended the Reader is not read.
 func TestReadFromStops(t *testing.T) {
 	s := &hostile{}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -161,7 +161,8 @@ func TestWriteToErrors(t *testing.T) {
 	}
 }
 
-// TestPanics: a panic in what the caller gave is the caller's, and leaves a File that can be used.
+// TestPanics: a panic in the caller's Reader or Writer reaches the caller, and the File stays
+// usable.
 func TestPanics(t *testing.T) {
 	s := &hostile{volatile: numbers(100)}
 	f := s.open(t, t.Context(), Config{TransferSize: 10, MaxUncommitted: 10}, os.O_RDWR)
@@ -187,7 +188,7 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// TestCancel: what is under way when the context ends fails, and leaves nothing behind.
+// TestCancel: when the context ends, calls under way fail and leave nothing behind.
 func TestCancel(t *testing.T) {
 	for name, do := range map[string]func(f *File) error{
 		"WriteTo":  func(f *File) error { _, err := f.WriteTo(io.Discard); return err },
@@ -212,7 +213,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestCloseWaits: for the methods under way; others fail.
+// TestCloseWaits: Close waits for methods under way, and later ones fail.
 func TestCloseWaits(t *testing.T) {
 	s := &hostile{volatile: numbers(10)}
 	f := s.open(t, t.Context(), Config{}, os.O_RDWR)
@@ -239,8 +240,8 @@ func TestCloseWaits(t *testing.T) {
 	}
 }
 
-// TestHugeSize: of a file that is larger than Go can tell nothing is overwritten, and what it has
-// is read.
+// TestHugeSize: a file whose size exceeds an int64 can be read, and is not overwritten by
+// appending.
 func TestHugeSize(t *testing.T) {
 	s := &hostile{volatile: []byte("text"), size: 1<<63 + 5}
 	f := s.open(t, t.Context(), Config{}, os.O_RDWR|os.O_APPEND)

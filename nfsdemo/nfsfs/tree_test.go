@@ -29,7 +29,7 @@ func names(t *testing.T, f *nfsfs.FS, dir string) []string {
 	return got
 }
 
-// TestNamespace does one thing after the other; each leaves what the next needs.
+// TestNamespace runs operations in order; each leaves what the next needs.
 func TestNamespace(t *testing.T) {
 	overAll(t, nfsfs.Config{}, func(t *testing.T, f *nfsfs.FS) {
 		ctx := t.Context()
@@ -147,7 +147,7 @@ func TestRemoveAll(t *testing.T) {
 	}
 }
 
-// TestRemoveAllGoesOn: what can be removed is, and the first error is told.
+// TestRemoveAllGoesOn: RemoveAll removes what it can, and returns the first error.
 func TestRemoveAllGoesOn(t *testing.T) {
 	conn := pipe.New(server(t, nil), pipe.Chunked)
 	f := mount(t, conn, 0, nfsfs.Config{})
@@ -183,7 +183,7 @@ func answering[A, R any, PA interface {
 	}
 }
 
-// TestRemoveDirectoryStatus: servers say in several ways that REMOVE is not for directories.
+// TestRemoveDirectoryStatus: servers have several statuses for REMOVE of a directory.
 func TestRemoveDirectoryStatus(t *testing.T) {
 	for _, status := range []nfs3.Status{nfs3.ErrIsDir, nfs3.ErrPerm, nfs3.ErrAcces, nfs3.ErrInval, nfs3.ErrNotSupp} {
 		srv := server(t, answering(nfs3.ProcRemove, func(_ *nfs3.RemoveArgs, r *nfs3.RemoveRes) { r.Status = status }))
@@ -201,8 +201,8 @@ func TestRemoveDirectoryStatus(t *testing.T) {
 	}
 }
 
-// TestRemoveAllHostile: a server that goes on listing what it has removed, and one whose
-// directories have no bottom.
+// TestRemoveAllHostile: a server that still lists what it has removed, and one with endless
+// directories.
 func TestRemoveAllHostile(t *testing.T) {
 	dir := nfs3.PostOpAttrOf(nfs3.Fattr{Type: nfs3.TypeDir})
 	n := 0
@@ -244,7 +244,7 @@ func TestRemoveAllHostile(t *testing.T) {
 	}
 }
 
-// TestMissing: what servers may leave out of their answers is asked for.
+// TestMissing: the client asks for what servers leave out of their replies.
 func TestMissing(t *testing.T) {
 	bare := func(progs []oncrpc.Program) {
 		procs := progs[0].Procedures
@@ -276,7 +276,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestUnsearchable: a directory whose names may be read and no more is listed all the same.
+// TestUnsearchable: a directory that may be read but not searched is listed.
 func TestUnsearchable(t *testing.T) {
 	srv := server(t, func(progs []oncrpc.Program) {
 		without(progs[0].Procedures, nfs3.ProcReadDirPlus, func(r *nfs3.ReadDirPlusRes) {

@@ -44,7 +44,7 @@ func (u *unstable) check(t interface{ Errorf(string, ...any) }) {
 	}
 }
 
-// TestRestarts: whatever the server forgets, what was synced is what was written.
+// TestRestarts: whatever the server loses, synced data is what was written.
 func TestRestarts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &hostile{restart: make(map[int]bool)}
@@ -141,7 +141,8 @@ func (u *unstable) idle() {
 	}
 }
 
-// TestRestartsConcurrent: several write to places of their own, again and again, while others sync.
+// TestRestartsConcurrent: several writers write to their own places again and again, while others
+// sync.
 func TestRestartsConcurrent(t *testing.T) {
 	const writers, rounds, area = 4, 60, 64
 	s := &hostile{restart: map[int]bool{7: true, 50: true, 51: true, 101: true, 150: true, 222: true, 300: true, 301: true},

@@ -144,8 +144,8 @@ func TestServiceConnection(t *testing.T) {
 	}
 }
 
-// TestServiceTake: the connection by which MOUNT was found can be had; then Close leaves it alone.
-// One that was handed in cannot.
+// TestServiceTake: TakeTransport returns the connection to MOUNT, and Close then leaves it open. It
+// does not return a connection that the caller has passed in.
 func TestServiceTake(t *testing.T) {
 	m := &mounter{exports: []mount3.Export{{Path: "/a"}}}
 	h := &host{ports: map[string]string{"700": serve(t, "127.0.0.1:0", m.programs())}}
@@ -280,8 +280,7 @@ func TestRefusedByServer(t *testing.T) {
 	}
 }
 
-// TestUnprivileged: a refusal of a call from a port that anybody can have tells that this may be
-// why, and no other does.
+// TestUnprivileged: an error says that a port of 1024 or above may be the reason, if it may be.
 func TestUnprivileged(t *testing.T) {
 	const advice = "; it may want calls from a port below 1024 (secure, the default of exports " +
 		"files): add insecure to the export, or call as root, over TCP or iWARP"
@@ -301,7 +300,7 @@ func TestUnprivileged(t *testing.T) {
 	}
 }
 
-// TestFlavors: with which flavours a mount can be used.
+// TestFlavors: which flavours a mount can be used with.
 func TestFlavors(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -326,8 +325,7 @@ func TestFlavors(t *testing.T) {
 	}
 }
 
-// TestMountCancelled: the end of the context ends a mount that is not answered, which is nobody's
-// refusal.
+// TestMountCancelled: if the context ends before an answer, the error does not say "refused".
 func TestMountCancelled(t *testing.T) {
 	m := &mounter{exports: []mount3.Export{{Path: "/data"}}, hangs: make(chan struct{})}
 	h := &host{ports: map[string]string{"700": serve(t, "127.0.0.1:0", m.programs())}}
@@ -342,7 +340,7 @@ func TestMountCancelled(t *testing.T) {
 	}
 }
 
-// TestMountLost: a connection that ends is none to guess over.
+// TestMountLost: after the connection has ended, no further paths are tried.
 func TestMountLost(t *testing.T) {
 	conn := connect(t, (&mounter{}).programs())
 	s, err := nfsmount.FindService(t.Context(), conn, nfsmount.Config{Flavor: sys(t)})
