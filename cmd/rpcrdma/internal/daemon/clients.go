@@ -14,7 +14,7 @@ import (
 )
 
 // Clients logs the first connection of each host, and the end of its last.
-// Within a minute it logs each of these once for each transport.
+// Each appears at most once a minute for a host and a transport.
 type Clients struct {
 	log *faultlog.Log
 
