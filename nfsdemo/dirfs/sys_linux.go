@@ -18,7 +18,7 @@ func openPath(dirfd int, path string) (int, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: oneStep}
 	for tries := 0; ; tries++ {
 		fd, err := unix.Openat2(dirfd, path, &how)
-		// EAGAIN: a rename elsewhere, in the middle of which nothing can be promised.
+		// EAGAIN: a rename elsewhere at the same time.
 		if err == unix.EINTR || err == unix.EAGAIN && tries < 100 {
 			continue
 		}

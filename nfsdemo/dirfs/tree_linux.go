@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// tree leads from handles to files that are open.
+// tree finds the open files of handles.
 type tree struct {
 	host   host
 	sealer *sealer
@@ -119,7 +119,7 @@ func (t *tree) holdNode(n *node) (file, error) {
 	return file{t, n, d}, nil
 }
 
-// forget drops a file that is gone, and its descriptors.
+// forget drops the node and the descriptors of a file that is gone.
 func (t *tree) forget(n *node) {
 	if n == t.root {
 		return

@@ -16,7 +16,7 @@ func (h *host) above(fd int) (int, error) {
 	return up, nil
 }
 
-// contains returns unix.ESTALE unless a directory is the root or lies below it.
+// contains returns nil if a directory is the root or below it, or unix.ESTALE.
 func (h *host) contains(fd int) error {
 	var st, last unix.Statx_t
 	at := fd

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Write fetches data into buffers and writes them.
+// Write fetches the data into buffers and writes them.
 func (fs *FS) Write(
 	ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow,
 ) (vfs.WriteResult, error) {

@@ -50,8 +50,8 @@ func testAccess(f *fixture) {
 	}
 }
 
-// testAccessKinds: files that are no directories cannot be searched, directories not be executed,
-// and who asks for nothing gets nothing.
+// testAccessKinds: files cannot be searched, directories cannot be executed, and a caller that asks
+// for no rights gets none.
 func testAccessKinds(f *fixture) {
 	const (
 		inDirs = nfs3.AccessLookup | nfs3.AccessDelete

@@ -46,7 +46,7 @@ func testSetAttr(f *fixture) {
 	}
 }
 
-// testSetAttrAtOnce: of a SETATTR that fails nothing is done.
+// testSetAttrAtOnce: a SETATTR that fails changes nothing.
 func testSetAttrAtOnce(f *fixture) {
 	d := f.dir("dir", 0o777)
 	h := f.fileOf(alice, d, "file", 0o644)

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// Read returns a copy of what fs.Read hands out.
+// Read returns a copy of the data that fs.Read returns.
 func Read(ctx context.Context, fs vfs.FS, c *vfs.Cred, h nfs3.FH, off uint64, n int) ([]byte, bool, error) {
 	var r vfs.ReadResult
 	err := fs.Read(ctx, c, h, off, n, &r)
@@ -23,11 +23,11 @@ func Read(ctx context.Context, fs vfs.FS, c *vfs.Cred, h nfs3.FH, off uint64, n 
 	return p, r.EOF, err
 }
 
-// Bulk returns data for Write that is here already.
+// Bulk returns data for Write that has arrived already.
 func Bulk(p []byte) xdr.Bulk { return decoded(p, nil) }
 
-// LazyBulk returns data for Write that is fetched from p, after before was called,
-// whose error is the fetch's.
+// LazyBulk returns data for Write that is fetched from p. The fetch calls before first, and fails
+// with its error.
 func LazyBulk(p []byte, before func() error) xdr.Bulk { return decoded(p, &source{p, before}) }
 
 func decoded(p []byte, src *source) xdr.Bulk {

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// testConcurrentData: a READ sees the whole of a WRITE or nothing of it, and what it has
-// seen stays.
+// testConcurrentData: a READ sees a whole WRITE or nothing of it, and its data does not change
+// later.
 func testConcurrentData(f *fixture) {
 	h := f.file("file")
 	// Neither begins nor ends where a page of whatever size does.

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// testConcurrentTree: however many change the same few names at once, nothing is lost, nothing
-// stays that is gone, and the tree is one in the end.
+// testConcurrentTree: many callers change the same few names. Nothing is lost, nothing removed
+// stays, and the result is a tree.
 func testConcurrentTree(f *fixture) {
 	const workers, rounds, dirs = 6, 150, 4
 	seed := rand.Uint64()

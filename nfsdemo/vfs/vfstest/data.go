@@ -122,8 +122,8 @@ func testWriteLimits(f *fixture) {
 	}
 }
 
-// testWriteFetch: data is fetched only for a call that is permitted, and a failure to
-// fetch it changes nothing.
+// testWriteFetch: data is fetched only after the call was permitted, and a failed fetch changes
+// nothing.
 func testWriteFetch(f *fixture) {
 	h := f.file("file")
 	f.write(h, 0, []byte("before"))
@@ -160,8 +160,8 @@ func testWriteFetch(f *fixture) {
 	}
 }
 
-// testWriteMeanwhile: a WRITE is a single step, which comes behind what others do while its data is
-// fetched. Attributes before it that are older would hide their changes from the client.
+// testWriteMeanwhile: a WRITE is a single step, after what others do while its data is fetched.
+// Older attributes before it would hide their changes from the client.
 func testWriteMeanwhile(f *fixture) {
 	h := f.file("file")
 	f.set(h, setMode(0o666))
@@ -191,7 +191,7 @@ func testWriteMeanwhile(f *fixture) {
 	}
 }
 
-// testSnapshot: what was handed out stays what it was until it is released.
+// testSnapshot: the data of a READ does not change until it is released.
 func testSnapshot(f *fixture) {
 	h := f.file("file")
 	const n = 300000

@@ -4,8 +4,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// testExclusive: a call that is repeated succeeds like the first, and any other finds the file in
-// its way.
+// testExclusive: a repeated call succeeds like the first, and any other gets nfs3.ErrExist.
 func testExclusive(f *fixture) {
 	r := f.fs.Root()
 	d := f.dir("dir", 0o777)

@@ -4,7 +4,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// testHandles: handles that were not handed out are refused, by every method.
+// testHandles: every method refuses handles that the file system has not made.
 func testHandles(f *fixture) {
 	other, good := f.file("other"), f.file("file")
 	bad := []nfs3.FH{{}, nfs3.MakeFH([]byte{1}), nfs3.MakeFH(make([]byte, nfs3.FHSize)),
@@ -28,7 +28,7 @@ func testHandles(f *fixture) {
 	}
 }
 
-// testStale: a handle of what is gone is stale to every method.
+// testStale: the handle of a file that is gone is stale to every method.
 func testStale(f *fixture) {
 	r := f.fs.Root()
 	other := f.file("other")
@@ -52,7 +52,7 @@ func testStale(f *fixture) {
 	f.wantNoName(r, "x")
 }
 
-// testWrongKind: methods refuse files that they are not for.
+// testWrongKind: methods refuse files of the wrong type.
 func testWrongKind(f *fixture) {
 	const (
 		ok     = nfs3.OK

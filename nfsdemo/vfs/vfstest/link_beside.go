@@ -8,7 +8,7 @@ import (
 )
 
 // testLinkBesideRemove: a file that gets a name while it loses another is not gone. It does not
-// matter which of the two comes first, nor whether the name is removed or given to another file.
+// matter which comes first, nor whether the name is removed or given to another file.
 func testLinkBesideRemove(f *fixture) {
 	r := f.fs.Root()
 	d := f.dir("dir", 0o755)

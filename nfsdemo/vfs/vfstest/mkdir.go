@@ -37,7 +37,7 @@ func testMkdir(f *fixture) {
 	f.want("size of a directory", err, nfs3.ErrIsDir)
 }
 
-// testSetGIDDirectory: what is made in such a directory gets its group.
+// testSetGIDDirectory: new files in a set-group-ID directory get its group.
 func testSetGIDDirectory(f *fixture) {
 	d := f.dir("dir", 0o2777)
 	f.set(d, nfs3.Sattr{GID: nfs3.Set32{Set: true, To: 777}, Mode: nfs3.Set32{Set: true, To: 0o2777}})

@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// testNames: every method that takes a name refuses what is none.
+// testNames: every method that takes a name refuses invalid ones.
 func testNames(f *fixture) {
 	const (
 		no    = nfs3.ErrAcces
@@ -75,7 +75,7 @@ func (f *fixture) everyName(name string) map[string]error {
 	return all
 }
 
-// testGoodNames: a name is whatever bytes the client says.
+// testGoodNames: names may have any other bytes.
 func testGoodNames(f *fixture) {
 	r := f.fs.Root()
 	good := []string{"a", "...", " ", "-", "~", "a b", "A", "name\nwith\xffbytes", "\x01", "%2f", `back\slash`,

@@ -7,9 +7,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// testNamePermissions: names are entered and taken by who may write and search the directory,
-// whosever the files are. The directory is alice's, of a group that is one of her and carol's
-// others.
+// testNamePermissions: a caller who may write and search a directory may add and remove names,
+// whoever owns the files. The directory belongs to alice, and to a supplementary group of alice and
+// carol.
 func testNamePermissions(f *fixture) {
 	const (
 		ok = nfs3.OK
@@ -98,8 +98,8 @@ func testNamePermissions(f *fixture) {
 	}
 }
 
-// testSearchPermission: who may not search a directory is not told which names are in it, and gets
-// no file of them, even if he may write it.
+// testSearchPermission: a caller who may not search a directory does not learn which names exist,
+// and gets no file, even if he may write it.
 func testSearchPermission(f *fixture) {
 	d, free := f.dir("dir", 0o777), f.dir("free", 0o777)
 	verf := nfs3.Verifier{1}
@@ -157,8 +157,8 @@ func testSearchPermission(f *fixture) {
 	f.wantNames(d, "there", "sub")
 }
 
-// testMovePermissions: who moves a directory to another changes what ".." means in it, and so must
-// be permitted to write it.
+// testMovePermissions: moving a directory changes its "..", so the caller needs permission to write
+// it.
 func testMovePermissions(f *fixture) {
 	one, two := f.dir("one", 0o777), f.dir("two", 0o777)
 	for i, tt := range []struct {

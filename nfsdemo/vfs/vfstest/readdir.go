@@ -121,7 +121,7 @@ func testReadDirPlain(f *fixture) {
 	}
 }
 
-// testReadDirEdges: the end of a directory, and cookies that nobody was given.
+// testReadDirEdges: the end of a directory, and invalid cookies.
 func testReadDirEdges(f *fixture) {
 	d := f.dir("dir", 0o755)
 	f.fileOf(root, d, "file", 0o644)

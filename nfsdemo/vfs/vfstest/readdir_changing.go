@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// testReadDirChanging: entries that are there all the time are seen once, whatever becomes of the
-// directory between the calls, and with as many entries a call as there may be.
+// testReadDirChanging: entries that exist all the time are seen once, whatever changes between
+// calls, and with any number of entries for each call.
 func testReadDirChanging(f *fixture) {
 	const stay, leave = 40, 40
 	for _, n := range []int{1, 2, 3, 5, 8, 13, 39, 40, 41, 81, 82, 83, 1000} {
@@ -45,8 +45,8 @@ func testReadDirChanging(f *fixture) {
 	}
 }
 
-// testReadDirRemoving: a list goes on behind an entry that is gone, and who removes all that he
-// sees, as rm -r does, sees all.
+// testReadDirRemoving: a listing continues after an entry that is gone. A client that removes all
+// entries that it sees, like rm -r, sees all.
 func testReadDirRemoving(f *fixture) {
 	d := f.dir("dir", 0o755)
 	const entries = 300
@@ -88,7 +88,7 @@ func testReadDirRemoving(f *fixture) {
 	}
 }
 
-// testReadDirBeside: the same while others make and remove entries at the same time.
+// testReadDirBeside: the same while others make and remove entries.
 func testReadDirBeside(f *fixture) {
 	d := f.dir("dir", 0o755)
 	const n = 200

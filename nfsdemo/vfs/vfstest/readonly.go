@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// RunReadOnly runs what a file system that cannot be written has to pass. newFS returns one that
-// has files, which everybody may read.
+// RunReadOnly runs the suite of file systems that cannot be written. newFS returns one with files
+// that everybody may read.
 func RunReadOnly(t *testing.T, newFS func(tb testing.TB, files fstest.MapFS) vfs.FS) {
 	for _, tt := range []struct {
 		name string

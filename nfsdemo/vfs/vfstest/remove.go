@@ -51,7 +51,7 @@ func testRemove(f *fixture) {
 	}
 }
 
-// testRemoveLinked: a file is gone with its last name, not before.
+// testRemoveLinked: a file is gone when its last name is removed, not before.
 func testRemoveLinked(f *fixture) {
 	r := f.fs.Root()
 	d := f.dir("dir", 0o755)
@@ -75,8 +75,8 @@ func testRemoveLinked(f *fixture) {
 	f.wantStale("all names removed", h)
 }
 
-// testRemoveLeased: data that was handed out stays what it was though the file is gone, and others
-// are written.
+// testRemoveLeased: the data of a READ does not change when the file is removed and others are
+// written.
 func testRemoveLeased(f *fixture) {
 	const n = 300000
 	data := pattern(n)
@@ -93,7 +93,7 @@ func testRemoveLeased(f *fixture) {
 	release(lease.Release)
 }
 
-// testRemoveWriting: a WRITE whose file goes while its data is fetched finds it stale.
+// testRemoveWriting: a WRITE whose file is removed while its data is fetched returns nfs3.ErrStale.
 func testRemoveWriting(f *fixture) {
 	h := f.file("file")
 	_, err := f.fs.Write(f.ctx, root, h, 0, LazyBulk(pattern(100000), func() error {

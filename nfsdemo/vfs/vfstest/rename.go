@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// testRenameKinds: what can take the place of what, in the same directory and in another.
+// testRenameKinds: which types of files may replace which, in the same directory and in another.
 func testRenameKinds(f *fixture) {
 	const (
 		ok     = nfs3.OK
@@ -66,8 +66,7 @@ func testRenameKinds(f *fixture) {
 	}
 }
 
-// testRenameMoves: what has moved is the same as before, by its handle too, and so is what lies
-// below it.
+// testRenameMoves: a moved file has the same handle and attributes, and so has everything below it.
 func testRenameMoves(f *fixture) {
 	r := f.fs.Root()
 	one, two := f.dir("one", 0o755), f.dir("two", 0o755)
@@ -115,7 +114,7 @@ func testRenameMoves(f *fixture) {
 	}
 }
 
-// testRenameSame: nothing happens when both names are the same file's already.
+// testRenameSame: nothing happens if both names belong to the same file.
 func testRenameSame(f *fixture) {
 	r := f.fs.Root()
 	d := f.dir("dir", 0o755)
@@ -157,7 +156,7 @@ func testRenameSame(f *fixture) {
 	}
 }
 
-// testRenameLoop: no directory moves below itself, and none that is in use is replaced.
+// testRenameLoop: a directory cannot move below itself, or replace one that is not empty.
 func testRenameLoop(f *fixture) {
 	r := f.fs.Root()
 	a := f.dir("a", 0o755)
@@ -195,8 +194,8 @@ func testRenameLoop(f *fixture) {
 	f.wantName(c, "..", r)
 }
 
-// testDeep: directories lie in one another deeper than a path could say, and what lies at the
-// bottom can be used wherever they go.
+// testDeep: directories may be nested deeper than a path can express, and the files at the bottom
+// stay usable when directories move.
 func testDeep(f *fixture) {
 	const depth = 40
 	name := strings.Repeat("n", 200)

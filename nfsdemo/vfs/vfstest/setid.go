@@ -4,7 +4,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// testSetID: who changes a file that lends rights takes them from it.
+// testSetID: changing a file clears its set-user-ID and set-group-ID bits.
 func testSetID(f *fixture) {
 	const mode = nfs3.ModeSetUID | nfs3.ModeSetGID | 0o777
 	d := f.dir("dir", 0o777)

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// SetIDCase is one call that may take the set-user-ID and set-group-ID bits from a file.
+// SetIDCase is a call that may clear the set-user-ID and set-group-ID bits of a file.
 type SetIDCase struct {
 	Kind nfs3.FileType
 	Mode uint32 // of the file before, or that is asked for when it is made

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// testSticky: in a directory with the sticky bit names are taken by the owners of the directory or
-// of the file alone, though all may write.
+// testSticky: in a sticky directory only the owners of the directory or the file may remove names,
+// even if all may write.
 func testSticky(f *fixture) {
 	const perm = nfs3.ErrPerm
 	d := f.dir("dir", 0o1777)

@@ -4,7 +4,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// testWcc: what a change says of before and after joins what others see.
+// testWcc: the attributes before and after a change match those that others see.
 func testWcc(f *fixture) {
 	r := f.fs.Root()
 	d, h := f.dir("dir", 0o755), f.file("file")
@@ -92,7 +92,7 @@ func testWcc(f *fixture) {
 	}
 }
 
-// testWccFailed: what did not happen changed nothing, and says so.
+// testWccFailed: a call that fails changes nothing, and its WccData says so.
 func testWccFailed(f *fixture) {
 	r := f.fs.Root()
 	d := f.dir("dir", 0o755)
