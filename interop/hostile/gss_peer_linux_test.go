@@ -46,7 +46,7 @@ func (p *peer) gssHeader(program, procedure, proc, seq uint32, s gss.Service,
 		opaque(cred)...)
 }
 
-// create is a call that makes a context, or goes on with it.
+// create returns a call that makes a context, or continues making it.
 func (p *peer) create(proc uint32, handle, token []byte) []byte {
 	b := p.gssHeader(gssProgram, 0, proc, 0, gss.Integrity, handle)
 	return append(append(b, be32(0, 0)...), opaque(token)...)

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// control goes through the steps with the kernel's own server. What fails there is wrong with the
-// step.
+// control runs the steps with the kernel's own server. A failure there is an error in the step.
 func control(t *testing.T) {
 	n := sizes{data: 16 << 20, entries: 1000, fio: 16}
 	g, sh := bootShells(t, machine{Siw: "stock", Limit: 5 * time.Minute}, 1)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// counters are some of those of a client's RDMA transport. The kernel's xprt_rdma_print_stats names
-// them.
+// counters has some counters of a client's RDMA transport, named as in the kernel's
+// xprt_rdma_print_stats.
 type counters struct {
 	Connects    int
 	ReadChunks  int
@@ -21,7 +21,7 @@ type counters struct {
 	NoMsgs      int // calls that went by position-zero chunk
 }
 
-// counters reads those of a mount. There must be no sign of replies that the client did not
+// counters reads the counters of a mount. It fails if the client met replies that it did not
 // understand.
 func (m *mount) counters(t *testing.T) counters {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// random returns bytes of chance, the seed of which is logged.
+// random returns random bytes, and logs the seed.
 func random(t *testing.T, n int) []byte {
 	t.Helper()
 	seed := rand.Uint64()
@@ -24,7 +24,7 @@ func random(t *testing.T, n int) []byte {
 	return b
 }
 
-// checkFile checks what is in a file of this machine.
+// checkFile checks the content of a file on this machine.
 func checkFile(t *testing.T, name string, want []byte) {
 	t.Helper()
 	got, err := os.ReadFile(name)
@@ -41,8 +41,8 @@ func checkFile(t *testing.T, name string, want []byte) {
 	}
 }
 
-// figures returns, in words, what the step data has measured: the times at which writing n bytes
-// began and ended, and reading them.
+// figures says what the step data has measured: its output has the times at which writing and
+// reading n bytes began and ended.
 func figures(t *testing.T, out string, n int) string {
 	t.Helper()
 	var at [4]float64

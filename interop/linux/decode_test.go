@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// readReply is what tshark says of the reply to a READ.
+// readReply matches tshark's summary of the reply to a READ.
 var readReply = regexp.MustCompile(`^V3 READ Reply .* Len: (\d+)`)
 
-// knownFault reports whether tshark (4.0) is wrong about a malformed packet. It is about the reply
-// to a READ whose data comes by write chunk, of this many segments. If the data has not a length
-// that is a multiple of 4, tshark reckons the round-up, which is not sent, from the length that the
-// client offered. Of several segments it takes the data of the first for all of it.
+// knownFault reports whether tshark 4.0 wrongly calls a packet malformed. The packet is the reply
+// to a READ whose data comes by write chunk, of this many segments. If the length of the data is
+// not a multiple of 4, tshark computes padding, which is not sent, from the length that the client
+// offered. If there are several segments, it takes the first for all of the data.
 func knownFault(info string, segments string) bool {
 	m := readReply.FindStringSubmatch(info)
 	if m == nil {
@@ -28,7 +28,7 @@ func knownFault(info string, segments string) bool {
 	return err == nil && (n%4 != 0 || segments != "" && segments != "1")
 }
 
-// decoded is what tshark has found in a capture.
+// decoded is what tshark found in a capture.
 type decoded struct {
 	Frames, Calls, Replies int // over RDMA
 	Known                  int // replies that come out malformed and are not
@@ -37,8 +37,8 @@ type decoded struct {
 	exchanges map[string]*exchange // over RDMA, by the client's port and XID
 }
 
-// checkCapture has tshark decode the connections to a server in a capture: all of what went by
-// iWARP and by TCP is understood, and every call over RDMA has its reply.
+// checkCapture decodes the connections to a server in a capture with tshark. tshark must understand
+// everything over iWARP and TCP, and every call over RDMA must have its reply.
 func checkCapture(t *testing.T, file string, s *nfsd) {
 	t.Helper()
 	d, rest := decode(t, file, s.RDMA, s.TCP)
@@ -50,8 +50,8 @@ func checkCapture(t *testing.T, file string, s *nfsd) {
 	}
 }
 
-// checkCutCapture is checkCapture for connections that were cut: they leave the rest of an FPDU,
-// and calls without reply.
+// checkCutCapture is checkCapture for connections that were cut. These may end inside an FPDU, and
+// leave calls without reply.
 func checkCutCapture(t *testing.T, file string, rdma, tcp int) {
 	t.Helper()
 	d, rest := decode(t, file, rdma, tcp)
@@ -61,7 +61,7 @@ func checkCutCapture(t *testing.T, file string, rdma, tcp int) {
 	}
 }
 
-// decode has tshark decode what went to the ports of a server, and returns that with the bytes of
+// decode decodes what went to the ports of a server with tshark. It also returns the bytes of
 // incomplete FPDUs.
 func decode(t *testing.T, file string, rdma int, tcp ...int) (d decoded, rest int) {
 	t.Helper()
@@ -105,7 +105,7 @@ func decode(t *testing.T, file string, rdma int, tcp ...int) (d decoded, rest in
 	return d, rest
 }
 
-// dissect has tshark print fields of the packets that match a filter, a line for each.
+// dissect prints fields of the packets that match a filter with tshark, one packet on a line.
 func dissect(t *testing.T, file, filter string, fields ...string) []string {
 	t.Helper()
 	return dissectWith(t, file, filter, nil, fields...)

@@ -12,9 +12,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// readOdd has the client read a file of each length around XDR's words and pages, and of some that
-// are longer, past its cache: what is no multiple of 4 comes in write chunks whose lengths a server
-// of the draft's dialect rounds up.
+// readOdd reads files, past the client's cache. Their lengths are around XDR's words and pages, and
+// some are longer. If a length is not a multiple of 4, the data comes in write chunks whose lengths
+// a server of the draft's dialect rounds up.
 const readOdd = `
 for n in 0 1 2 3 4 5 6 7 8 9 4093 4094 4095 4096 4097 8191 65537 262141; do
 	head -c $n /host/data >$n
@@ -25,9 +25,9 @@ for n in 0 1 2 3 4 5 6 7 8 9 4093 4094 4095 4096 4097 8191 65537 262141; do
 done
 `
 
-// draftServer has Linux mount an export of a server that speaks the draft's dialect. What the
-// dialects share, which is all that Linux knows, works. Its client counts replies that it does not
-// understand.
+// draftServer lets Linux mount an export of a server that speaks the draft's dialect. The part that
+// both dialects share, which is all that Linux knows, must work: Linux counts replies that it does
+// not understand.
 func draftServer(t *testing.T, sh *shell, export string, n sizes) {
 	s := serve(t, "--dialect", "draft", "--align", "4KiB", "--inline", "32KiB")
 	m := s.mount(t, sh, export)
@@ -42,8 +42,8 @@ func draftServer(t *testing.T, sh *shell, export string, n sizes) {
 	s.stop(t)
 }
 
-// draftClient has our client speak the draft's dialect to the kernel's server, which has neither
-// CONF_RDMA nor any more of it.
+// draftClient lets our client speak the draft's dialect to the kernel's server, which knows neither
+// CONF_RDMA nor the rest of it.
 func (k *knfsd) draftClient(t *testing.T) {
 	t.Run("conf", func(t *testing.T) {
 		got := k.do(t, "conf", "rdma://"+local(k.RDMA))

@@ -10,8 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// documentedStart leaves a guest as one that has no device for RDMA, and in which modprobe finds
-// every module.
+// documentedStart leaves the guest without RDMA devices. modprobe finds every module.
 const documentedStart = `
 umount /mnt 2>/dev/null
 for link in rxe0 siw0; do rdma link del $link 2>/dev/null; done
@@ -30,11 +29,11 @@ if grep ' /mnt nfs ' /proc/mounts; then
 fi
 `
 
-// loaded is what modules say that are loaded and unloaded.
+// loaded matches messages of modules that are loaded or unloaded.
 const loaded = `(rdma_rxe|siw): (un)?loaded|SoftiWARP (at|de)tached|RPC: (Unr|R)egistered rdma .*transport module`
 
-// TestDocumented has a guest run each block of commands for Linux that the documents have. The
-// server is at the other end of the wire, at the ports that are printed.
+// TestDocumented runs each block of commands for Linux in the documents in a guest. The server is
+// at the other end of the wire, at the ports that are printed.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, faultnet.Way{})

@@ -22,14 +22,14 @@ import (
 	"time"
 )
 
-// guestLimit ends a guest that hangs, unless its machine says otherwise. One takes some ten
-// seconds.
+// guestLimit ends a guest that hangs, unless its machine sets another limit. A guest takes about
+// ten seconds.
 const guestLimit = 90 * time.Second
 
-// bootLimit is how much of that booting may take.
+// bootLimit is how much of that time booting may take.
 const bootLimit = 45 * time.Second
 
-// machine says what is to be booted.
+// machine says what to boot.
 type machine struct {
 	Siw      string // the variant; empty with RXE
 	RXE      *card  // has rdma_rxe, on this card; nil: siw
@@ -42,10 +42,10 @@ type machine struct {
 	Memory   int           // in MiB; 0: what run gives it
 }
 
-// forward lets port Host of 127.0.0.1 lead to port Guest of the guest.
+// forward forwards port Host of 127.0.0.1 to port Guest of the guest.
 type forward struct{ Host, Guest int }
 
-// guest is a Linux in a virtual machine that runs a script.
+// guest is a Linux virtual machine that runs a script.
 type guest struct {
 	t     *testing.T
 	dir   string // what the guest sees as /host
@@ -57,9 +57,9 @@ type guest struct {
 	spare *shell // if it has any
 }
 
-// boot starts a guest. The test may put more files into its /host. It ends with the test, at the
-// latest, and if that fails the console is shown. An emulated machine may not come up on a loaded
-// host; so there is a second attempt.
+// boot starts a guest. The test may put more files into its /host. The guest ends with the test at
+// the latest; if the test fails, the console is shown. An emulated machine may fail to boot on a
+// loaded host, so boot tries twice.
 func boot(t *testing.T, m machine) *guest {
 	t.Helper()
 	for range 2 {
@@ -75,7 +75,7 @@ func boot(t *testing.T, m machine) *guest {
 	return nil
 }
 
-// ready reports whether the guest has come as far as the script.
+// ready reports whether the guest has reached the script.
 func (g *guest) ready() bool {
 	timeout := time.After(bootLimit)
 	for {
@@ -191,8 +191,8 @@ func (g *guest) show(name string, lines int) {
 	g.t.Logf("the guest's %s (error %v):\n%s", name, err, strings.Join(all[max(0, len(all)-lines):], "\n"))
 }
 
-// wait waits for the end of the script, which must succeed, with nothing in the kernel's messages
-// that is not said in good health, or else is known.
+// wait waits for the script to end. It must succeed, and the kernel's messages must have no lines
+// except those of a healthy machine and the known ones.
 func (g *guest) wait(t *testing.T, known ...string) {
 	t.Helper()
 	select {
@@ -212,9 +212,9 @@ func (g *guest) wait(t *testing.T, known ...string) {
 	}
 }
 
-// freePort goes through so many ports, from forwardBase on. They are below those that the kernel
-// gives to who asks for any port (net.ipv4.ip_local_port_range begins with 32768), so that nobody
-// is given one before the guest has it.
+// freePort tries so many ports, from forwardBase on. They are below those that the kernel gives to
+// programs that ask for any port (net.ipv4.ip_local_port_range begins with 32768). So no other
+// program gets a port before the guest has it.
 const forwardBase, forwardPorts = 10_000, 20_000
 
 // forwardStart is where freePort begins, and forwarded how many ports it has tried.
@@ -223,7 +223,7 @@ var (
 	forwarded    atomic.Int64
 )
 
-// freePort returns a port of 127.0.0.1 that nobody uses now, of TCP or UDP, another one each time.
+// freePort returns a port of 127.0.0.1 that is free for TCP and UDP, a different one each time.
 func freePort(t *testing.T) int {
 	t.Helper()
 	for range forwardPorts {

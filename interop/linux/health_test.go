@@ -40,7 +40,7 @@ var (
 )
 
 // unhealthy returns the lines of the kernel's messages that a healthy machine does not print, and
-// that match none of those known.
+// that match no known expression.
 func unhealthy(dmesg string, known []string) (lines []string) {
 	boot, after, found := strings.Cut(dmesg, siwAttached)
 	if !found {

@@ -15,7 +15,7 @@ type roceFrame struct {
 
 const rocePort = 4791
 
-// roceOf finds RoCE in a frame of Ethernet.
+// roceOf finds a RoCE packet in an Ethernet frame.
 func roceOf(p []byte) (d roceFrame, ok bool) {
 	be := binary.BigEndian
 	if len(p) < etherHeader+48 {
@@ -37,9 +37,9 @@ func roceOf(p []byte) (d roceFrame, ok bool) {
 	return d, be.Uint16(d.udp[2:]) == rocePort && len(d.packet) >= 16
 }
 
-// checked reports whether the ICRC is right: a CRC-32 of 64 ones, the headers of IP and UDP, and
-// the packet, in which what routers may change is replaced by ones (annex A17 of the InfiniBand
-// specification, section A17.3.3).
+// checked reports whether the ICRC is right. It is a CRC-32 over 64 ones, the headers of IP and
+// UDP, and the packet, with ones in place of the fields that routers may change (annex A17 of the
+// InfiniBand specification, section A17.3.3).
 func (d roceFrame) checked() bool {
 	n := len(d.packet) - 4
 	var all []byte
@@ -70,7 +70,7 @@ func (d roceFrame) checked() bool {
 	return binary.LittleEndian.Uint32(d.packet[n:]) == ^crc
 }
 
-// crcTable has the remainders of all bytes, by the polynomial of Ethernet.
+// crcTable has the remainder of each byte with Ethernet's polynomial.
 var crcTable = func() (table [256]uint32) {
 	for i := range table {
 		r := uint32(i)

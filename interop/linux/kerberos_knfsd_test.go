@@ -31,7 +31,7 @@ rpc.mountd -N 4 -p 20048
 rpc.svcgssd -f -n -vv >/host/svcgssd 2>&1 &
 ` + knfsdStart
 
-// knfsd has our commands reach the kernel's server.
+// knfsd uses our commands with the kernel's server.
 func (r *realm) knfsd(t *testing.T, k *knfsd) {
 	k.sh[0].run(t, knfsdRealmScript)
 	data := random(t, 700_003)
@@ -80,7 +80,7 @@ func (r *realm) knfsd(t *testing.T, k *knfsd) {
 	}
 }
 
-// do has a command done as alice, who has a ticket. It must succeed and complain of nothing.
+// do runs a command as alice, who has a ticket. It must succeed without messages.
 func (r *realm) do(t *testing.T, args ...string) string {
 	t.Helper()
 	got := r.run(t, r.cache, args...)
@@ -90,7 +90,7 @@ func (r *realm) do(t *testing.T, args ...string) string {
 	return got.stdout
 }
 
-// run runs a command with the tickets of a cache.
+// run runs a command with the tickets of a credential cache.
 func (r *realm) run(t *testing.T, cache string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr strings.Builder

@@ -14,14 +14,14 @@ import (
 	"testing"
 )
 
-// way is a transport by which a guest mounts.
+// way is a transport for mounts.
 type way struct {
 	name    string
 	server  *nfsd
 	options []string
 }
 
-// ways are those to two servers with options, of which one is there by way of RoCE.
+// ways returns the ways to two servers with options; one of them serves RoCE.
 func (r *realm) ways(t *testing.T, options ...string) []way {
 	t.Helper()
 	first := r.serve(t, netip.AddrFrom4([4]byte{127, 0, 0, 1}), serverName, options...)
@@ -33,7 +33,7 @@ func (r *realm) ways(t *testing.T, options ...string) []way {
 	}
 }
 
-// by has the options of a mount by way of a transport and a port.
+// by returns the options of a mount over a transport and a port.
 func (s *nfsd) by(proto string, port int) []string {
 	return []string{
 		"vers=3", "proto=" + proto, fmt.Sprintf("port=%d", port), fmt.Sprintf("mountport=%d", s.TCP),
@@ -41,7 +41,7 @@ func (s *nfsd) by(proto string, port int) []string {
 	}
 }
 
-// mounted has the guest mount what we serve.
+// mounted mounts our exports in the guest.
 func (r *realm) mounted(t *testing.T, sh []*shell, words plainText) {
 	ways := r.ways(t)
 	second := ways[2].server
@@ -74,9 +74,9 @@ func (r *realm) mounted(t *testing.T, sh []*shell, words plainText) {
 	}
 }
 
-// briefScript has carol look into a mount with a ticket that expires soon. On a busy machine that
-// may be before she has done so. The mount names no flavour: it has the first that the server
-// lists.
+// briefScript lets carol look into a mount with a ticket that expires soon. On a busy machine it
+// may expire before she has looked. The mount names no flavour, so it uses the first that the
+// server lists.
 const briefScript = `
 . /host/prelude
 grep -q ' %[1]s nfs .*,sec=krb5,' /proc/mounts
@@ -87,7 +87,7 @@ until as %[2]d %[2]d - kinit -l 20s -k -t /host/carol.keytab carol && as %[2]d %
 done
 `
 
-// expiryScript has carol try that again when the ticket has expired, and with another ticket.
+// expiryScript lets carol try again after the ticket has expired, and then with a new ticket.
 const expiryScript = `
 . /host/prelude
 while as %[2]d %[2]d - klist -s; do sleep 1; done
@@ -97,8 +97,8 @@ as %[2]d %[2]d - kinit -k -t /host/carol.keytab carol
 as %[2]d %[2]d - ls %[1]s
 `
 
-// protectedScript is what users do in a mount: alice, who has a ticket, bob, who has none, and
-// root, who is the guest itself.
+// protectedScript lets users work in a mount: alice, who has a ticket, bob, who has none, and root,
+// who is the guest itself.
 const protectedScript = `
 . /host/prelude
 alice() { as %[3]d %[3]d - "$@"; }
@@ -123,7 +123,7 @@ cd ..
 touch root-%[4]s
 `
 
-// mountProtected mounts by way of a transport with a protection, and has users do things there.
+// mountProtected mounts over a transport with a protection, and lets users work there.
 func mountProtected(t *testing.T, sh *shell, w way, sec string, data, words []byte) {
 	sh.g.put("words-"+sec, words)
 	m := newMount(t, sh, w.server.host+":"+directory, append(slices.Clone(w.options), "sec="+sec)...)
@@ -152,8 +152,8 @@ func mountProtected(t *testing.T, sh *shell, w way, sec string, data, words []by
 	}
 }
 
-// checkPlacement checks what a client has offered: with checksums and encryption no data is placed
-// directly, but messages go whole.
+// checkPlacement checks what a client has offered. With checksums or encryption no data is placed
+// directly; messages are moved whole.
 func checkPlacement(t *testing.T, c counters, sec string) {
 	t.Helper()
 	t.Logf("%+v", c)
@@ -164,7 +164,7 @@ func checkPlacement(t *testing.T, c counters, sec string) {
 	}
 }
 
-// appendScript has alice write /host/data, synced every 128 KiB.
+// appendScript lets alice write /host/data, synced every 128 KiB.
 const appendScript = `
 . /host/prelude
 i=0
@@ -174,8 +174,8 @@ while [ $i -lt %[1]d ]; do
 done
 `
 
-// restartProtected kills the server while alice writes. The server that comes after it does not
-// know her context: Linux makes another, and she notices nothing.
+// restartProtected kills the server while alice writes. The next server does not know her context,
+// so Linux makes a new one. She notices nothing.
 func restartProtected(t *testing.T, sh *shell, w way, data []byte) {
 	m := newMount(t, sh, w.server.host+":"+directory, append(slices.Clone(w.options), "sec=krb5i")...)
 	file := filepath.Join(w.server.dir, "file")
@@ -195,8 +195,8 @@ func restartProtected(t *testing.T, sh *shell, w way, data []byte) {
 	m.unmount(t)
 }
 
-// loseReplies resets connections when replies come. Changes that alice has made are not made again,
-// though they are signed anew.
+// loseReplies resets connections when replies come. Linux repeats the calls, signed anew, but
+// alice's changes are not made twice.
 func loseReplies(t *testing.T, sh []*shell, w way) {
 	port := w.server.TCP
 	if w.name != "tcp" {
@@ -215,10 +215,10 @@ func loseReplies(t *testing.T, sh []*shell, w way) {
 	m.unmount(t)
 }
 
-// plainText is what is looked for in captures, by protection.
+// plainText is the text to look for in captures, by protection.
 type plainText map[string][]byte
 
-// newPlainText has words that nothing else sends, many times over.
+// newPlainText returns text that nothing else sends, many times over.
 func newPlainText(t *testing.T) plainText {
 	t.Helper()
 	w := make(plainText)

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
-// Who is who in the realm.
+// The users, groups and hosts of the realm.
 const (
 	alice = 1000 // has a ticket
 	bob   = 1001 // has none
@@ -29,7 +29,7 @@ const (
 	cardName   = "card.test" // and by way of the guest's second card
 )
 
-// realm is a realm of Kerberos that this machine and a guest are in.
+// realm is a Kerberos realm shared by this machine and a guest.
 type realm struct {
 	*testkdc.KDC
 	w       *wire
@@ -39,7 +39,7 @@ type realm struct {
 	cache   string // alice's, here
 }
 
-// newRealm starts a KDC, and adds whom this machine and the guest on a wire need.
+// newRealm starts a KDC with the principals that this machine and the guest on a wire need.
 func newRealm(t *testing.T, w *wire) *realm {
 	t.Helper()
 	cfg := testkdc.Config{Libdefaults: []string{"udp_preference_limit = 1"}}
@@ -72,13 +72,14 @@ func newRealm(t *testing.T, w *wire) *realm {
 	return r
 }
 
-// commandScript is a command that knows the realm, and the name of the guest's card.
+// commandScript runs a command with the realm's configuration. It knows the name of the guest's
+// card.
 const commandScript = `#!/bin/sh
 export KRB5_CONFIG=%s
 exec unshare --mount sh -c 'mount --bind %s /etc/hosts && exec %s "$@"' sh "$@"
 `
 
-// services are the principals that have random keys.
+// services returns the principals that have random keys.
 func (r *realm) services() []string {
 	return []string{
 		"nfs/" + serverName, "nfs/" + roceName, "nfs/" + guestName, "nfs/" + knfsdName,
@@ -93,7 +94,7 @@ func (r *realm) add(t *testing.T, name string, p testkdc.Principal) {
 	}
 }
 
-// keytab returns the file of a keytab with the keys of principals.
+// keytab writes a keytab with the keys of principals, and returns its path.
 func (r *realm) keytab(t *testing.T, names ...string) string {
 	t.Helper()
 	file, err := r.Keytab(names...)
@@ -103,7 +104,7 @@ func (r *realm) keytab(t *testing.T, names ...string) string {
 	return file
 }
 
-// write writes a file of the realm's and returns its name.
+// write writes a file of the realm and returns its path.
 func (r *realm) write(t *testing.T, text string, mode os.FileMode) string {
 	t.Helper()
 	file := r.File("file")
@@ -113,9 +114,8 @@ func (r *realm) write(t *testing.T, text string, mode os.FileMode) string {
 	return file
 }
 
-// serve starts a server with more options at an address, in which the guest knows it by a name. It
-// has NFS over TCP at the port at which rpc.gssd makes contexts for mounts over RDMA, and MOUNT
-// too.
+// serve starts a server with more options at an address that has a name in the guest. It serves NFS
+// and MOUNT over TCP at the port at which rpc.gssd makes contexts for mounts over RDMA.
 func (r *realm) serve(t *testing.T, host netip.Addr, name string, options ...string) *nfsd {
 	t.Helper()
 	s := newNFSD(t, name)
@@ -130,7 +130,7 @@ func (r *realm) serve(t *testing.T, host netip.Addr, name string, options ...str
 	return s
 }
 
-// joinScript has a guest with rdma_rxe join the realm, and have siw besides.
+// joinScript makes a guest with rdma_rxe join the realm, and adds siw.
 const joinScript = `
 . /host/prelude
 hostname %[1]s
@@ -155,7 +155,7 @@ rpc.gssd -f -vv >/host/gssd 2>&1 &
 as %[5]d %[5]d - kinit -k -t /host/alice.keytab alice
 `
 
-// join has a guest join the realm. alice has a ticket there.
+// join makes a guest join the realm, and gets a ticket for alice there.
 func (r *realm) join(t *testing.T, sh *shell) {
 	t.Helper()
 	_, port, err := net.SplitHostPort(r.Addr)
@@ -185,7 +185,7 @@ func (r *realm) join(t *testing.T, sh *shell) {
 	})
 }
 
-// trail is where captures are of what a server and the guest say to each other.
+// trail names the captures of the traffic between a server and the guest.
 type trail struct{ eth0, eth1 string }
 
 // newTrail names the files.

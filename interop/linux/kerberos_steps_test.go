@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// steps has the guest go through the steps by way of each transport, with checksums and encrypted.
-// Its root is the machine, and the server takes that for root. The step on permissions is left out:
-// its groups are those that callers name, and callers name none here.
+// steps runs the steps in the guest over each transport, with checksums and with encryption. The
+// guest's root calls as the machine, and the server maps that to root. It skips the step on
+// permissions, whose callers name groups, because with Kerberos callers name none.
 func (r *realm) steps(t *testing.T, sh *shell) {
 	n := sizes{data: 8<<20 + 1, entries: 1000, fio: 16}
 	sh.g.put("data", random(t, n.data))

@@ -8,12 +8,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// protections are what RPCSEC_GSS does with Kerberos, as mount's option sec= and the command's URLs
-// name it.
+// protections are the levels of protection with Kerberos, as named by mount's option sec= and by
+// the command's URLs.
 var protections = []string{"krb5", "krb5i", "krb5p"}
 
-// TestKerberos has one guest and us prove to each other who we are: Linux mounts what we serve, and
-// our commands reach what it serves, over TCP, siw and rdma_rxe. The KDC is MIT's.
+// TestKerberos authenticates a guest and us to each other, with MIT's KDC. Linux mounts our
+// exports, and our commands use those of Linux, over TCP, siw and rdma_rxe.
 func TestKerberos(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, faultnet.Way{})
@@ -45,6 +45,6 @@ func TestKerberos(t *testing.T) {
 	t.Run("wire", func(t *testing.T) { r.checkWire(t, seen, words) })
 }
 
-// compressed is what kernels say whose modules are, as those of the backports, when busybox's
-// modprobe first tries them as they are.
+// compressed is a message of kernels with compressed modules, such as those of the backports, when
+// busybox's modprobe first tries to load the compressed file.
 const compressed = `Invalid ELF header magic: != `

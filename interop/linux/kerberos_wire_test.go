@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// checkWire looks for the words of files in captures, and has tshark decrypt them with the keytab
+// checkWire looks for the words of files in captures, and decrypts them by tshark with the keytab
 // of our servers.
 func (r *realm) checkWire(t *testing.T, seen trail, words plainText) {
 	for _, capture := range []string{seen.eth0, seen.eth1} {
@@ -49,9 +49,9 @@ func (r *realm) checkWire(t *testing.T, seen trail, words plainText) {
 	r.checkSetups(t, seen.eth1)
 }
 
-// checkSetups checks where Linux has made its contexts, also those for mounts by way of rdma_rxe:
-// over TCP, at the port of NFS. rpc.gssd knows no other way, so our server has to listen there.
-// Over RDMA they are used, and destroyed.
+// checkSetups checks that Linux made its contexts over TCP at the port of NFS, also for mounts over
+// rdma_rxe. rpc.gssd knows no other way, so our server must listen there. Contexts are used and
+// destroyed over RDMA.
 func (r *realm) checkSetups(t *testing.T, file string) {
 	t.Helper()
 	const made, destroyed = 1, 3

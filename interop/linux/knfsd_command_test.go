@@ -17,13 +17,13 @@ import (
 // schemes are the ways to reach a server.
 var schemes = []string{"rdma", "tcp"}
 
-// outcome is what a command has printed, and how it ended.
+// outcome is a command's output and how it ended.
 type outcome struct {
 	stdout, stderr string
 	code           int
 }
 
-// running is a command of rpcrdma's.
+// running is a running rpcrdma command.
 type running struct {
 	cmd    *exec.Cmd
 	stdout strings.Builder
@@ -45,7 +45,7 @@ func startCommand(t *testing.T, stdin []byte, args ...string) *running {
 	return r
 }
 
-// Write takes what comes by standard error.
+// Write records what the command writes to standard error.
 func (r *running) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,14 +54,14 @@ func (r *running) Write(p []byte) (int, error) {
 	return r.stderr.Write(p)
 }
 
-// said is what has come by standard error so far, and what is closed when there is more.
+// said returns the standard error so far, and a channel that is closed when there is more.
 func (r *running) said() (string, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stderr.String(), r.more
 }
 
-// await waits until there are words on standard error.
+// await waits for words on standard error.
 func (r *running) await(t *testing.T, words string) {
 	t.Helper()
 	timeout := time.After(silence)
@@ -78,7 +78,7 @@ func (r *running) await(t *testing.T, words string) {
 	}
 }
 
-// wait waits for its end.
+// wait waits until the command ends.
 func (r *running) wait(t *testing.T) outcome {
 	t.Helper()
 	var exit *exec.ExitError
@@ -89,7 +89,7 @@ func (r *running) wait(t *testing.T) outcome {
 	return outcome{r.stdout.String(), said, r.cmd.ProcessState.ExitCode()}
 }
 
-// do has a command done, which must succeed and complain of nothing, and returns what it prints.
+// do runs a command, which must succeed without messages, and returns its output.
 func (k *knfsd) do(t *testing.T, args ...string) string {
 	t.Helper()
 	return k.feed(t, nil, args...)
@@ -108,7 +108,7 @@ func (k *knfsd) feed(t *testing.T, stdin []byte, args ...string) string {
 	return got.stdout
 }
 
-// refused has a command done that must fail with exit code 1 and a message that has words in it.
+// refused runs a command that must fail with exit code 1 and a message with these words.
 func (k *knfsd) refused(t *testing.T, words string, args ...string) {
 	t.Helper()
 	got := startCommand(t, nil, args...).wait(t)
@@ -125,7 +125,7 @@ func (k *knfsd) guestSays(t *testing.T, want, script string) {
 	}
 }
 
-// commands has each command do what it is for, and the guest see it.
+// commands runs each command, and checks its effect in the guest.
 func (k *knfsd) commands(t *testing.T) {
 	for _, scheme := range schemes {
 		t.Run(scheme, func(t *testing.T) {
@@ -194,7 +194,7 @@ func (k *knfsd) commands(t *testing.T) {
 	}
 }
 
-// largeDirectory lists, and removes, a directory of 10,000 entries that the guest has made.
+// largeDirectory lists and removes a directory of 10,000 entries that the guest has made.
 func (k *knfsd) largeDirectory(t *testing.T) {
 	const entries = 10_000
 	var want strings.Builder

@@ -16,7 +16,7 @@ import (
 // fileSizes are the lengths of the files that are copied.
 var fileSizes = []int{0, 1, 3, 4095, 4096, 4097, 65535, 65536, 65537, largest - 1, largest, largest + 1, 5<<20 + 3}
 
-// copies puts files of all sizes, which the guest reads, and gets what the guest has made.
+// copies puts files of all sizes, which the guest reads, and gets files that the guest has made.
 func (k *knfsd) copies(t *testing.T) {
 	all := fileSizes
 	if *full {

@@ -4,11 +4,11 @@ package linux
 
 import "testing"
 
-// exchange is what passed under an XID on a connection.
+// exchange counts the messages with one XID on a connection.
 type exchange struct{ calls, replies, errors int }
 
-// exchange notes a message of RPC-over-RDMA, if it is one. What a call and its reply say tshark
-// (4.0) does not tell if they are in chunks of several segments, but always the header.
+// exchange counts a message of RPC-over-RDMA. If a call or reply is in chunks of several segments,
+// tshark 4.0 does not decode it, but it always decodes the header.
 func (d *decoded) exchange(xid, from, to, kind, server string) {
 	const rdmaError = "4"
 	if kind == "" {
@@ -33,8 +33,8 @@ func (d *decoded) exchange(xid, from, to, kind, server string) {
 	}
 }
 
-// checkCapture has tshark decode what went to the server in connections none of which was cut: each
-// call has one reply, or one of the errors that are known of.
+// checkCapture decodes what went to the server with tshark. No connection was cut, so each call
+// must have one reply or a known error.
 func (k *knfsd) checkCapture(t *testing.T, file string) {
 	t.Helper()
 	d, rest := decode(t, file, rdmaPort, nfsPort, mountPort, bindPort)

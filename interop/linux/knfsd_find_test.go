@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// find has the root of an export found, in all the ways that there are. The guest's ports are
-// others here.
+// find finds the root of an export in all ways. The guest's ports are forwarded to other numbers
+// here.
 func (k *knfsd) find(t *testing.T) {
 	conn := k.dial(t, rpcrdma.Config{})
 	for _, tt := range []struct {

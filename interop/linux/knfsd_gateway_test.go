@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
-// gateway has clients that know nothing of RDMA reach the server over RDMA. They are told the
-// gateway's port where they can be, and else find it by the rpcbind of this machine.
+// gateway lets clients that know nothing of RDMA reach the server over RDMA. They get the gateway's
+// port if they take one, and otherwise find it with this machine's rpcbind.
 func (k *knfsd) gateway(t *testing.T) {
 	_, done, err := portmapper.Use()
 	if err != nil {

@@ -15,15 +15,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// largest is the most that the kernel's server takes and gives in one READ or WRITE, and in the
+// largest is the most that the kernel's server moves in one READ or WRITE, and returns in the
 // entries of one READDIRPLUS.
 const largest = 1 << 20
 
-// oddSizes are lengths at which something begins or ends: an XDR word, a page, 64 KiB, the largest
-// call.
+// oddSizes are sizes around limits: an XDR word, a page, 64 KiB, the largest call.
 var oddSizes = []int{0, 1, 3, 1000, 4095, 4096, 4097, 65535, 65536, 65537, largest - 1, largest}
 
-// limits shows what the server takes, and that the client keeps to it.
+// limits shows which sizes the server supports, and that the client respects them.
 func (k *knfsd) limits(t *testing.T) {
 	t.Run("sizes", k.callSizes)
 	t.Run("beyond", k.beyond)
@@ -32,7 +31,7 @@ func (k *knfsd) limits(t *testing.T) {
 	t.Run("empty chunk", k.emptyChunk)
 }
 
-// thereAndBack writes n bytes to the beginning of a file, and reads them.
+// thereAndBack writes n bytes at the beginning of a file, and reads them.
 func thereAndBack(t *testing.T, c *nfsclient.Client, file nfs3.FH, n int) {
 	t.Helper()
 	want := random(t, n)
@@ -45,7 +44,7 @@ func thereAndBack(t *testing.T, c *nfsclient.Client, file nfs3.FH, n int) {
 	}
 }
 
-// callSizes writes and reads all sizes, with inline messages and segments of several.
+// callSizes writes and reads all sizes, with several sizes of inline messages and segments.
 func (k *knfsd) callSizes(t *testing.T) {
 	for _, tt := range []struct{ inline, segment, used int }{
 		{1024, 0, 1024},
@@ -79,7 +78,7 @@ func create(t *testing.T, c *nfsclient.Client, dir nfs3.FH, name string) nfs3.FH
 	return o.File
 }
 
-// beyond asks for more than the server can do in one call. A file that is read has more, too.
+// beyond asks for more than the server can do in one call.
 func (k *knfsd) beyond(t *testing.T) {
 	const (
 		more = largest + 2*4096 // what it still takes, as there is room for the headers
@@ -111,8 +110,8 @@ func (k *knfsd) beyond(t *testing.T) {
 	}
 }
 
-// symlinks makes symbolic links that do not fit inline, so that the path goes by read chunk, and
-// reads them.
+// symlinks makes and reads symbolic links that do not fit inline, so that the path goes by read
+// chunk.
 func (k *knfsd) symlinks(t *testing.T) {
 	for _, segment := range []int{0, 1024} {
 		var s seen
@@ -136,8 +135,8 @@ func (k *knfsd) symlinks(t *testing.T) {
 	}
 }
 
-// emptyChunk offers a write chunk of no bytes before one of many: the server takes the call, as the
-// first has a segment. One without segments it drops, with the connection.
+// emptyChunk offers a write chunk of no bytes before a large one. The server accepts that if the
+// empty one has a segment. Otherwise it drops the call and the connection.
 func (k *knfsd) emptyChunk(t *testing.T) {
 	conn := k.dial(t, rpcrdma.Config{})
 	raw := oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, user(t, 0))

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// oddNames are names of files, in UTF-8, in no encoding, and of characters that mean something
-// elsewhere.
+// oddNames are file names in UTF-8, in no encoding, and with characters that are special elsewhere.
 var oddNames = []string{
 	"grün", "日本語", "e\u0301", "\U0001f600",
 	"gr\xfcn", "\xff\xfe", "\xc3", "\xed\xa0\x80",
@@ -19,7 +18,7 @@ var oddNames = []string{
 	strings.Repeat("n", 255), strings.Repeat("ü", 127) + "x",
 }
 
-// names goes there and back with odd names, each of a file that holds it.
+// names copies files with odd names there and back. Each file contains its name.
 func (k *knfsd) names(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "names")
 	if err := os.Mkdir(from, 0o755); err != nil {
@@ -75,7 +74,7 @@ echo $n`
 	}
 }
 
-// octal writes bytes for printf of a shell.
+// octal escapes bytes for a shell's printf.
 func octal(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

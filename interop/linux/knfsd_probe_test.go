@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestKnfsdProbe has the command look at the kernel's server, again and again: it names what is
-// wrong, and the server does not take it amiss. What crosses the network is not looked at, since
-// among it are calls over TCP to the port of RDMA, and the other way round.
+// TestKnfsdProbe probes the kernel's server several times. The command names what is wrong, and the
+// server stays healthy. The traffic is not decoded, because it includes calls over TCP to the RDMA
+// port and the reverse.
 func TestKnfsdProbe(t *testing.T) {
 	t.Parallel()
 	k := bootKnfsd(t, 1, "")

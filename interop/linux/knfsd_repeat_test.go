@@ -16,8 +16,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// cutChanges resets connections where a reply comes to a change that cannot be made twice. The
-// server has kept the reply, under the XID and the host: another port is the same client to it.
+// cutChanges resets connections when the reply to a change arrives that cannot be made twice. The
+// server has cached the reply by XID and host, so a client on another port still gets it.
 func (k *knfsd) cutChanges(t *testing.T) {
 	p := newGuestProxy(t, k.RDMA, fromServer, 5_000, 10_000, 15_000, 20_000)
 	conn, err := redial.New(t.Context(), func(ctx context.Context) (oncrpc.Transport, error) {

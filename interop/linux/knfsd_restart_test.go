@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// TestKnfsdRestart stops the kernel's server, and starts it again, and cuts connections, while
-// commands are at work.
+// TestKnfsdRestart restarts the kernel's server, and cuts connections, while commands are at work.
 func TestKnfsdRestart(t *testing.T) {
 	t.Parallel()
 	pcap := filepath.Join(t.TempDir(), "pcap")
@@ -28,21 +27,21 @@ func TestKnfsdRestart(t *testing.T) {
 	checkCutCapture(t, pcap, rdmaPort, mountPort)
 }
 
-// moved is how much data is, in the transfers that are interrupted, and heldAt about when they are.
+// Interrupted transfers move moved bytes, and are interrupted at about heldAt.
 const (
 	moved  = 24<<20 + 1
 	heldAt = 5<<20 + 17
 )
 
-// passage is a way to the server on which transfers take their time.
+// passage is a way to the server that is slow enough to interrupt transfers.
 type passage struct {
 	size int // bytes of a transfer
 	url  func(path string) string
 	stop func(t *testing.T) // stops the server in the middle of a transfer
 }
 
-// byProxy is a passage through a proxy. Before the server stops, the connection must end: the
-// server's threads do not, while they wait for a client to answer an RDMA Read.
+// byProxy is a passage through a proxy. The connection must end before the server stops, because
+// the server's threads do not end while they wait for a client to answer an RDMA Read.
 func (k *knfsd) byProxy(t *testing.T, scheme string) passage {
 	t.Helper()
 	p := newHoldingProxy(t, map[string]int{"rdma": k.RDMA, "tcp": k.TCP}[scheme], heldAt)
@@ -58,7 +57,7 @@ func (k *knfsd) byProxy(t *testing.T, scheme string) passage {
 	}
 }
 
-// stopped stops the server in the middle of transfers: some wait for it, and some do not.
+// stopped stops the server in the middle of transfers. Some commands wait for it, others do not.
 func (k *knfsd) stopped(t *testing.T, by string, passage func(t *testing.T) passage) {
 	t.Run("put waits "+by, func(t *testing.T) { k.putWaits(t, passage(t)) })
 	t.Run("get waits "+by, func(t *testing.T) { k.getWaits(t, passage(t)) })
@@ -142,7 +141,7 @@ func localFile(t *testing.T, data []byte) string {
 	return file
 }
 
-// repliesKept returns how often the server has answered out of its cache of replies.
+// repliesKept returns how often the server has answered from its reply cache.
 func (k *knfsd) repliesKept(t *testing.T) int {
 	t.Helper()
 	n, err := strconv.Atoi(k.sh[0].run(t, "sed -n 's/^rc \\([0-9]*\\) .*/\\1/p' /proc/net/rpc/nfsd"))
@@ -171,7 +170,7 @@ func (k *knfsd) cutTransfers(t *testing.T) {
 	checkFile(t, filepath.Join(dir, "cut"), data)
 }
 
-// cutCommands has commands make many changes while connections are reset and replies lost.
+// cutCommands makes many changes while connections are reset and replies are lost.
 func (k *knfsd) cutCommands(t *testing.T) {
 	p := newGuestProxy(t, k.RDMA, fromServer, 10_000, 20_000, 30_000, 40_000, 60_000)
 	url := func(path string) string { return k.urlBy("rdma", p.port(), path) }
@@ -179,7 +178,8 @@ func (k *knfsd) cutCommands(t *testing.T) {
 	p.wait(t)
 }
 
-// changesOnce has commands make many changes. Each is made once, whatever happens meanwhile.
+// changesOnce makes many changes with commands. Each is made exactly once, whatever happens
+// meanwhile.
 func (k *knfsd) changesOnce(t *testing.T, url func(path string) string, meanwhile func(*running)) {
 	const n = 100
 	in := func(name string) string { return url(open + "/changes" + name) }

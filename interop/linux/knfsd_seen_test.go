@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// seen is an observer that remembers the calls of a connection.
+// seen is an observer that records the calls of a connection.
 type seen struct {
 	mu    sync.Mutex // guards calls
 	calls []rpcrdma.CallInfo

@@ -20,11 +20,11 @@ import (
 
 var rewriteSetID = flag.Bool("rewrite-setid", false, "write down what the kernel does with set-ID bits")
 
-// setIDFile is what the kernel is known to answer.
+// setIDFile has the kernel's known answers.
 var setIDFile = filepath.Join("..", "..", "nfsdemo", "vfs", "vfstest", "testdata", "setid.txt")
 
-// setID asks the kernel's server what it does with set-ID bits: our file systems do the same
-// (vfstest). One thing they do that it does not: a SETATTR of the size counts as a WRITE.
+// setID checks what the kernel's server does with set-ID bits. Our file systems do the same
+// (vfstest), with one exception: they treat a SETATTR of the size like a WRITE.
 func (k *knfsd) setID(t *testing.T) {
 	s := &knfsdSetID{t: t, conn: k.dial(t, rpcrdma.Config{}), clients: make(map[*vfs.Cred]*nfsclient.Client)}
 	top := k.root(t, open)
@@ -62,7 +62,7 @@ func (k *knfsd) setID(t *testing.T) {
 	}
 }
 
-// knfsdSetID is the kernel's server, as vfstest.SetIDServer.
+// knfsdSetID makes the kernel's server a vfstest.SetIDServer.
 type knfsdSetID struct {
 	t        *testing.T
 	conn     *rpcrdma.Conn

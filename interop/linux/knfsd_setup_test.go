@@ -18,7 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// setups connects in several ways. The server wants to read from its clients, so it refuses those
+// setups connects in several ways. The server wants to read from its clients, so it refuses clients
 // that allow no RDMA Reads, and those that do not say, as in MPA revision 1.
 func (k *knfsd) setups(t *testing.T) {
 	for _, tt := range []struct {
@@ -58,7 +58,7 @@ func (k *knfsd) setups(t *testing.T) {
 	}
 }
 
-// mountd asks for handles, where it is to be asked and where not.
+// mountd asks for handles, at the right address and at wrong ones.
 func (k *knfsd) mountd(t *testing.T) {
 	_, c, _ := k.client(t, rpcrdma.Config{}, open)
 	var refused *oncrpc.AcceptError

@@ -78,7 +78,7 @@ type knfsd struct {
 	errors int
 }
 
-// TestKnfsd has our client and our commands meet the kernel's NFS server.
+// TestKnfsd runs our client and our commands against the kernel's NFS server.
 func TestKnfsd(t *testing.T) {
 	t.Parallel()
 	pcap := filepath.Join(t.TempDir(), "pcap")
@@ -108,7 +108,7 @@ func TestKnfsd(t *testing.T) {
 	k.checkCapture(t, pcap)
 }
 
-// bootKnfsd boots a guest that runs the kernel's server, and has n shells.
+// bootKnfsd boots a guest with the kernel's server and n shells.
 func bootKnfsd(t *testing.T, n int, capture string) *knfsd {
 	t.Helper()
 	k := &knfsd{RDMA: freePort(t), TCP: freePort(t), Mount: freePort(t), Bind: freePort(t)}
@@ -121,7 +121,7 @@ func bootKnfsd(t *testing.T, n int, capture string) *knfsd {
 	return k
 }
 
-// end ends the guest. The kernel must not have complained.
+// end ends the guest. The kernel must have logged nothing unknown.
 func (k *knfsd) end(t *testing.T, known ...string) {
 	t.Helper()
 	k.closeShells(k.sh)
@@ -167,7 +167,7 @@ func (k *knfsd) client(t *testing.T, cfg rpcrdma.Config, export string) (*rpcrdm
 	return conn, nfsclient.New(conn, user(t, 0)), k.root(t, export)
 }
 
-// user returns the credential of a user, and of the group of the same number.
+// user returns the credential of a user, with the group of the same number.
 func user(t *testing.T, id uint32) oncrpc.ClientFlavor {
 	t.Helper()
 	a, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "test", UID: id, GID: id})
@@ -177,10 +177,10 @@ func user(t *testing.T, id uint32) oncrpc.ClientFlavor {
 	return a
 }
 
-// local is the address of a port of this machine's.
+// local returns the address of a local port.
 func local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// url names something in an export, for the commands.
+// url returns the commands' URL of a path in an export.
 func (k *knfsd) url(scheme, path string) string {
 	if scheme == "tcp" {
 		return k.urlBy(scheme, k.TCP, path)
@@ -193,7 +193,7 @@ func (k *knfsd) urlBy(scheme string, port int, path string) string {
 	return fmt.Sprintf("%s://%s%s?mountport=%d", scheme, local(port), path, k.Mount)
 }
 
-// checkSum checks what is in a file of the guest, there.
+// checkSum checks the content of a file inside the guest.
 func (k *knfsd) checkSum(t *testing.T, name string, want []byte) {
 	t.Helper()
 	if got, want := k.sh[0].run(t, "sha256sum <"+name), fmt.Sprintf("%x  -", sha256.Sum256(want)); got != want {

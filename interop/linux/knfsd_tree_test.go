@@ -15,7 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// trees copies a deep tree there with -r and -p, which the guest finds to be the same, and back.
+// trees copies a deep tree to the server with -r and -p, and back. The guest checks that it is the
+// same.
 func (k *knfsd) trees(t *testing.T) {
 	const depth = 30
 	from := filepath.Join(t.TempDir(), "tree")
@@ -52,7 +53,7 @@ func (k *knfsd) trees(t *testing.T) {
 	k.guestSays(t, "gone", "[ -e /export/tree ] || echo gone")
 }
 
-// manifest describes a tree as the guest is asked to.
+// manifest describes a tree in the format that the guest uses.
 func manifest(t *testing.T, dir string) string {
 	t.Helper()
 	var files, sums, links []string

@@ -4,7 +4,7 @@ package linux
 
 import "testing"
 
-// users calls as root, whom an export squashes or not, and as others.
+// users calls as root, which an export may squash, and as other users.
 func (k *knfsd) users(t *testing.T) {
 	url := func(path string) string { return k.url("rdma", path) }
 	owner := func(want, file string) {

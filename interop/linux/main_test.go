@@ -12,14 +12,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
-// full has the tests do everything, which takes long.
+// full makes the tests run everything, which takes long.
 var full = flag.Bool("full", false, "all variants of siw in full, 1 GiB each way, and all sizes with one another")
 
 // command is the program rpcrdma.
 var command string
 
-// TestMain builds the guest, if it is not there, and the command, so that this takes no test's
-// time. Then it has the tests run in a network namespace of their own.
+// TestMain builds the command, and the guest if there is none, so that no test's time includes
+// this. Then it runs the tests in a network namespace of their own.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if command = os.Getenv(commandEnv); command != "" {

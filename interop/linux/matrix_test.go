@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// inlineSizes are what the client may send and receive in one message.
+// inlineSizes are the client's limits for one inline message.
 var inlineSizes = []int{1024, 4096, 65536}
 
-// TestMatrix moves data with the sizes of READ and WRITE, and of inline messages, that Linux can be
-// told to use. The server has inline messages of 4096 bytes, unless the client's are larger.
+// TestMatrix moves data with all sizes of READ, WRITE and inline messages that Linux can be set to.
+// The server's inline size is 4096 bytes, or more if the client's is.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	n := sizes{data: 1<<20 + 4096 + 3}
@@ -63,7 +63,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// checkChunks checks what went by RDMA with messages and calls of these sizes.
+// checkChunks checks what was moved by RDMA with these sizes of messages and calls.
 func checkChunks(t *testing.T, c counters, inline, size int) {
 	t.Helper()
 	t.Logf("%+v", c)

@@ -25,9 +25,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// TestModel has Linux do random things with files on its mounts, by system calls, and compare what
-// is there with what it has done, then and after it has mounted again; enter what is mounted below
-// an export; and read an archive.
+// TestModel makes random system calls on Linux's mounts. It compares the files with a model of
+// them, then and after mounting again. It also enters what is mounted below an export, and reads an
+// archive.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	g, sh := bootShells(t, machine{Siw: "stock", Limit: longLimit()}, 1)
@@ -76,7 +76,7 @@ func TestModel(t *testing.T) {
 	g.wait(t)
 }
 
-// crossMnt has Linux enter what is mounted below an export.
+// crossMnt enters what is mounted below an export.
 func crossMnt(t *testing.T, sh *shell) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "exports")
 	inner := filepath.Join(dir, "inner")
@@ -119,7 +119,7 @@ umount %[1]s/inner`, m.at))
 	s.stop(t)
 }
 
-// readArchive has Linux read the files of an archive.
+// readArchive reads the files of an archive.
 func readArchive(t *testing.T, sh *shell) {
 	data := random(t, 3<<20)
 	var b bytes.Buffer

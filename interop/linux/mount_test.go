@@ -17,8 +17,8 @@ type mount struct {
 	options string
 }
 
-// newMount has a guest mount a file system. The kernel must say that it goes by the transport that
-// the options ask for.
+// newMount mounts a file system in a guest. The kernel must confirm the transport that the options
+// ask for.
 func newMount(t *testing.T, sh *shell, source string, options ...string) *mount {
 	t.Helper()
 	m := &mount{sh: sh, source: source, at: "/mnt/" + path.Base(source), options: strings.Join(options, ",")}
@@ -32,7 +32,7 @@ func newMount(t *testing.T, sh *shell, source string, options ...string) *mount 
 	return m
 }
 
-// unmount takes the mount away.
+// unmount unmounts it.
 func (m *mount) unmount(t *testing.T) {
 	t.Helper()
 	m.sh.run(t, "umount.nfs "+m.at)

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// commandEnv names the command in the environment of tests that are in a network namespace of their
-// own.
+// commandEnv is the environment variable with the path of the command, for tests in a network
+// namespace of their own.
 const commandEnv = "RPCRDMA_TEST_COMMAND"
 
 // runInNamespace runs the tests in a network namespace of their own, where they may make devices,
-// and where nobody else has the port of RoCE. It returns their exit code.
+// and where RoCE's port is free. It returns their exit code.
 func runInNamespace() int {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Env = append(os.Environ(), commandEnv+"="+command)

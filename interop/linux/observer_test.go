@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// sender is who has sent a frame.
+// sender is the side that has sent a frame.
 type sender int
 
 const (
@@ -26,9 +26,9 @@ const (
 
 func (s sender) String() string { return [...]string{"this machine", "the guest"}[s] }
 
-// observer looks at all frames of a wire: it checks the ICRC of each that has RoCE, counts, and
-// writes the first of them to a file for tshark. What is sent again is not written: tshark does not
-// follow PSNs, and would take it for more. An observer knows nothing of package roce.
+// observer looks at all frames of a wire. It checks the ICRC of each RoCE frame, counts, and writes
+// the first frames to a file for tshark. It leaves out retransmissions, because tshark does not
+// follow PSNs and would take them for more data. It uses nothing of package roce.
 type observer struct {
 	t    *testing.T
 	file string
@@ -57,7 +57,7 @@ type roceCounts struct {
 	Management, Frames int          // MADs; and all frames
 }
 
-// captureMost is how much is kept for tshark.
+// captureMost is how many bytes are kept for tshark.
 const captureMost = 40 << 20
 
 func newObserver(t *testing.T) *observer {
@@ -120,7 +120,7 @@ func (o *observer) frame(from sender, p []byte) {
 	}
 }
 
-// keep writes a frame to the file, if it has room.
+// keep writes a frame to the file, unless that is full.
 func (o *observer) keep(p []byte) {
 	if o.room -= len(p) + packetHeader; o.room <= 0 {
 		return
@@ -133,7 +133,7 @@ func (o *observer) keep(p []byte) {
 	o.out.Write(p)
 }
 
-// count counts a packet, and reports whether it is sent again.
+// count counts a packet, and reports whether it is a retransmission.
 func (c *roceCounts) count(d roceFrame, ends map[flow]uint32) (again bool) {
 	bth := d.packet
 	op, psn := bth[0], binary.BigEndian.Uint32(bth[8:])&(1<<24-1)
@@ -175,7 +175,7 @@ func (c *roceCounts) count(d roceFrame, ends map[flow]uint32) (again bool) {
 	return false
 }
 
-// per has the counts for a MiB, of so many bytes that either side has moved.
+// per returns the counts for each MiB, if each side has moved that many bytes.
 func (c *roceCounts) per(bytes int) string {
 	mib := float64(bytes) / (1 << 20)
 	each := func(n int) float64 { return float64(n) / mib }
@@ -184,7 +184,7 @@ func (c *roceCounts) per(bytes int) string {
 		each(c.Packets-c.Acks), each(c.Reads), each(c.Acks), each(c.Retransmitted), c.NAKs)
 }
 
-// flush writes out what was kept. All frames must have been right.
+// flush writes out the kept frames, and fails if a frame was wrong.
 func (o *observer) flush(t *testing.T) {
 	t.Helper()
 	o.mu.Lock()
@@ -197,8 +197,8 @@ func (o *observer) flush(t *testing.T) {
 	}
 }
 
-// end has tshark decode what was kept, and logs the counts. Messages that begin as said are known
-// to come out malformed.
+// end decodes the kept frames with tshark, and logs the counts. tshark may call messages malformed
+// that begin with misread.
 func (o *observer) end(t *testing.T, misread ...string) (host, guest roceCounts) {
 	t.Helper()
 	o.flush(t)

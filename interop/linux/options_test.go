@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
-// TestOptions has Linux meet servers that do not let it do everything, and one without RDMA.
+// TestOptions mounts servers that restrict clients, and one without RDMA.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	g, sh := bootShells(t, machine{Siw: "stock", Limit: longLimit()}, 1)
@@ -47,7 +47,7 @@ func TestOptions(t *testing.T) {
 	g.wait(t)
 }
 
-// restricted has a guest mount an export of servers that do not let it do everything.
+// restricted mounts an export of servers that restrict clients.
 func restricted(t *testing.T, sh *shell, export string,
 	serve func(t *testing.T, options ...string) *nfsd) {
 	run := func(t *testing.T, m *mount, script string) {

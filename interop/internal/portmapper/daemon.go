@@ -22,7 +22,7 @@ const limit = 10 * time.Second
 // in TIME_WAIT for a minute.
 const portLimit = 2 * time.Minute
 
-// port is where clients ask.
+// port is where clients look for rpcbind.
 const port = "127.0.0.1:111"
 
 // Daemon is an rpcbind that Use has started.
@@ -63,8 +63,8 @@ func (d *Daemon) Restart() error {
 	return d.start()
 }
 
-// start starts rpcbind and waits until it answers. One that finds its port taken goes on without
-// it, and is started again.
+// start starts rpcbind and waits until it answers. An rpcbind whose port is taken goes on without
+// it, so it is started again.
 func (d *Daemon) start() error {
 	patience := time.After(portLimit)
 	for {
