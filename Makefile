@@ -1,4 +1,4 @@
-# What is done by hand. CI runs .ci/quick and .ci/run.
+# Targets to run by hand. CI runs .ci/quick and .ci/run.
 
 interop_flags = -tags interop -count=1 -v
 
@@ -7,37 +7,38 @@ interop_flags = -tags interop -count=1 -v
 test:
 	go test ./...
 
-# What must hold of every change: 15 minutes.
+# Checks for every change: 15 minutes.
 quick:
 	bash .ci/quick
 
-# Everything: an hour.
+# All checks: an hour.
 ci:
 	bash .ci/run
 
-# For what takes longer; docs/soak.md gets what came of it.
+# Long tests, for hours. Results are appended to docs/soak.md.
 soak:
 	bash .ci/soak
 
-# The Linux kernel mounts an export, writes, reads and compares. As below, but one guest.
+# The Linux kernel mounts an export, writes, reads and compares, in one guest.
 mount:
 	go test $(interop_flags) -timeout 5m -run '^TestVariants$$/^stock$$' ./interop/linux
 
-# As in CI. Takes root; the first run installs what the guest is made of. What hostile peers do to us
-# has no tag: it is among the tests above.
+# All interoperability tests, as in CI. Needs root; the first run installs what the guest is made of.
+# interop/hostile has no tag, so "make test" runs it.
 interop:
 	go test $(interop_flags) -p 1 -timeout 40m \
 		$$(go list -tags interop ./interop/... | grep -v /interop/hostile$$)
 
-# All variants of siw in full, 1 GiB each way, and all sizes with one another. One guest at a time, for the figures.
+# The same in full: all variants of siw, 1 GiB each way, and all combinations of sizes. One guest at a
+# time, because the figures are of interest.
 interop-full:
 	go test $(interop_flags) -parallel 1 -timeout 4h ./interop/linux -full
 	go test $(interop_flags) -p 1 -timeout 20m $$(go list -tags interop ./interop/... | grep -v /interop/linux$$)
 
-# A Debian package of this checkout, in dist.
+# Build a Debian package of this checkout in dist.
 package:
 	deploy/release/build package
 
-# All that is released, in dist: see deploy/README.md.
+# Build everything that is released in dist: see deploy/README.md.
 release:
 	deploy/release/build release

@@ -24,9 +24,11 @@ func (r *runner) conditions() []string {
 			r.info.System, cpus(r.o.ServerCPUs, int(r.info.CPUs))),
 		fmt.Sprintf("TCP congestion control: client %s, server %s", of(r.o.Sockets.Congestion), of(r.info.Congestion)),
 		"the yardstick of loopback is a copy in memory, that of all other paths raw TCP",
-		fmt.Sprintf("inline sizes: %d bytes for what goes inline, 4096 with read and write chunks, %d with position-zero calls and reply chunks",
+		fmt.Sprintf("inline sizes: %d bytes for what goes inline, 4096 with read and write chunks, "+
+			"%d with position-zero calls and reply chunks",
 			rpcrdma.MaxInline, rpcrdma.DefaultInline),
-		fmt.Sprintf("padded calls: only in the draft's dialect; aligned to %d bytes, so the server uses them where they arrive. It copies or reads other payload of calls to an aligned place",
+		fmt.Sprintf("padded calls: only in the draft's dialect; aligned to %d bytes, so the server uses them where they "+
+			"arrive. It copies or reads other payload of calls to an aligned place",
 			program.Page),
 	}
 	return all

@@ -52,10 +52,12 @@ func recommend(all []duel) Recommendation {
 		// One setting for both directions: above the smaller threshold, payload must not be too
 		// small for a chunk.
 		r.MinChunk = min(send, recv) - headerRoom
-		r.Why = append(r.Why, fmt.Sprintf("Minimum chunk size: the smaller of the two, less %d B for headers. So payload that does not fit inline goes by chunk.", headerRoom))
+		r.Why = append(r.Why, fmt.Sprintf("Minimum chunk size: the smaller of the two, less %d B for headers. "+
+			"So payload that does not fit inline goes by chunk.", headerRoom))
 	}
 	if largest := max(send, recv); largest > 0 {
-		r.Why = append(r.Why, fmt.Sprintf("With %d credits, receives of %s take up to %s for each connection.", grantedCredits, FormatSize(largest), FormatSize(grantedCredits*largest)))
+		r.Why = append(r.Why, fmt.Sprintf("With %d credits, receives of %s take up to %s for each connection.",
+			grantedCredits, FormatSize(largest), FormatSize(grantedCredits*largest)))
 	}
 	return r
 }
@@ -106,12 +108,15 @@ func choose(all []duel, path Path, c contest, what string) choice {
 	switch {
 	case len(of) > 0:
 	case only > 0:
-		return choice{why: fmt.Sprintf("%s: no recommendation, because %s is the only size measured both inline and by %s.", what, FormatSize(only), c.chunk)}
+		return choice{why: fmt.Sprintf("%s: no recommendation, because %s is the only size measured both inline and by %s.",
+			what, FormatSize(only), c.chunk)}
 	default:
-		return choice{why: fmt.Sprintf("%s: no recommendation, because no size was measured both inline and by %s.", what, c.chunk)}
+		return choice{why: fmt.Sprintf("%s: no recommendation, because no size was measured both inline and by %s.",
+			what, c.chunk)}
 	}
 	if len(sure) == 0 {
-		return choice{unsure: true, why: fmt.Sprintf("%s: unsure, because a size has fewer than %d undisturbed rounds.", what, leastRounds)}
+		return choice{unsure: true, why: fmt.Sprintf("%s: unsure, because a size has fewer than %d undisturbed rounds.",
+			what, leastRounds)}
 	}
 
 	of = sure
@@ -127,11 +132,14 @@ func choose(all []duel, path Path, c contest, what string) choice {
 	case Range{leastAdvice, within.High}.oneStep(sizes):
 		// the recommendation is near the default in any case
 	case loss.High <= littleLoss:
-		return choice{leastAdvice, within, false, fmt.Sprintf("%s: the largest size at which inline is faster is unsure, but the default, %s, will do: it makes larger payloads at most %d %% slower on average (95 %% certain).",
+		return choice{leastAdvice, within, false, fmt.Sprintf(
+			"%s: the largest size at which inline is faster is unsure, but the default, %s, will do: "+
+				"it makes larger payloads at most %d %% slower on average (95 %% certain).",
 			what, FormatSize(leastAdvice), loss.High)}
 	case !within.oneStep(sizes) || loss.Low <= littleLoss:
 		// other rounds could have led to the default
-		return choice{within: within, unsure: true, why: fmt.Sprintf("%s: unsure: the best inline size is between %s and %s (95 %% certain).",
+		return choice{within: within, unsure: true, why: fmt.Sprintf(
+			"%s: unsure: the best inline size is between %s and %s (95 %% certain).",
 			what, FormatSize(within.Low), FormatSize(within.High))}
 	}
 	overall, certainty, end := "", "", ""
@@ -139,10 +147,13 @@ func choose(all []duel, path Path, c contest, what string) choice {
 		overall = " It depends on calls in flight and connections; this size loses the least over all of them."
 	}
 	if within.Low != within.High {
-		certainty = fmt.Sprintf(" The best size is between %s and %s (95 %% certain).", FormatSize(within.Low), FormatSize(within.High))
+		certainty = fmt.Sprintf(" The best size is between %s and %s (95 %% certain).",
+			FormatSize(within.Low), FormatSize(within.High))
 	}
 	if inline == leastAdvice {
-		return choice{inline, within, false, fmt.Sprintf("%s: inline is not faster by %.0f %% for payloads that do not fit in the default, %s. A smaller size would not hold small messages.%s%s",
+		return choice{inline, within, false, fmt.Sprintf(
+			"%s: inline is not faster by %.0f %% for payloads that do not fit in the default, %s. "+
+				"A smaller size would not hold small messages.%s%s",
 			what, 100*(NoiseBand-1), FormatSize(leastAdvice), overall, certainty)}
 	}
 	switch {
@@ -151,7 +162,8 @@ func choose(all []duel, path Path, c contest, what string) choice {
 	case t.last:
 		end = " Larger payloads were not measured inline."
 	}
-	return choice{inline, within, false, fmt.Sprintf("%s: inline is faster up to %s of payload, which takes %s with headers.%s%s%s",
+	return choice{inline, within, false, fmt.Sprintf(
+		"%s: inline is faster up to %s of payload, which takes %s with headers.%s%s%s",
 		what, FormatSize(min(t.payload, inline-headerRoom)), FormatSize(inline), overall, end, certainty)}
 }
 

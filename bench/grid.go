@@ -124,11 +124,13 @@ func (p Point) impossible() string {
 	case p.Way == Padded && p.Size < minPadded:
 		return fmt.Sprintf("payload of less than %d bytes is not padded", minPadded)
 	case p.Way == Padded && p.Size > rpcrdma.MaxInline-program.Page:
-		return fmt.Sprintf("padding to %d bytes leaves room for %d of payload in a Send", program.Page, rpcrdma.MaxInline-program.Page)
+		return fmt.Sprintf("padding to %d bytes leaves room for %d of payload in a Send",
+			program.Page, rpcrdma.MaxInline-program.Page)
 	case p.Way.Inline() && p.Size > maxInline:
 		return fmt.Sprintf("a Send is at most %d bytes: payload of up to %d fits inline", rpcrdma.MaxInline, maxInline)
 	case (p.Way == LongCall || p.Way == ReplyChunk) && p.Size < minLong:
-		return fmt.Sprintf("the smallest inline size is %d bytes: a message that fits in it never goes as a long message", rpcrdma.DefaultInline)
+		return fmt.Sprintf("the smallest inline size is %d bytes: a message that fits in it never goes as a long message",
+			rpcrdma.DefaultInline)
 	}
 	return ""
 }

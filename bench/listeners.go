@@ -27,7 +27,8 @@ func (o *ServerOptions) listen(ctx context.Context) (_ *listeners, err error) {
 	}
 	port, err := strconv.ParseUint(service, 10, 16)
 	if err != nil || port > 1<<16-5 {
-		return nil, fmt.Errorf("bench: listen on %s: want a port up to %d, because the next four are used too", o.Listen, 1<<16-5)
+		return nil, fmt.Errorf("bench: listen on %s: want a port up to %d, because the next four are used too",
+			o.Listen, 1<<16-5)
 	}
 	next := func() string {
 		at := net.JoinHostPort(name, strconv.FormatUint(port, 10))

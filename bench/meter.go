@@ -29,7 +29,8 @@ func (m *meter) CallDone(i *rpcrdma.CallInfo) {
 // check fails if a call did not travel in the point's way.
 func (m *meter) check() error {
 	if i := m.wrong.Load(); i != nil {
-		return fmt.Errorf("%w: %d bytes sent inline, %d by read chunk, %d of padding; %d received inline, %d by write chunk, %d by reply chunk, %d read",
+		return fmt.Errorf("%w: %d bytes sent inline, %d by read chunk, %d of padding; "+
+			"%d received inline, %d by write chunk, %d by reply chunk, %d read",
 			errWay, i.InlineSent, i.ReadChunk, i.Padding, i.InlineReceived, i.WriteChunk, i.ReplyChunk, i.ReplyRead)
 	}
 	return nil

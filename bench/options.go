@@ -74,7 +74,8 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("bench: the smallest point needs %d bytes for payloads under way; only %d are allowed", e.Least, e.Memory)
+	return fmt.Sprintf("bench: the smallest point needs %d bytes for payloads under way; only %d are allowed",
+		e.Least, e.Memory)
 }
 
 // withDefaults returns o with defaults for what is not set.

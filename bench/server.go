@@ -58,7 +58,8 @@ func Serve(ctx context.Context, o ServerOptions, ready func(addr string)) error 
 	s.start(ctx, o.Memory, o.Logger, p.rdma)
 	s.Go(func() error {
 		return recordmark.Serve(s.ctx, p.rpc, s.rpc, recordmark.Config{
-			MaxInFlight: MaxInFlight, MaxRecord: program.MaxMessage, Memory: int(messageMemory(o.Memory)), Logger: o.Logger,
+			MaxInFlight: MaxInFlight, MaxRecord: program.MaxMessage,
+			Memory: int(messageMemory(o.Memory)), Logger: o.Logger,
 		})
 	})
 	s.Go(func() error { return raw.Serve(s.ctx, p.raw, rawConns) })

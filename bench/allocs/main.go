@@ -64,7 +64,7 @@ func run(update bool) error {
 	report := compare(allowed, got)
 	os.Stdout.WriteString(report.text)
 	if report.bad > 0 {
-		return errors.New("allocations have risen, or the table is out of date; if that is meant: go run ./bench/allocs -update")
+		return errors.New("allocations have risen, or the table is out of date; to accept them: go run ./bench/allocs -update")
 	}
 	fmt.Printf("%d benchmarks allocate no more than they may\n", len(got))
 	return nil
@@ -73,7 +73,8 @@ func run(update bool) error {
 // benchmark runs the benchmarks, and returns the output of go test. It uses one processor and no
 // garbage collection, which would empty pools, so that they allocate the same each time.
 func benchmark() ([]byte, error) {
-	args := []string{"test", "-run", "^$", "-bench", ".", "-skip", skipped, "-benchtime", iterations, "-benchmem", "-cpu", "1", "-timeout", "2m"}
+	args := []string{"test", "-run", "^$", "-bench", ".", "-skip", skipped,
+		"-benchtime", iterations, "-benchmem", "-cpu", "1", "-timeout", "2m"}
 	cmd := exec.Command("go", append(args, packages...)...)
 	cmd.Env = append(os.Environ(), "GOGC=off")
 	var out bytes.Buffer

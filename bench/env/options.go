@@ -48,7 +48,8 @@ func Gate() bool { return os.Getenv("BENCH_GATE") != "" }
 func Read(o Options) (Options, error) {
 	var errs []error
 	for name, to := range map[string]*int{
-		"BENCH_STARTS": &o.Starts, "BENCH_ROUNDS": &o.Rounds, "BENCH_SIZE": &o.Size, "BENCH_CONNS": &o.Conns, "BENCH_FILES": &o.Files,
+		"BENCH_STARTS": &o.Starts, "BENCH_ROUNDS": &o.Rounds,
+		"BENCH_SIZE": &o.Size, "BENCH_CONNS": &o.Conns, "BENCH_FILES": &o.Files,
 	} {
 		if v := os.Getenv(name); v != "" {
 			n, err := strconv.Atoi(v)

@@ -50,7 +50,10 @@ func cards(r *bench.Result) []card {
 
 // lighter compares by calls under way, then size, then latency.
 func lighter(a, b *bench.Measurement) int {
-	return cmp.Or(cmp.Compare(a.InFlight*a.Conns, b.InFlight*b.Conns), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Latency.P50, b.Latency.P50))
+	return cmp.Or(
+		cmp.Compare(a.InFlight*a.Conns, b.InFlight*b.Conns),
+		cmp.Compare(a.Size, b.Size),
+		cmp.Compare(a.Latency.P50, b.Latency.P50))
 }
 
 // crossoverCards returns a card for each direction of a path that was compared.

@@ -29,7 +29,8 @@ func pathsChart(r *bench.Result) chart {
 		return chart{}
 	}
 	c := fullest(r, all[0])
-	ch := chart{name: "paths", title: "Throughput of each path", about: c.String() + "; at each size the way that is the fastest there"}
+	ch := chart{name: "paths", title: "Throughput of each path",
+		about: c.String() + "; at each size with the fastest way"}
 	for i := range directions {
 		d := &directions[i]
 		p := panel{title: d.title, x: sizeAxis, y: speedAxis}

@@ -58,7 +58,8 @@ func disturbances(r *bench.Result) string {
 	}
 	s := fmt.Sprintf("%s in random order; %d were disturbed and do not count", count(total, "round"), total-by[""])
 	if by[""] < total {
-		s += fmt.Sprintf(": in %d %s, in %d %s", by[rounds.OthersBusy], rounds.OthersBusy, by[rounds.YardstickOff], rounds.YardstickOff)
+		s += fmt.Sprintf(": in %d %s, in %d %s",
+			by[rounds.OthersBusy], rounds.OthersBusy, by[rounds.YardstickOff], rounds.YardstickOff)
 	}
 	if lost > 0 {
 		s += fmt.Sprintf("; %s had only such rounds, and the figures are of all of them", count(lost, "point"))

@@ -10,8 +10,10 @@ import (
 )
 
 // aboutRatio explains the column with the ratio.
-const aboutRatio = "ratio to raw: throughput divided by that of raw TCP with the same size, measured right before the point (loopback: of a memory copy). " +
-	"Raw TCP does not wait for answers, so single calls of less than 64 KiB have no ratio: compare their latency with raw TCP there and back. " +
+const aboutRatio = "ratio to raw: throughput divided by that of raw TCP with the same size, " +
+	"measured right before the point (loopback: of a memory copy). " +
+	"Raw TCP does not wait for answers, so single calls of less than 64 KiB have no ratio: " +
+	"compare their latency with raw TCP there and back. " +
 	"MB and GB are 10^6 and 10^9 bytes, KiB and MiB 2^10 and 2^20 bytes"
 
 // yardstick is a row of figures by size.

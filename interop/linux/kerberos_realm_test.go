@@ -20,13 +20,13 @@ const (
 	bob   = 1001 // has none
 	carol = 1002 // has one for a short time
 
-	anonymous = 65534 // whom the server takes principals for that it does not know
+	anonymous = 65534 // the user of principals that the server does not know
 
-	serverName = "server.test" // our server by way of the guest's first card
-	roceName   = "roce.test"   // and by way of the second
+	serverName = "server.test" // our server through the guest's first card
+	roceName   = "roce.test"   // our server through the second card
 	guestName  = "guest.test"
-	knfsdName  = "localhost" // knfsd by way of ports of this machine that lead there
-	cardName   = "card.test" // and by way of the guest's second card
+	knfsdName  = "localhost" // knfsd through forwarded ports of this machine
+	cardName   = "card.test" // knfsd through the guest's second card
 )
 
 // realm is a Kerberos realm shared by this machine and a guest.
