@@ -35,5 +35,5 @@
 //   - Atomic operations and RDMA Writes with immediate data are refused. The immediate data of a
 //     Send is dropped.
 //   - R_Keys, queue pair numbers and packet sequence numbers are the only secrets, and travel in
-//     clear: docs/security.md says what that means.
+//     clear: docs/security-bounds.md has the odds of guessing them.
 package roce
