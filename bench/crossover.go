@@ -40,7 +40,7 @@ import (
 // it draws as many undisturbed rounds of each point as there are, with replacement, concludes from
 // these, and repeats. The ranges contain 95 % of these results.
 //
-// A result is unsure if its range is wider than one step between measured sizes, or if a point has
+// A result is unsure if it varies by more than one step between measured sizes, or if a point has
 // fewer than three undisturbed rounds. Then Crossover.Unsure is set, or the direction is listed in
 // Recommendation.Unsure. There are two exceptions. If the default loses little, it is recommended.
 // And if other rounds could have led to that, nothing far from the default is recommended. So runs

@@ -110,8 +110,8 @@ type Crossover struct {
 	Except []int   `json:"except"` // sizes at which it is the other way round
 
 	// SizeRange contains Size with 95 % certainty. A bound at Least or Up means that size or
-	// beyond. Unsure is set if SizeRange is wider than one step between measured sizes, or if there
-	// are too few rounds.
+	// beyond. Unsure is set if InlineTo or EitherTo may lie anywhere in more than one step between
+	// measured sizes, with 95 % certainty, or if there are too few rounds.
 	SizeRange Range `json:"size_range"`
 	Unsure    bool  `json:"unsure"`
 

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 )
 
-// unhex decodes hexadecimal with blanks, in which old is replaced by new.
+// unhex decodes hexadecimal with blanks, after replacing each old by its new.
 func unhex(t *testing.T, s string, oldNew ...string) []byte {
 	t.Helper()
 	s = strings.ReplaceAll(strings.NewReplacer(oldNew...).Replace(s), " ", "")
@@ -25,8 +25,8 @@ func unhex(t *testing.T, s string, oldNew ...string) []byte {
 	return b
 }
 
-// pair starts two peers with a relay between them, and returns them once the association is up. It
-// has four streams each way.
+// pair starts two peers with a relay between them. It returns when the association is up, with four
+// streams each way.
 func pair(t *testing.T, forward func(datagram) []datagram) (l, c *peer, r *relay) {
 	t.Helper()
 	l = listen(t, "-n", "4", "-i", "1")
@@ -38,8 +38,7 @@ func pair(t *testing.T, forward func(datagram) []datagram) (l, c *peer, r *relay
 	return l, c, r
 }
 
-// Each end tells the indication of the other, which was on the wire as parameter C006, and nothing
-// if there was none.
+// Each end reports the other's indication, which was on the wire as parameter C006, or none.
 func TestIndication(t *testing.T) {
 	for _, tt := range []struct{ name, listener, connector string }{
 		{"DDP", "00000001", "00000001"},
@@ -102,8 +101,8 @@ func TestIndication(t *testing.T) {
 	}
 }
 
-// Messages go both ways, on several streams, in order and not. They are on the wire as they were
-// told, and fragments come out whole.
+// Messages go both ways on several streams, ordered and unordered. They are on the wire as
+// commanded, and fragments are put together.
 func TestMessages(t *testing.T) {
 	l, c, r := pair(t, nil)
 	long := strings.Repeat("0123456789abcdef", 500) // 4000 bytes
@@ -165,8 +164,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// An unordered message is told as it comes, with its TSN, though one before it is missing. An
-// ordered one waits for that.
+// An unordered message is delivered at once, with its TSN, although an earlier one is missing. An
+// ordered message waits for that one.
 func TestOutOfOrder(t *testing.T) {
 	var held []datagram // those with the first data of the client, until there is data on stream 3
 	var heldTSN uint32
@@ -217,7 +216,7 @@ func TestOutOfOrder(t *testing.T) {
 	}
 }
 
-// Either end ends the association, by ABORT or in order, and both say how it ended.
+// Either end ends the association, by ABORT or by SHUTDOWN, and both report how it ended.
 func TestEnd(t *testing.T) {
 	// ABORT with the cause User-Initiated Abort (RFC 9260 section 3.3.10.12), without a reason.
 	const aborted = "down lost 06000008000c0004"
@@ -241,7 +240,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// A peer that connects where nothing listens is refused by ABORT.
+// A peer that connects to a port without a listener is refused by ABORT.
 func TestRefused(t *testing.T) {
 	l := listen(t, "-s", "5001")
 	c := connect(t, l.udp, "-d", "5000")
@@ -250,7 +249,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A peer that begins anew from the same ports is the same association, and the other end says so.
+// A peer that restarts on the same ports continues the association, and the other end reports that.
 func TestRestart(t *testing.T) {
 	l := listen(t)
 	c := connect(t, l.udp, "-i", "1")
@@ -286,7 +285,7 @@ func TestInputEnds(t *testing.T) {
 	})
 }
 
-// Commands that are none are refused, and the peer goes on.
+// Invalid commands are refused, and the peer goes on.
 func TestBadCommand(t *testing.T) {
 	l := listen(t)
 	for _, command := range []string{"nonsense", "send 1 16 u", "send 1 16 u 0", "send 1 16 u xy"} {

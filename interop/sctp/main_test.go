@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// peerProgram is the executable that was made of peer/peer.c.
+// peerProgram is the executable made from peer/peer.c.
 var peerProgram string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }

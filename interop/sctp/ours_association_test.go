@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// indications is what an endpoint of ours does about the indication of a peer (RFC 5043 section
-// 11.1, draft-stewart-rddp-sctp-01 section 7.1): it takes the one that it has itself.
+// indications says how our endpoint treats a peer's indication (RFC 5043 section 11.1,
+// draft-stewart-rddp-sctp-01 section 7.1): it accepts only its own.
 var indications = []struct {
 	low  sctp.Config
 	ours string // as we indicate it
@@ -36,7 +36,7 @@ var indications = []struct {
 	{sctp.Config{Draft: true, Indication: sctp.DDP}, "00000001", "fedcba98", false},
 }
 
-// byIndication runs a test for each of them. It gets the arguments of the peer.
+// byIndication runs a test for each indication. It gets the peer's arguments.
 func byIndication(t *testing.T, f func(t *testing.T, low sctp.Config, args []string, ours string,
 	good bool)) {
 	for _, tt := range indications {
@@ -50,7 +50,7 @@ func byIndication(t *testing.T, f func(t *testing.T, low sctp.Config, args []str
 	}
 }
 
-// wantCounts compares how many associations were made, and refused for their indication.
+// wantCounts checks how many associations were made, and refused for their indication.
 func (r *rig) wantCounts(made, refused uint64) {
 	r.t.Helper()
 	c := r.low.Counters
@@ -60,7 +60,7 @@ func (r *rig) wantCounts(made, refused uint64) {
 	}
 }
 
-// A listener answers the INIT of a peer with a wrong indication by ABORT.
+// A listener answers an INIT with a wrong indication by ABORT.
 func TestOurListenerIndication(t *testing.T) {
 	byIndication(t, func(t *testing.T, low sctp.Config, args []string, ours string, good bool) {
 		r := ourListener(t, iwarp.Config{}, low, nil)
@@ -85,7 +85,7 @@ func TestOurListenerIndication(t *testing.T) {
 	})
 }
 
-// A dialer answers the INIT ACK of a peer with a wrong indication by ABORT, and fails.
+// A dialer answers an INIT ACK with a wrong indication by ABORT, and fails.
 func TestOurDialerIndication(t *testing.T) {
 	byIndication(t, func(t *testing.T, low sctp.Config, args []string, ours string, good bool) {
 		r := ourDialer(t, iwarp.Config{}, low, args...)

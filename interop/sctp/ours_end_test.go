@@ -57,7 +57,7 @@ func TestOurAssociationEnds(t *testing.T) {
 	}
 }
 
-// A peer that begins the association anew has none of the sessions of before. New ones are taken.
+// A peer that restarts the association has lost its sessions. It can make new ones.
 func TestOurPeerRestarts(t *testing.T) {
 	r := asked(t, iwarp.Config{Enhanced: mpa.EnhancedNever}, sctp.Config{}, nil)
 	a, b := r.session(0), r.session(3)
@@ -74,7 +74,7 @@ func TestOurPeerRestarts(t *testing.T) {
 	r.goOn(0, r.session(0))
 }
 
-// A peer that has forgotten an association answers what belongs to it by ABORT.
+// A peer that has forgotten an association answers its packets by ABORT.
 func TestOurPeerForgets(t *testing.T) {
 	r := asks(t, iwarp.Config{Enhanced: mpa.EnhancedNever}, sctp.Config{})
 	dial := r.dial("")
@@ -100,8 +100,8 @@ func TestOurPeerForgets(t *testing.T) {
 	r.end(dial)
 }
 
-// A peer that says nothing any more has gone, and is told so by ABORT. There is no Terminate of
-// RDMAP (RFC 5043 section 11.3).
+// A silent peer counts as gone, and gets an ABORT. There is no RDMAP Terminate (RFC 5043 section
+// 11.3).
 func TestOurPeerGone(t *testing.T) {
 	inBothRoles(t, sctp.Config{KeepAlive: 20 * time.Millisecond}, func(r *rig, e *end) {
 		r.peer.command("quit")

@@ -13,10 +13,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// A steering tag is good on the stream of its endpoint alone (section 7.4 of the draft). A stream
-// with an RDMA Write to the tag of another ends: by a Terminate of RDMAP, and what ends a stream
-// behind it. The association goes on, and the other streams do (RFC 5043 section 11.3, section 7.2
-// of the draft).
+// A steering tag is valid on its endpoint's stream only (section 7.4 of the draft). An RDMA Write
+// with another stream's tag ends its stream: by an RDMAP Terminate, followed by the message that
+// ends a stream. The association and its other streams go on (RFC 5043 section 11.3, section 7.2 of
+// the draft).
 func TestOurFault(t *testing.T) {
 	for _, w := range []wire{{sctp.Config{}, 16}, {sctp.Config{Draft: true}, 1}} {
 		t.Run(w.String(), func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// A peer sends what RFC 5043 does not permit: that session is terminated (section 6.1), what comes
-// behind is ignored, and another session goes on.
+// If a peer sends what RFC 5043 does not permit, that session is terminated (section 6.1), and its
+// later messages are ignored. Another session goes on.
 func TestOurMalformed(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -67,7 +67,7 @@ func TestOurMalformed(t *testing.T) {
 	}
 }
 
-// A DDP-SSN that is ahead is no violation, as long as what is in front of it may come.
+// A DDP-SSN may be ahead, as long as the messages before it can still come.
 func TestOurFarAhead(t *testing.T) {
 	inBothRoles(t, sctp.Config{}, func(r *rig, e *end) {
 		e.receives()
@@ -79,8 +79,8 @@ func TestOurFarAhead(t *testing.T) {
 	})
 }
 
-// A segment outside of a session, and a session that begins with something else than Initiate, are
-// terminated. So is what asks a side that has asked.
+// A segment outside of a session is terminated. So is a session that does not begin with Initiate,
+// and an Initiate to a side that has sent one itself.
 func TestOurMisplaced(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -120,7 +120,8 @@ func TestOurMisplaced(t *testing.T) {
 	})
 }
 
-// In the draft, what is no DDP message and no Reset ends its stream by Reset, and others go on.
+// In the draft, a message that is neither DDP nor Reset ends its stream by Reset. Other streams go
+// on.
 func TestOurDraftMalformed(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -150,7 +151,7 @@ func TestOurDraftMalformed(t *testing.T) {
 	}
 }
 
-// A DATA chunk on a stream that there is not is answered by ERROR, and discarded: the association
+// A DATA chunk on a stream that does not exist is answered by ERROR and discarded. The association
 // goes on (RFC 9260 section 6.5).
 func TestOurNoStream(t *testing.T) {
 	const chunkError = 9

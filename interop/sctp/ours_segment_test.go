@@ -15,9 +15,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// inBothRoles runs a test on a session on stream 0 that is there, of a peer that asks and of one
-// that is asked, and has sent and got DDP-SSN 0. In the draft, the side that asks has sent an RDMA
-// Write of no bytes instead.
+// inBothRoles runs a test on a session on stream 0, with a peer that asks and with one that is
+// asked. Each side has sent and received DDP-SSN 0. In the draft, the side that asks has sent an
+// RDMA Write of no bytes instead.
 func inBothRoles(t *testing.T, low sctp.Config, f func(r *rig, e *end)) {
 	cfg := iwarp.Config{Enhanced: mpa.EnhancedNever}
 	t.Run("listener", func(t *testing.T) {
@@ -42,7 +42,7 @@ func inBothRoles(t *testing.T, low sctp.Config, f func(r *rig, e *end)) {
 	})
 }
 
-// wire is how segments are carried: by RFC 5043, or by the draft.
+// wire is how segments are carried: by RFC 5043 or by the draft.
 type wire struct {
 	low  sctp.Config
 	ppid uint32
@@ -50,7 +50,7 @@ type wire struct {
 
 func (w wire) String() string { return fmt.Sprintf("draft=%t", w.low.Draft) }
 
-// ssn is the DDP-SSN in front of a segment, which the draft has not.
+// ssn returns the DDP-SSN before a segment, or "" in the draft, which has none.
 func (w wire) ssn(n int) string {
 	if w.low.Draft {
 		return ""
@@ -58,7 +58,7 @@ func (w wire) ssn(n int) string {
 	return fmt.Sprintf("%04x", n)
 }
 
-// onBothWires runs a test over each of them, in both roles.
+// onBothWires runs a test with both, in both roles.
 func onBothWires(t *testing.T, f func(w wire, r *rig, e *end)) {
 	for _, w := range []wire{{sctp.Config{}, 16}, {sctp.Config{Draft: true}, 1}} {
 		t.Run(w.String(), func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestOurSend(t *testing.T) {
 	})
 }
 
-// Messages of several segments go both ways. None of ours is fragmented by SCTP.
+// Messages of several segments go both ways. SCTP fragments none of ours.
 func TestOurSegments(t *testing.T) {
 	const mtu = 1000
 	onePacket := sctp.Config{MTU: mtu}
@@ -122,7 +122,7 @@ func TestOurSegments(t *testing.T) {
 	})
 }
 
-// A segment that the peer's SCTP fragments is put together.
+// A segment that the peer's SCTP has fragmented is put together.
 func TestOurFragments(t *testing.T) {
 	payload := strings.Repeat("0123456789abcdef", 500) // 4000 bytes
 	onBothWires(t, func(w wire, r *rig, e *end) {
@@ -141,7 +141,7 @@ func TestOurFragments(t *testing.T) {
 	})
 }
 
-// An RDMA Write of the peer goes to the window that we have exposed, and ours to that of the peer.
+// The peer's RDMA Write goes to our window, and ours to the peer's.
 func TestOurWrite(t *testing.T) {
 	onBothWires(t, func(w wire, r *rig, e *end) {
 		window := make([]byte, 16)
@@ -215,7 +215,7 @@ func TestOurRead(t *testing.T) {
 	})
 }
 
-// Segments come in any order of their DDP-SSNs: what is delivered is in order.
+// Segments that arrive in any order of their DDP-SSNs are delivered in order.
 func TestOurOutOfOrder(t *testing.T) {
 	inBothRoles(t, sctp.Config{}, func(r *rig, e *end) {
 		const n = 6
@@ -238,7 +238,7 @@ func TestOurOutOfOrder(t *testing.T) {
 	})
 }
 
-// A segment overtakes the Accept that is in front of it.
+// A segment arrives before the Accept sent ahead of it.
 func TestOurOvertaken(t *testing.T) {
 	r := asks(t, iwarp.Config{Enhanced: mpa.EnhancedNever}, sctp.Config{})
 	defer r.over()
@@ -257,8 +257,8 @@ func TestOurOvertaken(t *testing.T) {
 	newEnd(t, d.ep).wantMessage("6869")
 }
 
-// In the draft the order is that of the TSNs: a message whose packet comes late holds up those
-// behind it, on all streams.
+// In the draft the order is that of the TSNs. A message whose packet is late delays later ones on
+// all streams.
 func TestOurDraftOutOfOrder(t *testing.T) {
 	var held []datagram
 	r := asked(t, iwarp.Config{Enhanced: mpa.EnhancedNever}, sctp.Config{Draft: true},
@@ -304,8 +304,8 @@ func TestOurDraftOutOfOrder(t *testing.T) {
 	b.wantMessage("ff")
 }
 
-// The draft's Reset ends a stream both ways, and then it may be used anew. It is taken with either
-// PPID, and sent with 1.
+// The draft's Reset ends a stream both ways; the stream can then be used again. We accept it with
+// either PPID, and send it with 1.
 func TestOurReset(t *testing.T) {
 	for _, ppid := range []uint32{1, 2} {
 		t.Run(fmt.Sprint(ppid), func(t *testing.T) {

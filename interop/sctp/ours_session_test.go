@@ -19,8 +19,8 @@ import (
 // section 7).
 var most, mostEnhanced = strings.Repeat("70", 512), strings.Repeat("71", 508)
 
-// A peer asks for a session, and our listener answers. Behind the function code of the enhanced
-// ones are A, B and IRD, and C, D and ORD (RFC 6581 section 9.1).
+// A peer asks for a session, and our listener answers. In the enhanced messages, A, B and IRD, and
+// C, D and ORD, follow the function code (RFC 6581 section 9.1).
 func TestOurAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -82,8 +82,7 @@ func TestOurAnswer(t *testing.T) {
 	}
 }
 
-// A listener rejects by itself a peer whose IRD is below the ORD that it needs (RFC 6581 section
-// 9.1).
+// A listener itself rejects a peer whose IRD is below the ORD that it needs (RFC 6581 section 9.1).
 func TestOurOwnReject(t *testing.T) {
 	r := asked(t, iwarp.Config{RequiredORD: 8}, sctp.Config{}, nil)
 	defer r.over()
@@ -95,8 +94,8 @@ func TestOurOwnReject(t *testing.T) {
 	r.hears(0, 17, "0000 0007 0010 0008")
 }
 
-// A listener answers what is enhanced by Terminate where it does not do that: Reject is the upper
-// layer's to say (RFC 5043 section 6.3). So it answers what nobody is going to accept any more.
+// A listener without enhanced setup answers an enhanced message by Terminate, because Reject is for
+// the upper layer (RFC 5043 section 6.3). It also answers so when nobody will accept any more.
 func TestOurRefusals(t *testing.T) {
 	r := asked(t, iwarp.Config{Enhanced: mpa.EnhancedNever}, sctp.Config{}, nil)
 	defer r.over()
@@ -115,8 +114,8 @@ func TestOurRefusals(t *testing.T) {
 	r.goOn(1, other)
 }
 
-// A dialer ends a session that is accepted with another RTR than it can send: by a Terminate of
-// RDMAP, and then by that of the session (RFC 6581 section 9.2).
+// If a session is accepted with an RTR that our dialer cannot send, the dialer ends it: by an RDMAP
+// Terminate, then by the session's (RFC 6581 section 9.2).
 func TestOurNoRTR(t *testing.T) {
 	r := asks(t, iwarp.Config{PeerToPeer: true, RTR: mpa.RTRWrite}, sctp.Config{})
 	defer r.over()
@@ -129,8 +128,8 @@ func TestOurNoRTR(t *testing.T) {
 	r.hears(0, 17, "0002 0004")
 }
 
-// A listener that takes none of the kinds of RTR that are offered names its own (RFC 6581 section
-// 9.2): it rejects nobody for that.
+// A listener that supports none of the offered kinds of RTR names its own (RFC 6581 section 9.2).
+// It does not reject the peer.
 func TestOurOtherRTR(t *testing.T) {
 	r := asked(t, iwarp.Config{RTR: mpa.RTRWrite}, sctp.Config{}, nil)
 	defer r.over()
@@ -217,8 +216,8 @@ func TestOurAsking(t *testing.T) {
 	}
 }
 
-// A peer that does not know RFC 6581 answers Enhanced Initiate by Terminate: our dialer tries
-// Initiate, once (RFC 6581 section 10).
+// A peer without RFC 6581 answers Enhanced Initiate by Terminate. Our dialer then tries Initiate,
+// once (RFC 6581 section 10).
 func TestOurAskingUnenhanced(t *testing.T) {
 	// Another session keeps the association.
 	begin := func(t *testing.T) (*rig, <-chan dialed) {
@@ -289,8 +288,8 @@ func TestOurAskingUnenhanced(t *testing.T) {
 	})
 }
 
-// Each side may end a session by Terminate, which the other answers. Then its stream may have
-// another one, of the side that asks.
+// Each side may end a session by Terminate, which the other answers. The side that asks may then
+// begin another on that stream.
 func TestOurTerminate(t *testing.T) {
 	for _, first := range []string{"ours", "the peer's"} {
 		// finish has a session end by Terminate of one side first, and waits for that of ours.

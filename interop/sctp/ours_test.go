@@ -30,7 +30,8 @@ type rig struct {
 	dialer iwarp.Dialer    // where we ask
 }
 
-// newRig returns what both kinds of rig have. It looks for goroutines that are left at the end.
+// newRig returns the common part of both kinds of rig. At the end it checks for leftover
+// goroutines.
 func newRig(t *testing.T, cfg iwarp.Config, low sctp.Config) *rig {
 	t.Helper()
 	leaks := goleak.IgnoreCurrent()
@@ -59,7 +60,7 @@ func ourListener(t *testing.T, cfg iwarp.Config, low sctp.Config,
 	return r
 }
 
-// asked starts our listener, and a peer that has an association with it. The caller defers over.
+// asked starts our listener, and a peer with an association to it. The caller must defer over.
 func asked(t *testing.T, cfg iwarp.Config, low sctp.Config,
 	forward func(datagram) []datagram) *rig {
 	t.Helper()
@@ -70,7 +71,7 @@ func asked(t *testing.T, cfg iwarp.Config, low sctp.Config,
 	return r
 }
 
-// ourDialer starts a peer that listens, a relay to it, and our dialer. The caller defers over.
+// ourDialer starts a listening peer, a relay to it, and our dialer. The caller must defer over.
 func ourDialer(t *testing.T, cfg iwarp.Config, low sctp.Config, args ...string) *rig {
 	t.Helper()
 	r := newRig(t, cfg, low)
@@ -85,7 +86,7 @@ func ourDialer(t *testing.T, cfg iwarp.Config, low sctp.Config, args ...string) 
 	return r
 }
 
-// asks is ourDialer, with a peer that indicates what we do.
+// asks is ourDialer with a peer that has our indication.
 func asks(t *testing.T, cfg iwarp.Config, low sctp.Config) *rig {
 	t.Helper()
 	r := ourDialer(t, cfg, low)
@@ -102,7 +103,7 @@ func (r *rig) indication() string {
 	return "00000001"
 }
 
-// over ends the association, if there is one, so that nothing of ours waits for the peer.
+// over ends the association, if there is one, so that our end does not wait for the peer.
 func (r *rig) over() {
 	fmt.Fprintln(r.peer.stdin, "abort")
 	for line := range r.peer.lines {
@@ -118,7 +119,7 @@ func (r *rig) over() {
 	}
 }
 
-// aborted reports whether an ABORT of the peer has passed the relay.
+// aborted reports whether the relay has seen an ABORT from the peer.
 func (r *rig) aborted() bool {
 	for _, d := range r.relay.datagrams() {
 		p, err := parsePacket(d.Payload)
@@ -130,19 +131,19 @@ func (r *rig) aborted() bool {
 	return false
 }
 
-// expectUp waits for the association that our dialer has made.
+// expectUp waits for the association of our dialer.
 func (r *rig) expectUp() {
 	r.t.Helper()
 	r.peer.expect("up 4 4", "indication "+r.indication())
 }
 
-// says has the peer send a message as DDP over SCTP does: unordered.
+// says makes the peer send a message unordered, as DDP over SCTP does.
 func (r *rig) says(stream int, ppid uint32, bytes string) {
 	r.t.Helper()
 	r.peer.send(stream, ppid, true, fmt.Sprintf("%x", unhex(r.t, bytes)))
 }
 
-// hears waits for a message of ours, which has to be this one.
+// hears waits for our next message, which must be this one.
 func (r *rig) hears(stream int, ppid uint32, bytes string) {
 	r.t.Helper()
 	m := r.peer.receive()
@@ -153,7 +154,7 @@ func (r *rig) hears(stream int, ppid uint32, bytes string) {
 	}
 }
 
-// request waits for what the peer asks for.
+// request waits for the peer's request.
 func (r *rig) request() transport.Request {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), hang.Patience)
@@ -165,7 +166,7 @@ func (r *rig) request() transport.Request {
 	return req
 }
 
-// accept accepts what the peer asks for, with private data.
+// accept accepts the peer's request with private data.
 func (r *rig) accept(private string) *end {
 	r.t.Helper()
 	ep, err := r.request().Accept(r.t.Context(), []byte(private))
@@ -175,7 +176,7 @@ func (r *rig) accept(private string) *end {
 	return newEnd(r.t, ep)
 }
 
-// dialed is what Dial has returned.
+// dialed is the result of Dial.
 type dialed struct {
 	ep  transport.Endpoint
 	err error
@@ -212,7 +213,7 @@ func (r *rig) refused(c <-chan dialed) error {
 	return d.err
 }
 
-// session has the peer ask for a session on a stream, and accepts it. In the draft it asks by an
+// session makes the peer ask for a session on a stream, and accepts it. In the draft it asks by an
 // RDMA Write of no bytes.
 func (r *rig) session(stream int) *end {
 	r.t.Helper()
@@ -226,7 +227,7 @@ func (r *rig) session(stream int) *end {
 	return e
 }
 
-// end is an endpoint of ours, that is started.
+// end is a started endpoint of ours.
 type end struct {
 	t *testing.T
 	transport.Endpoint
@@ -274,7 +275,7 @@ func (e *end) receives() {
 	}
 }
 
-// wantMessage waits for a message of the peer.
+// wantMessage waits for a message from the peer.
 func (e *end) wantMessage(want string) {
 	e.t.Helper()
 	want = fmt.Sprintf("%x", unhex(e.t, want))
@@ -283,7 +284,7 @@ func (e *end) wantMessage(want string) {
 	}
 }
 
-// ended waits for the end, and returns why.
+// ended waits until the endpoint ends, and returns the reason.
 func (e *end) ended() error {
 	e.t.Helper()
 	hang.Receive(e.t, "the end of the endpoint", e.Done())
@@ -293,13 +294,13 @@ func (e *end) ended() error {
 // memory is a scatter list of one element.
 func memory(p []byte) []transport.Slice { return []transport.Slice{{Bytes: p}} }
 
-// send is a segment that is all of a Send (RFC 5041 section 4.3, RFC 5040 section 4.3).
+// send returns a segment with a whole Send (RFC 5041 section 4.3, RFC 5040 section 4.3).
 func send(msn int, payload string) string {
 	return fmt.Sprintf("41 43 00000000 00000000 %08x 00000000 %s", msn, payload)
 }
 
-// goOn checks that messages pass both ways on a session of the peer's that has had none of either
-// side but for its setup, which took one.
+// goOn checks that messages pass both ways on a session of the peer's on which only the setup has
+// taken place.
 func (r *rig) goOn(stream int, e *end) {
 	r.t.Helper()
 	e.receives()

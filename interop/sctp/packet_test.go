@@ -41,7 +41,7 @@ type chunk struct {
 	Value       []byte // behind the length
 }
 
-// parsePacket checks the checksum, too.
+// parsePacket also checks the checksum.
 func parsePacket(b []byte) (p packet, err error) {
 	const header = 12
 	if len(b) < header {
@@ -80,9 +80,8 @@ func parseChunk(b []byte) (c chunk, rest []byte, err error) {
 	return chunk{b[0], b[1], value}, rest, nil
 }
 
-// parseTLV splits off what has a length in its second half-word, and is padded to a multiple of
-// four, unless it is the last: a chunk does not count the padding of its last parameter (section
-// 3.2).
+// parseTLV splits off a part with its length in the second half-word. It is padded to a multiple of
+// four, except that a chunk does not count the padding of its last parameter (section 3.2).
 func parseTLV(b []byte) (value, rest []byte, err error) {
 	if len(b) < 4 {
 		return nil, nil, errors.New("cut off in the header")
@@ -94,7 +93,7 @@ func parseTLV(b []byte) (value, rest []byte, err error) {
 	return b[4:n], b[min((n+3)&^3, len(b)):], nil
 }
 
-// initParams is where the parameters of INIT and INIT ACK begin (section 3.3.2).
+// initParams is the offset of the parameters of INIT and INIT ACK (section 3.3.2).
 const initParams = 16
 
 // indication returns the whole Adaptation Layer Indication of an INIT or INIT ACK in hexadecimal,
@@ -134,7 +133,7 @@ func (c chunk) data() (d data, err error) {
 		hex.EncodeToString(c.Value[12:])}, nil
 }
 
-// parseAll parses all datagrams from one end, of which each must be one packet.
+// parseAll parses all datagrams from one end. Each must be one packet.
 func parseAll(t *testing.T, all []datagram, fromClient bool) (packets []packet) {
 	t.Helper()
 	for _, d := range all {
@@ -162,7 +161,7 @@ func chunksOf(packets []packet, kind byte) (chunks []chunk) {
 	return chunks
 }
 
-// dataOf returns the data in the packets, each TSN once.
+// dataOf returns the data in the packets, with each TSN once.
 func dataOf(t *testing.T, packets []packet) (all []data) {
 	t.Helper()
 	seen := make(map[uint32]bool)
@@ -179,8 +178,8 @@ func dataOf(t *testing.T, packets []packet) (all []data) {
 	return all
 }
 
-// The parser is right about a packet that was put together by hand, whose CRC was worked out bit by
-// bit from the polynomial of RFC 9260 appendix A.
+// The parser handles a packet made by hand. Its CRC was computed bit by bit from the polynomial of
+// RFC 9260 appendix A.
 func TestParsePacket(t *testing.T) {
 	const golden = "138826ab 01020304 CHECKSUM" + // ports 5000 and 9899
 		"00070015 0000000a 0003 0000 00000010 0000c0ffee 000000" // DATA, U, B and E, and padding
@@ -211,7 +210,7 @@ func TestParsePacket(t *testing.T) {
 	}
 }
 
-// bitwiseCRC32c divides by the polynomial 0x11EDC6F41, here with its bits reversed.
+// bitwiseCRC32c divides by the polynomial 0x11EDC6F41, with its bits reversed.
 func bitwiseCRC32c(b []byte) uint32 {
 	crc := ^uint32(0)
 	for _, c := range b {

@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 )
 
-// peer is the program peer.c at work.
+// peer is a running peer.c.
 type peer struct {
 	t     *testing.T
 	role  string // listen or connect
@@ -43,7 +43,7 @@ func listen(t *testing.T, args ...string) *peer {
 	return start(t, "listen", args)
 }
 
-// connect starts a peer that sets up an association with the one at a UDP port.
+// connect starts a peer that makes an association with the one at a UDP port.
 func connect(t *testing.T, udp int, args ...string) *peer {
 	t.Helper()
 	return start(t, "connect", slices.Concat([]string{"-r", strconv.Itoa(udp)}, args))
@@ -108,7 +108,7 @@ func (p *peer) next() string {
 	return hang.Receive(p.t, "a line of the peer that "+p.role+"s", p.lines)
 }
 
-// expect fails the test unless these lines are the next.
+// expect fails the test unless the next lines are these.
 func (p *peer) expect(want ...string) {
 	p.t.Helper()
 	for _, w := range want {
@@ -118,7 +118,7 @@ func (p *peer) expect(want ...string) {
 	}
 }
 
-// command has the peer do something.
+// command gives the peer a command.
 func (p *peer) command(format string, args ...any) {
 	p.t.Helper()
 	if _, err := fmt.Fprintf(p.stdin, format+"\n", args...); err != nil {
@@ -126,13 +126,13 @@ func (p *peer) command(format string, args ...any) {
 	}
 }
 
-// send has it send a message, of bytes in hexadecimal.
+// send makes the peer send a message, given in hexadecimal.
 func (p *peer) send(stream int, ppid uint32, unordered bool, bytes string) {
 	p.t.Helper()
 	p.command("send %d %d %s %s", stream, ppid, order(unordered), bytes)
 }
 
-// receive returns the message of the next line.
+// receive parses the message in the next line.
 func (p *peer) receive() (m message) {
 	p.t.Helper()
 	line := p.next()
@@ -148,7 +148,7 @@ func (p *peer) receive() (m message) {
 	return m
 }
 
-// acknowledged waits until all that it has sent is acknowledged.
+// acknowledged waits until everything that the peer has sent is acknowledged.
 func (p *peer) acknowledged() {
 	p.t.Helper()
 	hang.Receive(p.t, "the peer that "+p.role+"s to say that all is acknowledged", p.dry)

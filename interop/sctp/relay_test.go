@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// relay carries UDP between the end that connects and the one that listens, and keeps what passes.
+// relay carries UDP between the two ends, and records it.
 type relay struct {
 	front, back *net.UDPConn // to the end that connects, and to the one that listens
 	forward     func(datagram) []datagram
@@ -20,15 +20,15 @@ type relay struct {
 	seen   []datagram // in the order of arrival
 }
 
-// datagram is one that passes a relay.
+// datagram is a datagram that passes a relay.
 type datagram struct {
 	FromClient bool // from the end that connects
 	Payload    []byte
 }
 
-// startRelay starts a relay to the end that listens at a port of 127.0.0.1. What forward returns
-// for a datagram goes on in its place; if forward is nil, all do. forward is called by one
-// goroutine at a time.
+// startRelay starts a relay to the listening end at a port of 127.0.0.1. It sends what forward
+// returns in place of each datagram; with a nil forward it sends all. forward is not called
+// concurrently.
 func startRelay(t *testing.T, to int, forward func(datagram) []datagram) *relay {
 	t.Helper()
 	if forward == nil {
@@ -55,7 +55,7 @@ func startRelay(t *testing.T, to int, forward func(datagram) []datagram) *relay 
 	return r
 }
 
-// port returns that which stands for the one that listens.
+// port returns the port that stands for the listening end.
 func (r *relay) port() int { return r.front.LocalAddr().(*net.UDPAddr).Port }
 
 // pump carries what comes from one end, until its socket is closed.
@@ -73,7 +73,7 @@ func (r *relay) pump(from *net.UDPConn, fromClient bool) {
 	}
 }
 
-// pass takes one datagram, and sends on what is to go on. SCTP repeats what is lost.
+// pass handles one datagram. SCTP repeats what is lost.
 func (r *relay) pass(d datagram, from *net.UDPAddr) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +90,7 @@ func (r *relay) pass(d datagram, from *net.UDPAddr) {
 	}
 }
 
-// datagrams returns those that have come so far.
+// datagrams returns what has come so far.
 func (r *relay) datagrams() []datagram {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// dissect has tshark decode a capture, and returns a line for each packet of a filter, with the
-// values of fields, those that are there, as "name=value".
+// dissect decodes a capture with tshark. It returns a line for each packet that matches a filter,
+// with the present fields as "name=value".
 func dissect(t *testing.T, file, filter string, prefs, fields []string) []string {
 	t.Helper()
 	args := []string{"-X", "lua_script:ddp.lua", "-r", file, "-Y", filter,
@@ -50,7 +50,7 @@ func dissect(t *testing.T, file, filter string, prefs, fields []string) []string
 	return lines
 }
 
-// tshark finds the indication in INIT and INIT ACK, and the checksum of every packet good.
+// tshark finds the indication in INIT and INIT ACK, and good checksums in all packets.
 func TestCheckedByTshark(t *testing.T) {
 	l, c, r := pair(t, nil)
 	c.send(0, 17, true, "00000001")
@@ -75,7 +75,7 @@ func TestCheckedByTshark(t *testing.T) {
 	}
 }
 
-// ddp.lua shows session control and DDP segments, in which tshark finds what they carry.
+// With ddp.lua, tshark shows session control and DDP segments, and decodes what they carry.
 func TestLua(t *testing.T) {
 	const (
 		// An untagged segment: DDP and RDMAP control, Invalidate STag, queue, sequence number,

@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// tshark finds FPDUs with many markers, and those, though not what is behind the second: here no
-// message is looked into.
+// tshark finds FPDUs with many markers, but not what follows the second marker. So no message is
+// decoded here.
 func TestLongSegments(t *testing.T) {
 	tests := []struct {
 		maxSegment int
@@ -58,7 +58,7 @@ func TestLongSegments(t *testing.T) {
 
 const bulkAccess = transport.RemoteRead | transport.RemoteWrite
 
-// bulkSession writes to the server's memory, and reads it back, bytes of each of the sizes.
+// bulkSession writes bytes of each size to the server's memory, and reads them back.
 func bulkSession(ctx context.Context, t *testing.T, l transport.Listener, d transport.Dialer, sizes []int) {
 	t.Helper()
 	a, b := connect(ctx, t, l, d)
@@ -102,7 +102,7 @@ func bulkSession(ctx context.Context, t *testing.T, l transport.Listener, d tran
 	<-b.Done()
 }
 
-// completed takes the completion of one request at a time.
+// completed receives the completions, one request at a time.
 type completed chan error
 
 func (c completed) Complete(_ *transport.WorkRequest, err error) { c <- err }

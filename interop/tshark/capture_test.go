@@ -16,7 +16,7 @@ import (
 // limit ends what hangs.
 const limit = time.Minute
 
-// capture is dumpcap at work on the loopback interface.
+// capture is a running dumpcap on the loopback interface.
 type capture struct {
 	cmd    *exec.Cmd
 	port   int
@@ -24,7 +24,7 @@ type capture struct {
 	stderr *lines
 }
 
-// startCapture captures what has to do with a port of 127.0.0.1.
+// startCapture captures the traffic of a port of 127.0.0.1.
 func startCapture(t *testing.T, port int) *capture {
 	t.Helper()
 	c := &capture{port: port, file: filepath.Join(t.TempDir(), "capture.pcapng"), stderr: newLines()}
@@ -44,7 +44,7 @@ func startCapture(t *testing.T, port int) *capture {
 	return c
 }
 
-// stop ends capturing when all that was sent before is in the file.
+// stop stops capturing once everything sent so far is in the file.
 func (c *capture) stop(t *testing.T) string {
 	t.Helper()
 	// What arrives is written in order, so the last of it will be this datagram.

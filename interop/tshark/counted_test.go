@@ -63,7 +63,8 @@ type countedEndpoint struct {
 	c *counted
 }
 
-// Post counts the requests, in the lock so that they are counted when the peer can have seen them.
+// Post counts the requests. It holds the lock, so that they are counted before the peer can see
+// them.
 func (e *countedEndpoint) Post(wrs ...*transport.WorkRequest) error {
 	e.c.mu.Lock()
 	defer e.c.mu.Unlock()
@@ -97,7 +98,7 @@ func (e *countedEndpoint) Abandon(r transport.Region) error {
 	return e.Endpoint.(transport.Abandoner).Abandon(r)
 }
 
-// total is what has been posted.
+// total returns what has been posted.
 func (c *counted) total() tally {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -4,7 +4,7 @@ package tshark
 
 import "encoding/binary"
 
-// cutter cuts a direction into frames, a byte at a time.
+// cutter cuts one direction into frames, byte by byte.
 type cutter struct {
 	marked bool
 	fpdus  bool
@@ -13,7 +13,7 @@ type cutter struct {
 	plain  []byte // likewise, without markers
 }
 
-// take returns the frame when this is its last byte.
+// take returns a frame when b is its last byte.
 func (c *cutter) take(b byte) []byte {
 	c.all = append(c.all, b)
 	if !c.fpdus || !c.marked || c.pos%markerEvery >= markerLen {
@@ -37,5 +37,5 @@ func (c *cutter) complete() bool {
 	return len(c.plain) >= fpduLen && len(c.plain) == paddedLen(int(binary.BigEndian.Uint16(c.plain)))
 }
 
-// paddedLen is the length of an FPDU with a ULPDU of n bytes (RFC 5044 section 4.1).
+// paddedLen returns the length of an FPDU with a ULPDU of n bytes (RFC 5044 section 4.1).
 func paddedLen(n int) int { return (2+n+3)/4*4 + crcLen }

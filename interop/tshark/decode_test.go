@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// flow is what tshark has found in one direction of a connection.
+// flow is what tshark found in one direction of a connection.
 type flow struct {
 	Startup startup
 	Ops     map[opcode]messages
@@ -49,8 +49,8 @@ const (
 	opTerminate      opcode = 7
 )
 
-// messages are those of one kind, and their bytes without headers. For a Read Request these are the
-// bytes asked for.
+// messages counts messages of one kind, and their bytes without headers. For a Read Request these
+// are the bytes asked for.
 type messages struct{ Count, Bytes int }
 
 // Lengths in bytes (RFC 5044 section 4.1 and 7.1.1, RFC 5041 sections 4.2 and 4.3).
@@ -62,8 +62,8 @@ const (
 	untaggedLen = 18
 )
 
-// decode sorts what tshark has found: first the direction from the client, then from the server,
-// which has the port.
+// decode sorts what tshark found: first the direction from the client, then from the server at
+// port.
 func decode(t *testing.T, packets []packet, port int) (flows [2]flow) {
 	t.Helper()
 	for i := range flows {
@@ -86,8 +86,8 @@ func decode(t *testing.T, packets []packet, port int) (flows [2]flow) {
 	return flows
 }
 
-// add takes in a packet at a position of the stream. Its protocols are in order, so those of a
-// ULPDU follow its FPDU.
+// add adds a packet at a position of the stream. Its protocols are in order, so those of a ULPDU
+// follow its FPDU.
 func (f *flow) add(p *packet, pos int) {
 	ulpdu := 0
 	for i := range p.Protos {
@@ -173,7 +173,7 @@ func (f *flow) addSegment(p *proto, ulpdu int) {
 	f.Ops[op] = m
 }
 
-// terminate returns layer, type and code of a Terminate message, in words.
+// terminate returns layer, type and code of a Terminate message as words.
 func terminate(p *proto) string {
 	var words []string
 	p.walk(func(field *field) {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// framing is what there must be below the messages of a direction.
+// framing is what must be below the messages of a direction.
 type framing struct {
 	CRC        bool
 	Markers    bool
@@ -16,7 +16,7 @@ type framing struct {
 	MaxSegment int // 0 if it does not matter
 }
 
-// check looks at what is below the messages.
+// check checks what is below the messages.
 func (f *flow) check(t *testing.T, from string, want framing) {
 	t.Helper()
 	if f.accounted != f.stream {

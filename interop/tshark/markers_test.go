@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// addMarkers takes in the markers of an FPDU, which is the only one of a TCP segment that begins at
-// position pos of the stream of FPDUs. Those that are wrong are problems.
+// addMarkers checks the markers of an FPDU at position pos of the stream of FPDUs, alone in its TCP
+// segment. Wrong markers are problems.
 func (f *flow) addMarkers(p *proto, pos int) {
 	length := 0 // where it stands
 	p.walk(func(field *field) {

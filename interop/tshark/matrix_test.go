@@ -18,15 +18,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma/matrix"
 )
 
-// together is how many sessions are captured together: each capture takes a second to begin, and
-// each is lost if TCP repeats something.
+// together is how many sessions share a capture. A capture takes a second to start, and all its
+// sessions are lost if TCP retransmits.
 const together = 6
 
-// tshark reads the same headers as the cells of the matrix want, of calls, replies and RDMA_DONEs,
-// and finds every message that was posted, with its bytes; the RPC messages come out whole, and the
-// reply to a call returns the segments that this has offered. What it does not do is to skip
-// padding: it knows the alignment and the threshold of an RDMA_MSGP, but shows the message behind
-// them as if there were none. Nor does it put read chunks of replies in their places.
+// tshark reads the headers that the cells of the matrix expect, of calls, replies and RDMA_DONEs.
+// It finds every posted message with its bytes. RPC messages are complete, and replies return the
+// segments that their calls offered. Two things tshark does not do: it does not skip padding,
+// although it decodes the alignment and threshold of an RDMA_MSGP, and it does not put the read
+// chunks of replies in their places.
 func TestMatrix(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		for groups := range slices.Chunk(matrix.Groups(), together) {
@@ -44,7 +44,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// check compares what tshark has seen of a session with what is wanted.
+// check compares what tshark has seen of a session with what the cells expect.
 func (s *seen) check(t *testing.T, cells []*matrix.Cell, d rpcrdma.Dialect) {
 	t.Helper()
 	wants := matrixWants(cells, d)
@@ -92,7 +92,7 @@ func (s *seen) check(t *testing.T, cells []*matrix.Cell, d rpcrdma.Dialect) {
 	}
 }
 
-// matrixSession makes the calls of the cells, one after the other, on one connection.
+// matrixSession makes the calls of the cells one after the other on one connection.
 func matrixSession(ctx context.Context, t *testing.T, l, dial *counted, d rpcrdma.Dialect, cells []*matrix.Cell) {
 	t.Helper()
 	s := matrix.NewServer(cells...)
@@ -117,7 +117,7 @@ func matrixSession(ctx context.Context, t *testing.T, l, dial *counted, d rpcrdm
 	}
 }
 
-// notShown is what tshark does not say of messages.
+// notShown matches what tshark does not show of messages.
 var notShown = regexp.MustCompile(` pad \d+`)
 
 // matrixWants returns the messages of a session in both directions.
@@ -140,8 +140,8 @@ type described struct {
 	targets []string // handles and offsets of the segments of write and reply chunks
 }
 
-// hasRPC reports whether tshark should put the RPC message together. Where chunks have several
-// segments it may not, nor with padding.
+// hasRPC reports whether tshark should put the RPC message together. It may fail to if chunks have
+// several segments, or with padding.
 func (d *described) hasRPC() bool {
 	kind, _, _ := strings.Cut(d.text, " ")
 	return (kind == "MSG" || kind == "NOMSG") && !strings.Contains(d.text, "+")

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// packet, proto and field are those of PDML, what tshark makes of a capture.
+// packet, proto and field are elements of PDML, tshark's XML output.
 type packet struct {
 	Protos []proto `xml:"proto"`
 }
@@ -32,7 +32,7 @@ type field struct {
 	Fields   []field `xml:"field"`
 }
 
-// dissect has tshark decode a capture.
+// dissect decodes a capture with tshark.
 func dissect(t *testing.T, file string) []packet {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "tshark", "-2", "-r", file,
@@ -64,7 +64,7 @@ func walk(fields []field, f func(*field)) {
 	}
 }
 
-// has reports whether there is a field.
+// has reports whether p has a field.
 func (p *proto) has(name string) (found bool) {
 	p.walk(func(f *field) { found = found || f.Name == name })
 	return found
@@ -84,7 +84,7 @@ func (p *proto) number(name string) (n int) {
 	return n
 }
 
-// bytes returns the length of a field that is bytes.
+// bytes returns the length of a field of bytes.
 func (p *proto) bytes(name string) (n int) {
 	p.walk(func(f *field) {
 		if f.Name == name {
@@ -104,7 +104,7 @@ type segment struct {
 
 var segmentText = regexp.MustCompile(`Src Port: (\d+), Dst Port: (\d+), .*Seq: (\d+), .*Len: (\d+)$`)
 
-// segment reads it from the description of TCP.
+// segment reads it from the TCP fields.
 func (p *packet) segment(t *testing.T) segment {
 	t.Helper()
 	for _, proto := range p.Protos {

@@ -21,13 +21,12 @@ import (
 //   - there are markers either both ways or not at all: if one side asks for them, it expects them
 //     in both directions.
 //
-// So the streams are cut anew, from the bytes that were captured. The FPDUs are what they were, but
-// if there are markers in one direction alone: then the session is decoded twice, once with the
-// other direction brought into the form that tshark expects, and once with this one. What is looked
-// at is always the direction that is as it was.
+// So the captured streams are cut again into segments with unchanged FPDUs. If only one direction
+// has markers, the session is decoded twice, each time with one direction converted to the form
+// that tshark expects. Only the unconverted direction is checked.
 
-// decodeMarked is decode of a capture with markers in the directions that are marked. It reports
-// failure if TCP was not in order.
+// decodeMarked decodes a capture with markers in the marked directions. ok is false if TCP was not
+// in order.
 func decodeMarked(t *testing.T, file string, port int, marked [2]bool) (flows [2]flow, ok bool) {
 	t.Helper()
 	c, ok := recut(t, file, port, marked)
@@ -55,8 +54,8 @@ func decodeMarked(t *testing.T, file string, port int, marked [2]bool) (flows [2
 	return flows, true
 }
 
-// conversation is the startup frames and FPDUs of a connection, each of them whole, in the order in
-// which they were complete.
+// conversation has the startup frames and FPDUs of a connection, in the order in which they were
+// complete.
 type conversation struct {
 	ports  [2]int // of the client and the server
 	marked [2]bool
@@ -78,8 +77,8 @@ type frame struct {
 	fpdu  bool
 }
 
-// recut reads a conversation from a capture, with markers in the directions that are marked. It
-// reports failure if TCP was not in order.
+// recut reads a conversation from a capture with markers in the marked directions. ok is false if
+// TCP was not in order.
 func recut(t *testing.T, file string, port int, marked [2]bool) (c conversation, ok bool) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "tshark", "-r", file, "--disable-protocol", "iwarp_mpa", "-Y", "tcp.len > 0",
@@ -132,8 +131,8 @@ func recut(t *testing.T, file string, port int, marked [2]bool) (c conversation,
 	return c, true
 }
 
-// as writes the conversation to a file, with markers in both directions or in none, a TCP segment
-// for each frame.
+// as writes the conversation to a file with markers in both directions or in none, with each frame
+// in a TCP segment of its own.
 func (c *conversation) as(t *testing.T, markers bool) string {
 	t.Helper()
 	var from, to [2]int // positions in the streams of FPDUs, as they are and as they are written

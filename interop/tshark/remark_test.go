@@ -13,8 +13,8 @@ const (
 	markerEvery = 512
 )
 
-// remark puts markers into an FPDU that is to begin at position to of its stream, or takes them out
-// of one that begins at position from, a byte at a time.
+// remark adds markers to an FPDU that is to begin at position to of its stream, or removes them
+// from one that begins at position from, byte by byte.
 func remark(fpdu []byte, from, to int, markers, crc bool) []byte {
 	if !markers {
 		var plain []byte
@@ -39,7 +39,7 @@ func remark(fpdu []byte, from, to int, markers, crc bool) []byte {
 	return sum(out, crc)
 }
 
-// sum puts the CRC at the end of an FPDU, if there is one.
+// sum sets the CRC at the end of an FPDU, if there is one.
 func sum(fpdu []byte, crc bool) []byte {
 	if n := len(fpdu) - crcLen; crc {
 		binary.LittleEndian.PutUint32(fpdu[n:], crc32.Checksum(fpdu[:n], crc32.MakeTable(crc32.Castagnoli)))

@@ -19,10 +19,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// names is how many files a session makes: more than a reply has room to list inline.
+// names is how many files a session makes: too many to list inline in one reply.
 const names = 60
 
-// serve serves a file system in memory on l. The function that it returns ends that.
+// serve serves a file system in memory on l, until stop.
 func serve(t *testing.T, l transport.Listener) (stop func()) {
 	t.Helper()
 	fs, err := memfs.New(memfs.Config{})
@@ -45,9 +45,9 @@ func serve(t *testing.T, l transport.Listener) (stop func()) {
 	}
 }
 
-// nfsSession is a session of an NFS client: calls that are inline, with a read chunk, with a write
-// chunk and with a reply chunk, on data of lengths that are and are not multiples of 4. The
-// connection has ended when it returns.
+// nfsSession is a session of an NFS client: inline calls, and calls with a read chunk, a write
+// chunk and a reply chunk. Some data has a length that is not a multiple of 4. The connection has
+// ended when it returns.
 func nfsSession(ctx context.Context, t *testing.T, d transport.Dialer, addr string) {
 	t.Helper()
 	conn, err := rpcrdma.Dial(ctx, d, addr, rpcrdma.Config{})
@@ -109,13 +109,13 @@ func nfsCalls(ctx context.Context, conn *rpcrdma.Conn) error {
 	return nil
 }
 
-// fault is a work request that ends the connection with a Terminate from the other end.
+// fault is a work request that makes the other end end the connection with a Terminate.
 type fault struct {
 	op  transport.Op
 	len int // bytes, if more than an rdmaDone
 }
 
-// rdmaDone is a whole message of RPC-over-RDMA, RDMA_DONE: tshark takes everything sent for one.
+// rdmaDone is an RDMA_DONE message, because tshark takes every Send for RPC-over-RDMA.
 var rdmaDone = []byte{
 	0, 0, 0, 1, // XID
 	0, 0, 0, 1, // version
@@ -123,7 +123,7 @@ var rdmaDone = []byte{
 	0, 0, 0, 3, // RDMA_DONE
 }
 
-// faultSession posts such a request as its first. The connection has ended when it returns.
+// faultSession posts a fault as its first request. The connection has ended when it returns.
 func faultSession(ctx context.Context, t *testing.T, l transport.Listener, d transport.Dialer, f fault, want error) {
 	t.Helper()
 	a, b := connect(ctx, t, l, d)
@@ -176,7 +176,7 @@ func connect(ctx context.Context, t *testing.T, l transport.Listener, d transpor
 	return a, b
 }
 
-// nobody receives nothing and waits for nothing.
+// nobody ignores messages and completions.
 type nobody struct{}
 
 func (nobody) Received([]transport.Message)           {}

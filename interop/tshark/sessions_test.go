@@ -16,7 +16,7 @@ import (
 // session is one connection to the listener.
 type session func(ctx context.Context, l, d *counted)
 
-// seen is what tshark says of a session, from the client and from the server, and what these have
+// seen is what tshark says of a session, from the client and from the server, and what these
 // posted.
 type seen struct {
 	said   [2][]described
@@ -24,8 +24,8 @@ type seen struct {
 	posted [2]tally
 }
 
-// observeSessions captures sessions that are had one after the other, each over a connection of its
-// own.
+// observeSessions captures sessions that take place one after the other, each on its own
+// connection.
 func observeSessions(t *testing.T, sessions []session) []seen {
 	t.Helper()
 	for range tries {
@@ -39,11 +39,11 @@ func observeSessions(t *testing.T, sessions []session) []seen {
 	return nil
 }
 
-// dissectorBug begins tshark's own word for an assertion of its that failed. It does now and then,
-// for sessions that it otherwise decodes.
+// dissectorBug is the beginning of tshark's message when one of its assertions fails. That happens
+// now and then, in sessions that it otherwise decodes.
 const dissectorBug = "[Dissector bug"
 
-// observeOnce says why the capture is of no use, if it is not.
+// observeOnce captures the sessions once. fault says why the capture is useless, if it is.
 func observeOnce(t *testing.T, sessions []session) (all []seen, fault string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -82,7 +82,7 @@ func observeOnce(t *testing.T, sessions []session) (all []seen, fault string) {
 	return all, ""
 }
 
-// split sorts packets by the connection that they belong to.
+// split sorts packets by connection.
 func split(t *testing.T, packets []packet, port int) (all [][]packet) {
 	t.Helper()
 	index := make(map[int]int) // by the client's port
@@ -103,7 +103,7 @@ func split(t *testing.T, packets []packet, port int) (all [][]packet) {
 	return all
 }
 
-// messagesOf returns the messages of RPC-over-RDMA of a connection.
+// messagesOf returns the RPC-over-RDMA messages of a connection.
 func messagesOf(t *testing.T, packets []packet, port int) (said [2][]described) {
 	t.Helper()
 	var length [2]int // in bytes, of a Send: it is shown with its last segment
@@ -131,7 +131,8 @@ func messagesOf(t *testing.T, packets []packet, port int) (said [2][]described) 
 	return said
 }
 
-// leaveOpen is a listener for a while: another may take its place when it is closed.
+// leaveOpen is a listener that leaves the port open when it is closed, so that another can take its
+// place.
 type leaveOpen struct {
 	transport.Listener
 	ctx   context.Context
