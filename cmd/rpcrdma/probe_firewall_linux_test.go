@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/probe"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
+	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 )
 
 // TestProbeFirewall: a port that does not answer.
@@ -78,4 +79,27 @@ func dropping(t *testing.T) (addr string) {
 	}
 	t.Fatal("the queue is never full")
 	return ""
+}
+
+// TestProbePortAdvice: what to do about a port depends on what is at the usual ports.
+func TestProbePortAdvice(t *testing.T) {
+	t.Parallel()
+	s := startServe(t, "--memory", "/a")
+	closed := func() reach.Target { return rdmaAt(t, deadport.New(t, "127.0.0.1").String()) }
+	for _, tt := range []struct {
+		name, url string
+		usual     reach.Target
+		cause     probe.Cause
+		do        string
+	}{
+		{"swapped", "rdma://" + s.tcp + "/a", rdmaAt(t, s.rdma), probe.CauseSwapped,
+			", or for RDMA rdma://" + s.rdma + "/a"},
+		{"nobody", closed().String(), closed(), probe.CauseRefused, "start the server"},
+	} {
+		usual := func(p *probe.Prober) { p.Usual = []reach.Target{tt.usual} }
+		f := probing{change: usual}.of(t, tt.url).names(t, "port", probe.Fail, tt.cause)
+		if !strings.Contains(f.Do, tt.do) {
+			t.Errorf("%s: to do: %s, want %s", tt.name, f.Do, tt.do)
+		}
+	}
 }
