@@ -74,7 +74,8 @@ func newServer() *oncrpc.Server {
 }
 
 // memory returns the bytes of heap and stacks that the runtime holds for this process. It collects
-// twice: stacks shrink by half with each collection, and a sync.Pool is emptied by the second.
+// several times, because each collection shrinks stacks by half, and only the second empties a
+// sync.Pool.
 func memory() (heap, stack int64) {
 	for range 5 {
 		runtime.GC()

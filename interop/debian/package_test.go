@@ -37,7 +37,7 @@ const (
 	stateDir    = "/var/lib/rpcrdma"
 )
 
-// gatewayUser is whom the gateway runs as.
+// gatewayUser is the user of the gateway.
 const gatewayUser = "rpcrdma-gateway"
 
 // TestPackage goes through the life of an installation.
@@ -111,7 +111,7 @@ func TestPackage(t *testing.T) {
 	there(t, false, "/etc/rpcrdma", "/etc/default/rpcrdma-serve", stateDir)
 }
 
-// dpkg runs dpkg, when no other has the lock: it does not wait for that by itself.
+// dpkg runs dpkg once the lock is free, because dpkg itself does not wait.
 func dpkg(t *testing.T, args ...string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
@@ -136,7 +136,7 @@ func build(t *testing.T, dir, version string) (file string) {
 	return filepath.Join(dir, fmt.Sprintf("rpcrdma_%s_amd64.deb", version[1:]))
 }
 
-// installed looks at what the package has installed.
+// installed checks what the package has installed.
 func installed(t *testing.T) {
 	if got := run(t, "rpcrdma", "--version"); !strings.HasPrefix(got, "rpcrdma version v0.0.1 go") {
 		t.Errorf("got %s", got)
@@ -171,7 +171,7 @@ func installed(t *testing.T) {
 	start(t, serveUnit).stop()
 }
 
-// dial returns the files of an export as root sees them, over a connection that comes back.
+// dial returns the files of an export as root sees them, over a transport that reconnects.
 func dial(t *testing.T, addr, export string) *nfsfs.FS {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -198,7 +198,7 @@ func dial(t *testing.T, addr, export string) *nfsfs.FS {
 	return nfsfs.New(c, root, nfsfs.Config{})
 }
 
-// privileges does what takes each of the capabilities that the unit has, but for ports below 1024.
+// privileges does something that needs each of the unit's capabilities, except ports below 1024.
 func privileges(t *testing.T, files *nfsfs.FS, dir string) {
 	t.Helper()
 	ctx := t.Context()
@@ -237,7 +237,7 @@ const blockSize = 64 << 10
 // block returns the bytes at a place.
 func block(i int64) []byte { return bytes.Repeat([]byte{byte(i), byte(i >> 8), 3, 7}, blockSize/4) }
 
-// writer writes to a file for as long as it is to.
+// writer writes to a file until it is stopped.
 type writer struct {
 	t       *testing.T
 	written atomic.Int64 // blocks
@@ -265,7 +265,7 @@ func newWriter(t *testing.T, files *nfsfs.FS, name string) *writer {
 	return w
 }
 
-// await waits until it has written so many blocks more.
+// await waits until it has written that many more blocks.
 func (w *writer) await(more int64) {
 	w.t.Helper()
 	want := w.written.Load() + more
@@ -277,7 +277,7 @@ func (w *writer) await(more int64) {
 	}
 }
 
-// stop has it end, and compares what is in the file.
+// stop stops the writer, and compares the content of the file.
 func (w *writer) stop(path string) {
 	w.t.Helper()
 	w.ending.Store(true)
@@ -300,7 +300,7 @@ func (w *writer) stop(path string) {
 	}
 }
 
-// there fails the test if files are missing, or are not.
+// there fails the test if files do not exist, or if they do and want is false.
 func there(t *testing.T, want bool, paths ...string) {
 	t.Helper()
 	for _, p := range paths {
@@ -317,7 +317,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// free returns an address at which nobody listens.
+// free returns an address with a free port.
 func free(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

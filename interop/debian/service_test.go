@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for something to happen.
 const patience = time.Minute
 
-// unit is what the section Service of an installed unit says: the values of each key.
+// unit is the section Service of an installed unit: the values by key.
 type unit map[string][]string
 
 func readUnit(t *testing.T, name string) unit {
@@ -45,7 +45,8 @@ func readUnit(t *testing.T, name string) unit {
 // words returns the values of a key as words.
 func (u unit) words(key string) []string { return strings.Fields(strings.Join(u[key], " ")) }
 
-// environment returns what the environment file says, of which lines have the form NAME="VALUE".
+// environment returns the variables of the environment file, whose lines have the form
+// NAME="VALUE".
 func (u unit) environment(t *testing.T) map[string]string {
 	t.Helper()
 	b, err := os.ReadFile(strings.TrimPrefix(u["EnvironmentFile"][0], "-"))
@@ -62,7 +63,7 @@ func (u unit) environment(t *testing.T) map[string]string {
 	return env
 }
 
-// command returns a command of the unit, with variables in place.
+// command returns a command of the unit with its variables replaced.
 func (u unit) command(key string, env map[string]string) []string {
 	var args []string
 	for _, word := range u.words(key) {
@@ -75,7 +76,7 @@ func (u unit) command(key string, env map[string]string) []string {
 	return args
 }
 
-// privileges returns the options by which setpriv(1) gives a process what the unit leaves it.
+// privileges returns the options with which setpriv(1) leaves a process the unit's privileges.
 func (u unit) privileges() []string {
 	set := func(key string) string {
 		list := []string{"-all"}
@@ -92,7 +93,7 @@ func (u unit) privileges() []string {
 	return append(args, "--inh-caps", ambient, "--ambient-caps", ambient)
 }
 
-// service is a unit that runs, without the sandbox of namespaces and system calls.
+// service is a running unit, without the sandbox of namespaces and system calls.
 type service struct {
 	t      *testing.T
 	unit   unit
@@ -101,7 +102,7 @@ type service struct {
 	status *net.UnixConn
 }
 
-// start starts the unit, and returns when it is ready. It ends with the test, at the latest.
+// start starts the unit, and returns when it is ready. It ends with the test at the latest.
 func start(t *testing.T, name string) *service {
 	t.Helper()
 	s := &service{t: t, unit: readUnit(t, name)}
@@ -147,7 +148,7 @@ func start(t *testing.T, name string) *service {
 	return s
 }
 
-// end ends it as a crash would, if it has not ended.
+// end kills it, as a crash would, if it has not ended.
 func (s *service) end() {
 	if s.cmd.ProcessState == nil {
 		_ = s.cmd.Process.Kill() // it may have ended meanwhile
@@ -155,7 +156,7 @@ func (s *service) end() {
 	}
 }
 
-// learns fails the test unless that is what systemd would be told next.
+// learns fails the test unless the next message to systemd is want.
 func (s *service) learns(want string) {
 	s.t.Helper()
 	if err := s.status.SetReadDeadline(time.Now().Add(patience)); err != nil {
@@ -168,7 +169,7 @@ func (s *service) learns(want string) {
 	}
 }
 
-// reload has it do so, as the unit says.
+// reload reloads it as the unit says.
 func (s *service) reload() {
 	s.t.Helper()
 	args := s.unit.command("ExecReload", map[string]string{
@@ -179,7 +180,7 @@ func (s *service) reload() {
 	s.learns("READY=1")
 }
 
-// stop has it end in order.
+// stop stops it in order.
 func (s *service) stop() {
 	s.t.Helper()
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -193,7 +194,7 @@ func (s *service) stop() {
 	}
 }
 
-// run runs a command, and returns what it prints.
+// run runs a command and returns its output.
 func run(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(args[0], args[1:]...).CombinedOutput()

@@ -27,7 +27,7 @@ EXPORT {
 }
 `
 
-// served is a directory that ganesha serves.
+// served is a directory that Ganesha serves.
 type served struct {
 	dir        string
 	expiration int // seconds for which it trusts the attributes that it has read

@@ -14,11 +14,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
-// host is where everything is.
+// host is the address of all servers.
 const host = "127.0.0.1"
 
-// serve starts a server of a file system in memory, and of a directory, which it returns. It is not
-// in rpcbind.
+// serve starts a server with a file system in memory and with a directory, which it returns. It is
+// not in rpcbind.
 func serve(t *testing.T) (s *served.Server, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -27,7 +27,7 @@ func serve(t *testing.T) (s *served.Server, dir string) {
 
 func to(s *served.Server) string { return fmt.Sprintf("rdma://%s:%d", host, s.RDMA) }
 
-// at is the gateway for clients that are told the port.
+// at is the gateway for clients that take a port.
 func at(g *served.Gateway) nfsclients.Server {
 	return nfsclients.Server{Host: host, NFS: g.Port, Mount: g.Port}
 }
@@ -35,8 +35,7 @@ func at(g *served.Gateway) nfsclients.Server {
 // mapped is the gateway for clients that ask the port mapper.
 var mapped = nfsclients.Server{Host: host}
 
-// TestClients: each client, on each kind of export, with the ports that it is told, and with those
-// that the port mapper tells.
+// TestClients runs each client on each kind of export, with named ports and with the port mapper.
 func TestClients(t *testing.T) {
 	s, dir := serve(t)
 	g := served.StartGateway(t, command, "--to", to(s), "--rpcbind")
@@ -80,7 +79,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// mkdir makes the directory for a client that cannot.
+// mkdir makes a directory for a client that cannot.
 func mkdir(t *testing.T, s nfsclients.Server, c nfsclients.Client, export, name string) {
 	t.Helper()
 	if c.Name != "libnfs" {
@@ -96,7 +95,7 @@ func mkdir(t *testing.T, s nfsclients.Server, c nfsclients.Client, export, name 
 	}
 }
 
-// TestParallel: ten connections at a time of both clients that keep one.
+// TestParallel uses ten connections at a time with both clients that keep a connection.
 func TestParallel(t *testing.T) {
 	s, _ := serve(t)
 	g := served.StartGateway(t, command, "--to", to(s), "--rpcbind")
@@ -105,8 +104,8 @@ func TestParallel(t *testing.T) {
 	s.Stop()
 }
 
-// TestRestart: the server is killed and started again. Clients that had a connection lose it, and
-// go on with another. What they ask for on that waits until the server is back.
+// TestRestart kills the server and starts it again. Clients with a connection lose it, and go on
+// with another. Their calls on that wait until the server is back.
 func TestRestart(t *testing.T) {
 	s, _ := serve(t)
 	g := served.StartGateway(t, command, "--to", to(s), "--rpcbind")

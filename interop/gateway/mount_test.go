@@ -21,8 +21,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// TestMountElsewhere: the server has MOUNT over TCP only, as Linux's has. The gateway finds it by
-// rpcbind, or is told.
+// TestMountElsewhere has a server with MOUNT over TCP only, like Linux's. The gateway finds it by
+// rpcbind, or by its option.
 func TestMountElsewhere(t *testing.T) {
 	fs, err := memfs.New(memfs.Config{})
 	if err != nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
-// limit ends a program that hangs.
+// limit is when a hanging program is killed.
 const limit = 30 * time.Second
 
-// exports are those of the server. The last lies below another: libnfs finds it by the list of
-// exports for which it asks when it mounts that, and takes what is below its name from it.
+// exports are the server's exports. The last is inside another: when libnfs mounts the outer one,
+// it asks for the list of exports, and serves what is below the inner path from there.
 var exports = []string{"/memory", "/directory", "/directory/nested"}
 
-// libnfs copies files to the server, lists them, and reads them, by the exports of each kind.
+// libnfs copies files to the server, lists and reads them, on exports of each kind.
 func TestFiles(t *testing.T) {
 	s, dir := serve(t)
 	sizes := []int{0, 1, 5000, 300_001, 5<<20 + 3}
@@ -69,7 +69,7 @@ func TestFiles(t *testing.T) {
 	s.Stop()
 }
 
-// What is not there is said to be not there.
+// A missing file is reported as missing.
 func TestMissing(t *testing.T) {
 	s, _ := serve(t)
 	for _, tt := range []struct{ name, url, want string }{
@@ -102,7 +102,7 @@ func serve(t *testing.T) (s *served.Server, dir string) {
 	return served.Start(t, command, "--memory", exports[0], "--export", exports[1]+"="+dir, "--memory", exports[2], "--squash", "none"), dir
 }
 
-// url names a file of an export as libnfs does. It is found without rpcbind.
+// url returns libnfs's URL of a file in an export. It needs no rpcbind.
 func url(s *served.Server, export, name string) string {
 	if mount, nested, ok := strings.Cut(export[1:], "/"); ok {
 		export, name = "/"+mount, nested+"/"+name
@@ -110,7 +110,7 @@ func url(s *served.Server, export, name string) string {
 	return fmt.Sprintf("nfs://127.0.0.1%s/%s?nfsport=%d&mountport=%[3]d", export, name, s.TCP)
 }
 
-// libnfs runs one of the programs, which must succeed, and returns what it prints.
+// libnfs runs one of the programs, which must succeed, and returns its output.
 func libnfs(t *testing.T, program string, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)

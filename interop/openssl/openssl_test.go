@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// limit ends a command that hangs.
+// limit is when a hanging command is killed.
 const limit = 30 * time.Second
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -78,7 +78,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// exchange sends one thing and wants another.
+// exchange sends one message and expects another.
 func exchange(t *testing.T, conn net.Conn, send, want []byte) {
 	t.Helper()
 	conn.SetDeadline(time.Now().Add(limit))
@@ -108,8 +108,8 @@ func splice(a, b net.Conn) {
 	b.Close()
 }
 
-// TestServer: openssl s_client speaks TLS with the server, which finds its certificate good, and
-// calls.
+// TestServer has openssl s_client speak TLS with our server, accept its certificate, and make a
+// call.
 func TestServer(t *testing.T) {
 	certs, dir := certificates(t)
 	names := make(chan string, 1)
@@ -249,8 +249,7 @@ func TestServerALPN(t *testing.T) {
 	}
 }
 
-// TestClient: our client asks for TLS, and speaks it with openssl s_server, to which it shows its
-// certificate.
+// TestClient has our client ask openssl s_server for TLS, and show its certificate.
 func TestClient(t *testing.T) {
 	certs, dir := certificates(t)
 	free := listen(t)

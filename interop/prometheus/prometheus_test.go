@@ -20,10 +20,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for something to happen.
 const patience = time.Minute
 
-// TestPrometheus has a server do something, and looks at it through Prometheus.
+// TestPrometheus uses a server, and looks at it through Prometheus.
 func TestPrometheus(t *testing.T) {
 	command, err := served.Build(t.TempDir())
 	if err != nil {
@@ -96,13 +96,14 @@ func TestPrometheus(t *testing.T) {
 	})
 }
 
-// daemon is a Prometheus.
+// daemon is a running Prometheus.
 type daemon struct {
 	t   *testing.T
 	url string
 }
 
-// start starts a Prometheus that scrapes an address, as deploy has it but more often.
+// start starts a Prometheus that scrapes an address with the configuration in deploy, but more
+// often.
 func start(t *testing.T, target string, flags ...string) *daemon {
 	t.Helper()
 	dir := t.TempDir()
@@ -143,7 +144,7 @@ func start(t *testing.T, target string, flags ...string) *daemon {
 	return &daemon{t, "http://" + at}
 }
 
-// query returns the values that an expression has, and what is wrong with it.
+// query returns the values of an expression, or the error.
 func (p *daemon) query(expr string) ([]string, error) {
 	r, err := http.Get(p.url + "/api/v1/query?query=" + url.QueryEscape(expr))
 	if err != nil {
@@ -169,7 +170,7 @@ func (p *daemon) query(expr string) ([]string, error) {
 	return values, nil
 }
 
-// await waits until an expression has one value, and that is want.
+// await waits until an expression has a single value, want.
 func (p *daemon) await(expr string, want int) {
 	p.t.Helper()
 	var values []string
@@ -182,7 +183,7 @@ func (p *daemon) await(expr string, want int) {
 	p.t.Fatalf("%s is %v, %v; want %d", expr, values, err, want)
 }
 
-// dashboard asks all that the dashboard asks.
+// dashboard makes all queries of the dashboard.
 func (p *daemon) dashboard(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "deploy", "grafana", "rpcrdma.json"))
 	if err != nil {
@@ -263,7 +264,7 @@ func (p *daemon) rules(t *testing.T) {
 	}
 }
 
-// get returns the status and what is at a URL.
+// get returns the status and the content of a URL.
 func get(t *testing.T, url string) (status int, text string) {
 	t.Helper()
 	r, err := http.Get(url)
@@ -278,7 +279,7 @@ func get(t *testing.T, url string) (status int, text string) {
 	return r.StatusCode, string(b)
 }
 
-// free returns an address at which nobody listens.
+// free returns an address with a free port.
 func free(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

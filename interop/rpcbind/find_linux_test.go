@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
-// On a host without rpcbind, serve has port 111 over RDMA, where the command finds it. The host is
-// a network namespace.
+// On a host without rpcbind, serve takes port 111 over RDMA, where the command finds it. The host
+// is a network namespace.
 func TestFindRDMA(t *testing.T) {
 	command, err := served.Build(t.TempDir())
 	if err != nil {

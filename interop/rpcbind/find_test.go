@@ -21,7 +21,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// serveRDMA serves NULL of NFS over iWARP, IPv4 and IPv6, and returns the address.
+// serveRDMA serves NFS's NULL over iWARP, on IPv4 and IPv6, and returns the address.
 func serveRDMA(t *testing.T) netip.AddrPort {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -40,8 +40,8 @@ func serveRDMA(t *testing.T) netip.AddrPort {
 	return l.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// A server that listens over RDMA is registered for rdma and rdma6. Clients of either family find
-// it by its program number, and reach it, until it is not registered any more.
+// A server over RDMA is registered for rdma and rdma6. Clients of both families find it by its
+// program number and reach it, until it is unregistered.
 func TestFind(t *testing.T) {
 	r := register(t, local(t), rpcbind.Mappings(nfs3.Program, nfs3.Version, rpcbind.NetidRDMA, serveRDMA(t)))
 	find := func(host string) (uint16, error) {
@@ -77,13 +77,13 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// list lists the exports of a server whose port the command has to find.
+// list runs the command ls on a server whose port it has to find.
 func list(command, scheme string) (string, error) {
 	out, err := exec.Command(command, "ls", scheme+"://127.0.0.1/?rpcbind").CombinedOutput()
 	return string(out), err
 }
 
-// The command finds rpcrdma serve --rpcbind by its URL, and says so if it is gone.
+// The command finds rpcrdma serve --rpcbind by its URL, and reports when it is gone.
 func TestFindServe(t *testing.T) {
 	command, err := served.Build(t.TempDir())
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/portmapper"
 )
 
-// ours is the rpcbind that was started for the tests, nil if there was one already.
+// ours is the rpcbind started for the tests; nil if one was running already.
 var ours *portmapper.Daemon
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }

@@ -24,10 +24,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// rdmaPort is where the servers claim to listen for RDMA. Nobody does.
+// rdmaPort is where the servers claim to listen for RDMA. Nothing listens there.
 const rdmaPort = 20049
 
-// serve serves NULL of NFS and MOUNT over TCP, IPv4 and IPv6, and returns the address.
+// serve serves NULL of NFS and MOUNT over TCP, on IPv4 and IPv6, and returns the address.
 func serve(t *testing.T) netip.AddrPort {
 	t.Helper()
 	l, err := net.Listen("tcp", "[::]:0")
@@ -88,7 +88,7 @@ func registered(t *testing.T, c *rpcbind.Client) []rpcbind.Mapping {
 	return slices.DeleteFunc(all, func(m rpcbind.Mapping) bool { return m.Program != nfs3.Program && m.Program != mount3.Program })
 }
 
-// register registers mappings, where none may be, until the test ends.
+// register registers mappings until the test ends. There must be none before.
 func register(t *testing.T, c *rpcbind.Client, mappings []rpcbind.Mapping) *rpcbind.Registration {
 	t.Helper()
 	if there := registered(t, c); len(there) > 0 {
@@ -106,7 +106,7 @@ func register(t *testing.T, c *rpcbind.Client, mappings []rpcbind.Mapping) *rpcb
 	return r
 }
 
-// me is how rpcbind calls the user of this process.
+// me returns rpcbind's name for the user of this process.
 func me() string {
 	if os.Getuid() == 0 {
 		return "superuser"
@@ -262,8 +262,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// A server that was killed leaves its mappings, which the next one replaces; what the first then
-// takes for its own stays.
+// A killed server leaves its mappings, and the next one replaces them. If the first then
+// unregisters what it takes for its own, the new mappings stay.
 func TestStale(t *testing.T) {
 	c := local(t)
 	old := services(netip.MustParseAddrPort("[::]:2049"))
@@ -290,7 +290,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// An rpcbind that starts again, warm, still has what was registered, and the client finds it.
+// After a warm start rpcbind still has what was registered, and the client finds it.
 func TestRestart(t *testing.T) {
 	if ours == nil {
 		t.Skip("the rpcbind that is running is not ours to stop")

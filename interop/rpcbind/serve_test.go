@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// rpcrdma serve --rpcbind is registered while it runs. What it leaves when it is killed is replaced
-// by the next one.
+// rpcrdma serve --rpcbind is registered while it runs. If it is killed, the next one replaces its
+// mappings.
 func TestServe(t *testing.T) {
 	command, err := served.Build(t.TempDir())
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/testkdc"
 )
 
-// TestChoice: calls have the flavour that the URL says, or else the first of the server's that
-// there are credentials for.
+// TestChoice shows that calls have the flavour of the URL, or else the first of the server's
+// flavours for which there are credentials.
 func TestChoice(t *testing.T) {
 	r := newRealm(t)
 	const self = "7" // who says he is user 7
@@ -48,7 +48,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestRefused: what is said where calls cannot be made, and what there is to do.
+// TestRefused shows what commands say, and advise, if they cannot make calls.
 func TestRefused(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "krb5i:krb5p")
@@ -88,7 +88,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNoGSS: a server that does not take RPCSEC_GSS is said to be one.
+// TestNoGSS shows what commands say of a server without RPCSEC_GSS.
 func TestNoGSS(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "sys")
@@ -96,7 +96,7 @@ func TestNoGSS(t *testing.T) {
 	r.fails(t, "alice", "", "ping", "--count", "1", "tcp://localhost:1?sec=krb5")
 }
 
-// TestExpired: tickets that have expired are said to have.
+// TestExpired shows that commands name expired tickets.
 func TestExpired(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "krb5")
@@ -120,7 +120,7 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// TestSkew: where the clocks of KDC and server are apart, that is what is said.
+// TestSkew shows that commands name clocks of KDC and server that differ.
 func TestSkew(t *testing.T) {
 	r := newRealmOf(t, testkdc.Config{ClockShift: 20 * time.Minute})
 	s := r.serve(t, "krb5")
@@ -129,7 +129,7 @@ func TestSkew(t *testing.T) {
 	r.fails(t, "alice", what, "ls", s.url("tcp", "/export", "krb5"))
 }
 
-// TestClientKeytab: a command takes its tickets by a keytab.
+// TestClientKeytab shows that a command gets its tickets with a keytab.
 func TestClientKeytab(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "krb5p")
@@ -151,7 +151,7 @@ func TestClientKeytab(t *testing.T) {
 	}
 }
 
-// TestReload: the server takes Kerberos on when its exports are read again, and contexts stay.
+// TestReload shows that re-reading the exports can turn on Kerberos, and that contexts stay.
 func TestReload(t *testing.T) {
 	r := newRealm(t)
 	file := filepath.Join(t.TempDir(), "exports")
@@ -234,7 +234,8 @@ func TestNFSPort(t *testing.T) {
 	}
 }
 
-// TestPingAndProbe: ping calls with the flavour of the URL, and probe tells which there are.
+// TestPingAndProbe shows that ping calls with the flavour of the URL, and that probe lists the
+// flavours.
 func TestPingAndProbe(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "krb5i:sys")
