@@ -128,7 +128,8 @@ func throughputChart(r *bench.Result, path bench.Path) chart {
 }
 
 func latencyChart(r *bench.Result, path bench.Path) chart {
-	return bySize(r, path, "latency", "Median latency of a call", latencyAxis, func(m *bench.Measurement) float64 { return float64(m.Latency.P50) })
+	return bySize(r, path, "latency", "Median latency of a call", latencyAxis,
+		func(m *bench.Measurement) float64 { return float64(m.Latency.P50) })
 }
 
 func cpuChart(r *bench.Result, path bench.Path) chart {

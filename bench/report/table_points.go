@@ -49,7 +49,8 @@ func writePoints(w io.Writer, r *bench.Result) {
 
 // grouped reports whether column i has a neighbour in its group.
 func grouped(i int) bool {
-	return i > 0 && columns[i-1].group == columns[i].group || i+1 < len(columns) && columns[i+1].group == columns[i].group
+	return i > 0 && columns[i-1].group == columns[i].group ||
+		i+1 < len(columns) && columns[i+1].group == columns[i].group
 }
 
 // writeGroups writes the titles of groups, centred over their columns.

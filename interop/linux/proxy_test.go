@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// proxy passes TCP connections on to a port of this machine, and cuts all of them now and then.
+// proxy passes TCP connections on to a port of this machine, and cuts all of them at set points.
 type proxy struct {
 	listener net.Listener
 	target   int
@@ -33,7 +33,7 @@ type proxy struct {
 	closed bool
 }
 
-// direction is what a proxy counts.
+// direction is the direction whose bytes a proxy counts.
 type direction int
 
 const (
@@ -41,20 +41,20 @@ const (
 	fromServer           // so that it cuts when a reply comes, which is lost
 )
 
-// newProxy starts a proxy that cuts when so many bytes have been counted. It ends with the test.
+// newProxy starts a proxy that cuts when that many bytes have been counted. It ends with the test.
 func newProxy(t *testing.T, target int, counts direction, cutAt ...int64) *proxy {
 	t.Helper()
 	return startProxy(t, &proxy{target: target, counts: counts, done: make(chan struct{}), cutAt: cutAt})
 }
 
-// newGuestProxy is newProxy to a port that leads to a guest.
+// newGuestProxy is newProxy to a port forwarded to a guest.
 func newGuestProxy(t *testing.T, target int, counts direction, cutAt ...int64) *proxy {
 	t.Helper()
 	return startProxy(t, &proxy{target: target, toGuest: true, counts: counts, done: make(chan struct{}), cutAt: cutAt})
 }
 
-// newHoldingProxy starts a proxy to a port that leads to a guest. It does not cut, but holds
-// everything up when so many bytes have passed.
+// newHoldingProxy starts a proxy to a port forwarded to a guest. It does not cut, but holds
+// everything up when that many bytes have passed.
 func newHoldingProxy(t *testing.T, target int, at int64) *proxy {
 	t.Helper()
 	return startProxy(t, &proxy{target: target, toGuest: true, holdAt: at, held: make(chan struct{}), released: make(chan struct{})})
@@ -95,7 +95,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// add makes a connection known, unless the proxy is closed: then it is too.
+// add registers a connection. If the proxy is closed, it closes the connection.
 func (p *proxy) add(c net.Conn, toTarget bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +107,7 @@ func (p *proxy) add(c net.Conn, toTarget bool) bool {
 	return true
 }
 
-// pass passes on what comes one way.
+// pass copies one direction.
 func (p *proxy) pass(from, to net.Conn, counted bool) {
 	defer p.drop(from, to)
 	b := make([]byte, 4096)
@@ -123,8 +123,7 @@ func (p *proxy) pass(from, to net.Conn, counted bool) {
 	}
 }
 
-// cut counts n bytes, and reports whether they are those at which the connections are cut: they are
-// lost.
+// cut counts n bytes, and reports whether to cut the connections at them. Then they are lost.
 func (p *proxy) cut(n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,9 +147,8 @@ func (p *proxy) reset() {
 	}
 }
 
-// end closes a connection, if that has not been done; p.mu is held. One to a guest is not reset,
-// but ended in order: libslirp (4.7), which QEMU has for its network, aborts if a connection is
-// reset when it still holds data for the guest.
+// end closes a connection once; p.mu is held. It does not reset a connection to a guest, because
+// libslirp 4.7, QEMU's network, aborts if a connection is reset that holds data for the guest.
 func (p *proxy) end(c net.Conn) {
 	toTarget, known := p.conns[c]
 	delete(p.conns, c)
@@ -173,7 +171,7 @@ func (p *proxy) end(c net.Conn) {
 	}
 }
 
-// hold waits for release, if the time has come.
+// hold waits for release if everything is to be held up.
 func (p *proxy) hold() {
 	p.mu.Lock()
 	over := p.holdAt > 0 && p.passed >= p.holdAt
@@ -190,8 +188,8 @@ func (p *proxy) hold() {
 	}
 }
 
-// interrupt waits until everything is held up, and resets the connections. What comes over new ones
-// is held up, too.
+// interrupt waits until everything is held up, and resets the connections. New connections are held
+// up too.
 func (p *proxy) interrupt(t *testing.T) {
 	t.Helper()
 	select {
@@ -205,7 +203,7 @@ func (p *proxy) interrupt(t *testing.T) {
 	p.reset()
 }
 
-// release has a proxy that holds everything up go on, for good.
+// release ends holding up, for good.
 func (p *proxy) release() { close(p.released) }
 
 // drop closes both ends of a connection.

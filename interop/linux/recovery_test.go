@@ -27,8 +27,8 @@ cmp /host/data file
 echo "SUM $(sha256sum <file)"
 `
 
-// changesScript makes changes that cannot be repeated, and fails if any of them is reported to have
-// failed, until there is a file "stop".
+// changesScript makes changes that cannot be repeated, until there is a file "stop". It fails if a
+// change is reported to have failed.
 const changesScript = `
 set -e
 mkdir -p %[1]s/changes
@@ -50,7 +50,7 @@ done
 echo "CHANGES $i"
 `
 
-// TestRecovery has one guest go through a server that is killed, and connections that are cut.
+// TestRecovery takes one guest through a server that is killed, and connections that are cut.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	data := random(t, 16<<20)
@@ -78,10 +78,10 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// ports are where in a capture there are calls over RDMA, and over TCP.
+// ports are the ports of calls over RDMA and over TCP in a capture.
 type ports struct{ rdma, tcp int }
 
-// restart kills the server while Linux writes, and starts it again: the writer notices nothing.
+// restart kills the server while Linux writes, and starts it again. The writer notices nothing.
 func restart(t *testing.T, sh *shell, data []byte) []ports {
 	s := serve(t)
 	m := s.mount(t, sh, directory, "wsize=32768,rsize=32768")
@@ -106,9 +106,8 @@ func restart(t *testing.T, sh *shell, data []byte) []ports {
 	return []ports{{s.RDMA, s.TCP}}
 }
 
-// cutConnections resets the connections in the middle of writes, of reads, and of changes: neither
-// who moves data nor who makes changes notices anything. A change that was made, and whose reply
-// was lost, must not be made again.
+// cutConnections resets the connections in the middle of writes, of reads and of changes. No
+// program notices anything. A change whose reply was lost must not be made again.
 func cutConnections(t *testing.T, sh []*shell, export string, data []byte) (captured []ports) {
 	s := serve(t)
 	for _, tt := range []struct {

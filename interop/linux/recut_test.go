@@ -52,8 +52,7 @@ func recut(packets []packet, port int) (whole []packet, rest int) {
 
 type packetPorts struct{ src, dst int }
 
-// firstPort is below those of clients in the new capture: no protocol that tshark knows has one of
-// these.
+// firstPort is the first client port in the new capture. tshark knows no protocol on these ports.
 const firstPort = 50_000
 
 // stream is one direction of a TCP connection.
@@ -66,7 +65,7 @@ type stream struct {
 	fpdus bool   // the startup frame was taken
 }
 
-// add adds what a packet brings that has not come before; what it is too early for is kept.
+// add adds the new bytes of a packet. It keeps packets that are early.
 func (s *stream) add(p packet) {
 	s.early = append(s.early, p)
 	for i := 0; i < len(s.early); i++ {
@@ -84,7 +83,7 @@ func (s *stream) add(p packet) {
 	}
 }
 
-// take returns the next frame if it is whole, otherwise nil.
+// take returns the next frame, or nil if it is incomplete.
 func (s *stream) take() []byte {
 	const (
 		startupLen = 20 // RFC 5044 section 7.1.1

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// role is that of the kernel.
+// role is the role of the kernel.
 type role int
 
 const (
@@ -43,7 +43,7 @@ type agreed struct {
 	PeerIRD, PeerORD int
 }
 
-// rpingPort is where rping listens in the guest.
+// rpingPort is the port of rping in the guest.
 const rpingPort = 7174
 
 // siwConfig is the preset for siw, with a change.
@@ -53,14 +53,14 @@ func siwConfig(change func(*iwarp.Config)) iwarp.Config {
 	return cfg
 }
 
-// refused is a dial that siw refuses, and how.
+// refused is a dial that siw refuses, and the error.
 type refused struct {
 	cfg  iwarp.Config
 	want mpa.RejectError
 }
 
-// markers are what siw has not: asked for, with CRC and without, and with revision 0, to which they
-// belong. It gives its reply the revision of the request, and says that it has no reads.
+// markers are dials with markers, which siw lacks: with CRC, without, and with revision 0, of which
+// they are part. siw replies with the revision of the request, and says that it allows no reads.
 var markers = []refused{
 	{iwarp.Config{Markers: mpa.MarkersOn, CRC: iwarp.CRCOff}, mpa.RejectError{Enhanced: true}},
 	{iwarp.Config{Markers: mpa.MarkersOn, CRC: iwarp.CRCOn}, mpa.RejectError{Enhanced: true}},
@@ -70,8 +70,8 @@ var markers = []refused{
 	{iwarp.Config{RNIC: mpa.Permissive, Version: mpa.VersionRDMAC}, mpa.RejectError{PeerIRD: -1, PeerORD: -1}},
 }
 
-// rpingTests are the cases of each variant of siw. In what is agreed, rping's IRD and ORD are 1 as
-// client, whatever is configured; as server it takes what the client offers.
+// rpingTests has the cases of each variant of siw. As client, rping always has IRD and ORD 1; as
+// server it takes what the client offers.
 var rpingTests = map[string][]rpingCase{
 	"stock": {
 		{name: "defaults", kernel: client, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 1, PeerORD: 1}},

@@ -24,7 +24,8 @@ import (
 // rpingRuns are the cases of one variant of siw.
 type rpingRuns []*rpingRun
 
-// newRpingRuns returns the cases of a variant, with a listener for each whose client is the kernel.
+// newRpingRuns returns the cases of a variant, with a listener for each case in which the kernel is
+// the client.
 func newRpingRuns(t *testing.T, siw string) (runs rpingRuns) {
 	t.Helper()
 	for i := range rpingTests[siw] {
@@ -36,7 +37,7 @@ func newRpingRuns(t *testing.T, siw string) (runs rpingRuns) {
 	return runs
 }
 
-// forwards are those to the kernels that are servers.
+// forwards returns the forwarded ports of the cases in which the kernel is the server.
 func (runs rpingRuns) forwards() (all []forward) {
 	for _, r := range runs {
 		if r.kernel == server {
@@ -46,8 +47,8 @@ func (runs rpingRuns) forwards() (all []forward) {
 	return all
 }
 
-// run has the kernel's rping and ours ping each other, in both roles. Both ends check every byte:
-// ours against what it has to be, and for the kernel's the hash of what it printed is compared.
+// run lets the kernel's rping and ours ping each other in both roles. Both ends check every byte:
+// ours compares the data, and for the kernel's the hash of its output is compared.
 func (runs rpingRuns) run(t *testing.T, sh *shell) {
 	t.Helper()
 	script := new(strings.Builder)
@@ -100,7 +101,7 @@ server() {
 }
 `
 
-// rpingRun is a case with what it takes to run it.
+// rpingRun is a case and the means to run it.
 type rpingRun struct {
 	*rpingCase
 	listener transport.Listener // of a kernel that is client
@@ -132,7 +133,7 @@ func newRpingRun(t *testing.T, c *rpingCase) *rpingRun {
 	return r
 }
 
-// port is where the guest connects to, or listens.
+// port is the port that the guest connects to, or listens on.
 func (r *rpingRun) port() int {
 	if r.kernel == server {
 		return r.forward.Guest

@@ -12,9 +12,9 @@ import (
 // movedSize is how much TestRXEKernels moves each way.
 const movedSize = 32 << 20
 
-// TestRXEKernels counts the packets with which NFS moves data between two kernels, by rdma_rxe at
-// both ends, and those between a kernel and this project's server. Either end sends about as many
-// in both cases, or fewer.
+// TestRXEKernels counts the packets with which two kernels move NFS data over rdma_rxe, and those
+// between a kernel and our server. Each end sends about as many packets in the second case, or
+// fewer.
 func TestRXEKernels(t *testing.T) {
 	t.Parallel()
 	w := unusedWire(t)
@@ -69,13 +69,13 @@ func TestRXEKernels(t *testing.T) {
 	}
 }
 
-// movedBy says what the counts of countPackets are.
+// movedBy names the counts of countPackets.
 var movedBy = [...]string{
 	"written, the server", "written, the client", "read, the server", "read, the client",
 }
 
-// countPackets writes a file, and reads it, and counts what either end sends meanwhile. The server
-// is at the host's end of the wire.
+// countPackets writes and reads a file, and counts what each end sends. The server is at the host's
+// end of the wire.
 func (m *mount) countPackets(t *testing.T, w *wire) (counts [len(movedBy)]roceCounts) {
 	t.Helper()
 	for i, script := range []string{

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// TestRXEOptions has Linux mount by way of rdma_rxe with several sizes of READ and WRITE, over
-// IPv6, and from servers that do not let it do everything.
+// TestRXEOptions mounts over rdma_rxe with several sizes of READ and WRITE, over IPv6, and from
+// servers that restrict clients.
 func TestRXEOptions(t *testing.T) {
 	t.Parallel()
 	n := sizes{data: 1<<20 + 4096 + 3}

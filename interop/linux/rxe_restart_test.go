@@ -9,11 +9,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// rxeMoved is more than the server has been asked for when it is stopped: that much it still does.
+// rxeMoved is more than the server has been asked for when it is stopped, because it still does
+// that much.
 const rxeMoved = 64<<20 + 1
 
-// TestRXEKnfsdRestart stops the kernel's server on rdma_rxe, and starts it again, and cuts the
-// network, while commands are at work.
+// TestRXEKnfsdRestart restarts the kernel's server on rdma_rxe, and cuts the network, while
+// commands are at work.
 func TestRXEKnfsdRestart(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, faultnet.Way{})
@@ -44,7 +45,7 @@ func TestRXEKnfsdRestart(t *testing.T) {
 	w.seen.end(t)
 }
 
-// slow has a wire take 5 ms each way and 8 MB/s for the rest of a test, and begins its counts anew.
+// slow limits a wire to 8 MB/s and 5 ms each way for the rest of a test, and resets its counts.
 func (w *wire) slow(t *testing.T) {
 	set := func(way faultnet.Way) {
 		way.Buffer = 4 << 20

@@ -28,7 +28,7 @@ func serveRXE(t *testing.T, w *wire, options ...string) *nfsd {
 	return s
 }
 
-// TestRXE has Linux mount by way of rdma_rxe, and go through all steps, on both file systems.
+// TestRXE mounts over rdma_rxe, and runs all steps on both file systems.
 func TestRXE(t *testing.T) {
 	t.Parallel()
 	n := sizes{data: 8<<20 + 1, entries: 1000, fio: 16}
@@ -59,10 +59,10 @@ func TestRXE(t *testing.T) {
 	w.seen.end(t)
 }
 
-// rpings is how many pings each way.
+// rpings is how many pings go each way.
 const rpings = 10_000
 
-// TestRXERping has rping on rdma_rxe and ours ping each other, in both roles, over IPv4 and IPv6.
+// TestRXERping lets rping on rdma_rxe and ours ping each other in both roles, over IPv4 and IPv6.
 // Both ends verify every byte.
 func TestRXERping(t *testing.T) {
 	t.Parallel()
@@ -121,7 +121,7 @@ func TestRXERping(t *testing.T) {
 	}
 }
 
-// pinged runs our end of rping, and checks how both have ended.
+// pinged runs our end of rping, and checks how both ended.
 func pinged(t *testing.T, sh *shell, ep transport.Endpoint, want int, run func() (int, error)) {
 	t.Helper()
 	n, err := run()
@@ -133,8 +133,8 @@ func pinged(t *testing.T, sh *shell, ep transport.Endpoint, want int, run func()
 	t.Log(sh.finish(t))
 }
 
-// TestRXERecovery kills the server while Linux writes, and cuts the network: the writer, and who
-// makes changes, notice nothing.
+// TestRXERecovery kills the server while Linux writes, and cuts the network. Programs that write or
+// make changes notice nothing.
 func TestRXERecovery(t *testing.T) {
 	t.Parallel()
 	data := random(t, 8<<20)
@@ -233,11 +233,11 @@ func TestRXELoss(t *testing.T) {
 	w.seen.end(t)
 }
 
-// notFree is what rdma_rxe says when it sends again and comes across a registration of memory among
-// the requests, which it carries out again.
+// notFree is what rdma_rxe logs when it retransmits requests, and carries out a registration of
+// memory among them again.
 const notFree = `rdma_rxe: rxe_reg_fast_mr: mr->lkey = 0x[0-9a-f]+ not free`
 
-// bootRXEKnfsd boots a guest that runs the kernel's server over rdma_rxe.
+// bootRXEKnfsd boots a guest with the kernel's server over rdma_rxe.
 func bootRXEKnfsd(t *testing.T, w *wire) *knfsd {
 	t.Helper()
 	k, m := new(knfsd), machine{RXE: w.card, Limit: longLimit()}
@@ -250,12 +250,12 @@ func bootRXEKnfsd(t *testing.T, w *wire) *knfsd {
 	return k
 }
 
-// url names something in an export of the kernel's server in the guest, for the commands.
+// url returns the commands' URL of a path in an export of the kernel's server.
 func (w *wire) url(path string) string {
 	return fmt.Sprintf("rdma+roce://%s:%d%s?mountport=%d", w.guest, rdmaPort, path, mountPort)
 }
 
-// TestRXEKnfsd has our client and commands meet the kernel's NFS server on rdma_rxe. In the end
+// TestRXEKnfsd runs our client and commands against the kernel's NFS server on rdma_rxe. At the end
 // every hundredth frame is lost.
 func TestRXEKnfsd(t *testing.T) {
 	t.Parallel()

@@ -14,21 +14,21 @@ import (
 	"testing"
 )
 
-// kernelSCTP is the package that has DDP on the kernel's SCTP.
+// kernelSCTP is the package for DDP on the kernel's SCTP.
 const kernelSCTP = "github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/kernelsctp"
 
-// sctpPacket is what an SCTP packet has room for on the guest's network, in bytes.
+// sctpPacket is the room for an SCTP packet on the guest's network, in bytes.
 const sctpPacket = 1500 - 20 - 8
 
-// loadSCTP gives the guest's kernel SCTP over UDP: it receives at port 9899.
+// loadSCTP turns on SCTP over UDP in the guest's kernel, at port 9899.
 const loadSCTP = `
 set -e
 modprobe sctp
 sysctl -qw net.core.rmem_max=8388608 net.sctp.udp_port=9899 net.sctp.encap_port=9899
 `
 
-// TestSCTP has the kernel's SCTP as the peer: the suite of package transporttest with the kernel at
-// both ends, and an NFS session in each direction with ours over UDP.
+// TestSCTP has the kernel's SCTP as the peer. It runs the suite of package transporttest with the
+// kernel at both ends, and an NFS session in each direction with our SCTP over UDP.
 func TestSCTP(t *testing.T) {
 	t.Parallel()
 	size, skip := 16<<20, "^TestConformance$/^(abandon|refused)" // half of the time
@@ -85,7 +85,7 @@ func TestSCTP(t *testing.T) {
 	g.wait(t, `sctp: Hash tables configured`)
 }
 
-// program builds a program for both sides, by a go command, and returns where the guest has it.
+// program builds a program for both sides with a go command, and returns its path in the guest.
 func (g *guest) program(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	args = slices.Insert(args, len(args)-1, "-o", filepath.Join(g.dir, name))

@@ -17,10 +17,10 @@ const (
 	directory = "/directory"
 )
 
-// exports are all of them.
+// exports has all exports.
 var exports = []string{memory, directory}
 
-// nfsd is a server.
+// nfsd is a server of ours.
 type nfsd struct {
 	*served.Server
 	host  string // under which guests reach it
@@ -37,7 +37,7 @@ func serve(t *testing.T, options ...string) *nfsd {
 // withoutHandles runs a command that may not open files by the kernel's handles.
 var withoutHandles = []string{"setpriv", "--inh-caps=-dac_read_search", "--bounding-set=-dac_read_search"}
 
-// serveBy is serve by a command that runs others.
+// serveBy is serve through a command that runs others.
 func serveBy(t *testing.T, by []string, options ...string) *nfsd {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -52,12 +52,12 @@ func serveBy(t *testing.T, by []string, options ...string) *nfsd {
 	return s
 }
 
-// newNFSD returns a server that is not started.
+// newNFSD returns a server that is not yet started.
 func newNFSD(t *testing.T, host string) *nfsd {
 	return &nfsd{host: host, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
 }
 
-// options are those of the command.
+// options returns the options of the command.
 func (s *nfsd) options(more []string) []string {
 	return append([]string{
 		"--memory", memory, "--memory-size", "3GiB", "--export", directory + "=" + s.dir,
@@ -65,13 +65,13 @@ func (s *nfsd) options(more []string) []string {
 	}, more...)
 }
 
-// stop has the server end in order, and logs how long it has worked.
+// stop stops the server in order, and logs its CPU time.
 func (s *nfsd) stop(t *testing.T) {
 	t.Helper()
 	t.Logf("the server took %.1f s of processor time", s.Stop().Seconds())
 }
 
-// mount has a guest mount an export by way of RDMA, with more options than that takes.
+// mount mounts an export in a guest over RDMA, with more options.
 func (s *nfsd) mount(t *testing.T, sh *shell, export string, options ...string) *mount {
 	t.Helper()
 	return s.mountBy(t, sh, s.RDMA, export, options...)

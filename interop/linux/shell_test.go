@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// shell is a shell in a guest, at the other end of a TCP connection of its own. It runs one script
-// at a time.
+// shell is a shell in a guest, at the other end of its own TCP connection. It runs one script at a
+// time.
 type shell struct {
 	g     *guest
 	name  string
@@ -28,8 +28,8 @@ for i in $(seq %d); do nc 192.0.2.2 %d -e sh & done
 wait
 `
 
-// bootShells starts a guest that has n shells, and no script of its own. There is one more, which
-// tells why another hangs.
+// bootShells boots a guest with n shells and no script of its own. One more shell finds out why
+// another hangs.
 func bootShells(t *testing.T, m machine, n int) (*guest, []*shell) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
