@@ -84,7 +84,7 @@ func (p *mpaStep) judgeCRC(other mpaAnswer) bool {
 	case plain.err != nil && crc.err == nil:
 		return p.report.add(Finding{Status: status, Cause: CauseCRC,
 			Found: "the server refuses connections without CRC32C, but takes them with it",
-			Do: "use --crc on here. Linux's siw has no CRC32C: for its sake, start the server " +
+			Do: "use --crc on here. Linux's siw does not ask for it: for siw, start the server " +
 				"without it (rpcrdma serve: --crc auto)"})
 	case plain.err == nil && crc.err != nil:
 		return p.report.add(Finding{Status: status, Cause: CauseNoCRC,
