@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
@@ -379,6 +380,24 @@ func testBadReplies(t *testing.T, dialect rpcrdma.Dialect) {
 				t.Errorf("next call: %v", err)
 			}
 		})
+	}
+}
+
+// TestReplyTooLong: an ERR_CHUNK for a call without read chunks says that the reply had no room,
+// and none of the other causes.
+func TestReplyTooLong(t *testing.T) {
+	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
+	s := start(context.Background(), c, &items{}, nil)
+	h, _ := p.next()
+	p.send(&rpcrdma.Header{XID: h.XID, Version: 1, Credits: 1, Type: rpcrdma.TypeError, Err: rpcrdma.ErrChunk})
+	err := wait(t, s.err)
+	var room *oncrpc.ReplyTooLongError
+	var answer *rpcrdma.PeerError
+	if !errors.As(err, &room) || !errors.As(err, &answer) {
+		t.Fatalf("error %v", err)
+	}
+	if want := room.Error() + ": peer answered RDMA_ERROR: ERR_CHUNK"; !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("error %q, want %q at the end", err, want)
 	}
 }
 

@@ -107,12 +107,25 @@ func (cl *caller) ended(ctx context.Context, err error) error {
 	}
 }
 
-// replyTooLong adds a *oncrpc.ReplyTooLongError to an ERR_CHUNK that can mean nothing else: the
-// call had neither read chunks nor padding.
+// replyTooLong turns an ERR_CHUNK that can mean nothing else into an errReplyTooLong: the call had
+// neither read chunks nor padding.
 func (k *call) replyTooLong(err error) error {
 	peer, ok := errors.AsType[*PeerError](err)
 	if !ok || peer.Code != ErrChunk || k.header.Type != TypeMsg || len(k.header.Reads) > 0 {
 		return err
 	}
-	return fmt.Errorf("%w: %w", &oncrpc.ReplyTooLongError{Max: k.x.ReplyLimit()}, err)
+	return &errReplyTooLong{&oncrpc.ReplyTooLongError{Max: k.x.ReplyLimit()}, peer}
 }
+
+// errReplyTooLong is an ERR_CHUNK with a known cause. It leaves out the causes that the text of a
+// PeerError lists.
+type errReplyTooLong struct {
+	room   *oncrpc.ReplyTooLongError
+	answer *PeerError
+}
+
+func (e *errReplyTooLong) Error() string {
+	return fmt.Sprintf("%v: peer answered RDMA_ERROR: %v", e.room, e.answer.Code)
+}
+
+func (e *errReplyTooLong) Unwrap() []error { return []error{e.room, e.answer} }
