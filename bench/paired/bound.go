@@ -15,7 +15,8 @@ func (r *Report) missed(c Comparison) []string {
 	case r.Candidate.Metric == Latency && ratio > c.Bound:
 		all = append(all, fmt.Sprintf("got %.3f times the latency of %s, want at most %v", ratio, c.Yardstick, c.Bound))
 	case r.Candidate.Metric != Latency && ratio < c.Bound:
-		all = append(all, fmt.Sprintf("got %.3f times the %s of %s, want at least %v", ratio, r.Candidate.Metric, c.Yardstick, c.Bound))
+		all = append(all, fmt.Sprintf("got %.3f times the %s of %s, want at least %v",
+			ratio, r.Candidate.Metric, c.Yardstick, c.Bound))
 	}
 	if cpu := r.CPU().Median; c.MaxCPU > 0 && cpu > c.MaxCPU {
 		all = append(all, fmt.Sprintf("got %.3f times the CPU time of %s, want at most %v", cpu, c.Yardstick, c.MaxCPU))
@@ -26,7 +27,8 @@ func (r *Report) missed(c Comparison) []string {
 		allocs float64
 	}{{serverRole, side.ServerAllocs}, {clientRole, side.ClientAllocs}} {
 		if end.allocs > c.MaxAllocs {
-			all = append(all, fmt.Sprintf("got %.3f allocations an operation at the %s, want at most %v", end.allocs, end.role, c.MaxAllocs))
+			all = append(all, fmt.Sprintf("got %.3f allocations an operation at the %s, want at most %v",
+				end.allocs, end.role, c.MaxAllocs))
 		}
 	}
 	return all

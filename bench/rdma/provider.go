@@ -79,7 +79,9 @@ func (p Provider) bulk(name string, op transport.Op) paired.Scenario {
 
 // scenario returns a scenario with the common server, and a client that use makes of the
 // connection.
-func (p Provider) scenario(name string, metric paired.Metric, bytes int, use func(*client) paired.Client) paired.Scenario {
+func (p Provider) scenario(
+	name string, metric paired.Metric, bytes int, use func(*client) paired.Client,
+) paired.Scenario {
 	return paired.Scenario{
 		Name:   p.Name + "/" + name,
 		Metric: metric,

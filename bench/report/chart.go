@@ -61,7 +61,9 @@ type look struct {
 // single point is not a line; the table has it.
 func (c *chart) trim() bool {
 	ours := func(p panel, points int) bool {
-		return slices.ContainsFunc(p.lines, func(l line) bool { return len(l.points) >= points && !l.look.plain && l.name != nameOf(bench.TCP) })
+		return slices.ContainsFunc(p.lines, func(l line) bool {
+			return len(l.points) >= points && !l.look.plain && l.name != nameOf(bench.TCP)
+		})
 	}
 	c.panels = slices.DeleteFunc(c.panels, func(p panel) bool { return !ours(p, 1) })
 	return slices.ContainsFunc(c.panels, func(p panel) bool { return ours(p, 2) })

@@ -51,7 +51,8 @@ type figure struct {
 }
 
 func (f *figure) style(size vg.Length) text.Style {
-	return text.Style{Color: f.text, Font: sans(size), XAlign: draw.XLeft, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
+	return text.Style{Color: f.text, Font: sans(size),
+		XAlign: draw.XLeft, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
 }
 
 // draw draws the whole chart.
@@ -124,7 +125,8 @@ func (f *figure) panel(p *panel, width vg.Length) *plot.Plot {
 		f.line(plt, l)
 	}
 	for _, m := range p.marks {
-		plt.Add(&crossing{mark: m, line: draw.LineStyle{Color: f.text, Width: 1, Dashes: []vg.Length{2, 3}}, text: f.style(11.5)})
+		dashed := draw.LineStyle{Color: f.text, Width: 1, Dashes: []vg.Length{2, 3}}
+		plt.Add(&crossing{mark: m, line: dashed, text: f.style(11.5)})
 	}
 	if p.low != (point{}) {
 		plt.X.Min, plt.X.Max = p.low.x, p.high.x
@@ -178,7 +180,8 @@ func (f *figure) stroke(l look) draw.LineStyle {
 func (f *figure) glyph(l look) draw.GlyphStyle {
 	shapes := [...]draw.GlyphDrawer{
 		blue: draw.CircleGlyph{}, vermilion: draw.BoxGlyph{}, green: draw.PyramidGlyph{}, purple: draw.CrossGlyph{},
-		orange: draw.RingGlyph{}, sky: draw.SquareGlyph{}, grey: draw.TriangleGlyph{}, strong: draw.PlusGlyph{}, brown: draw.BoxGlyph{},
+		orange: draw.RingGlyph{}, sky: draw.SquareGlyph{}, grey: draw.TriangleGlyph{},
+		strong: draw.PlusGlyph{}, brown: draw.BoxGlyph{},
 	}
 	return draw.GlyphStyle{Color: f.palette[l.color], Radius: 3.2, Shape: shapes[l.color]}
 }

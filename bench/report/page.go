@@ -89,7 +89,8 @@ func writePage(w io.Writer, r *bench.Result, all []chart) error {
 		p.place(all[i].picture(), all[i].path, r)
 	}
 	for _, d := range bench.Decisions(r.Crossovers) {
-		p.Crossovers = append(p.Crossovers, crossover{string(d.Path), d.Direction(), string(d.Chunk), d.Where(), d.Gain()})
+		p.Crossovers = append(p.Crossovers,
+			crossover{string(d.Path), d.Direction(), string(d.Chunk), d.Where(), d.Gain()})
 	}
 	p.Sizes, p.Yardsticks = yardsticks(&r.Yardsticks)
 	p.Head, p.Columns = head()

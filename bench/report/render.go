@@ -30,5 +30,6 @@ func (c *chart) svg(t theme, in form) []byte {
 	var b bytes.Buffer
 	_, _ = canvas.WriteTo(&b) // a bytes.Buffer does not fail
 	// The font used for measuring is rarely installed; the others have the same metrics.
-	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 }
