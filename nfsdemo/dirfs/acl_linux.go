@@ -9,14 +9,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// Extended attributes with access control lists: of a file, and of a directory for new files in it.
+// The extended attributes that hold access control lists: of a file, and the default for new files
+// in a directory.
 const (
 	aclAccess  = "system.posix_acl_access"
 	aclDefault = "system.posix_acl_default"
 )
 
-// A list is little-endian. It has a version (4 bytes) and entries: tag (2), rights (2), and number
-// of a user or group (4).
+// A list is little-endian: a version (4 bytes), then entries. An entry has a tag (2 bytes), rights
+// (2), and the number of a user or group (4).
 const (
 	aclVersion  = 2
 	aclHead     = 4
@@ -34,10 +35,11 @@ const (
 	aclOther      = 0x20
 )
 
-// acl has the entries of an access control list.
+// acl is the entries of an access control list, as the host encodes them.
 type acl []byte
 
-// readACL reads a list. It returns nil if there is none. get is getxattr(2) or lgetxattr(2).
+// readACL reads a list with get, which is getxattr(2) or lgetxattr(2). It returns nil if there is
+// no list.
 func readACL(
 	get func(path, attr string, dest []byte) (int, error), path, attr string,
 ) (acl, error) {
@@ -66,9 +68,9 @@ func (l acl) entries(f func(tag uint16, rights, id uint32)) {
 	}
 }
 
-// rights returns the rights of c, who is not the owner, to a file of group gid. An entry for the
-// user decides alone. Otherwise the entries for the caller's groups add up. Only if there is none,
-// the entry for others counts.
+// rights returns the rights of c to a file of group gid that c does not own. An entry for the user
+// decides alone. Otherwise the entries for the caller's groups add up. The entry for others counts
+// only if no other entry matches.
 func (l acl) rights(c *vfs.Cred, gid uint32) uint32 {
 	var user, group, other uint32
 	isUser, inGroup, mask := false, false, uint32(7)
@@ -93,11 +95,11 @@ func (l acl) rights(c *vfs.Cred, gid uint32) uint32 {
 	return other
 }
 
-// limit removes rights from the mode of a new file that the directory's list does not give.
+// limit removes the rights that the directory's default list does not grant from a new file's mode.
 func (l acl) limit(mode uint32) uint32 {
 	rights := make(map[uint16]uint32)
 	l.entries(func(tag uint16, r, _ uint32) { rights[tag] = r })
-	group, ok := rights[aclMask] // which the mode shows, if there is one
+	group, ok := rights[aclMask] // if there is a mask, the mode shows it as the group's rights
 	if !ok {
 		group = rights[aclOwnerGroup]
 	}

@@ -15,15 +15,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// aclEntry is an entry of a list: a tag, rights, and whose they are.
+// aclEntry is an entry of a list: a tag, rights, and the number of a user or group.
 type aclEntry struct {
 	tag, rights uint16
 	id          uint32
 }
 
-const none = 1<<32 - 1 // whose rights those of an entry without a user or group are
+const none = 1<<32 - 1 // the number in an entry without a user or group
 
-// encodeACL returns a list as the host has it.
+// encodeACL returns a list in the host's encoding.
 func encodeACL(list ...aclEntry) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, aclVersion)
 	for _, e := range list {
@@ -34,7 +34,7 @@ func encodeACL(list ...aclEntry) []byte {
 	return b
 }
 
-// setACL gives a file of the host a list.
+// setACL sets a list on a file of the host.
 func setACL(t *testing.T, path, attr string, list ...aclEntry) {
 	t.Helper()
 	err := unix.Setxattr(path, attr, encodeACL(list...), 0)
@@ -44,7 +44,7 @@ func setACL(t *testing.T, path, attr string, list ...aclEntry) {
 	must(t, err)
 }
 
-// TestACL: who is named in a list has what it gives him, be it more or less than the mode shows.
+// TestACL: a user named in a list has the rights of that entry, more or fewer than the mode shows.
 func TestACL(t *testing.T) {
 	needRoot(t)
 	dir := tempDir(t)
@@ -117,7 +117,7 @@ func TestACL(t *testing.T) {
 	}
 }
 
-// TestDirectoryACL: the list of a directory says who may look names up and enter them.
+// TestDirectoryACL: the list of a directory decides who may look up and enter names.
 func TestDirectoryACL(t *testing.T) {
 	needRoot(t)
 	dir := tempDir(t)
@@ -133,7 +133,7 @@ func TestDirectoryACL(t *testing.T) {
 	must(t, err)
 	to, _, err := f.Lookup(ctx, super, f.Root(), "to")
 	must(t, err)
-	// that of the directory, to which the mode seems to give all
+	// The group is the directory's, to which its mode seems to grant everything.
 	group := &vfs.Cred{UID: 1002, GID: 0}
 	for _, tt := range []struct {
 		c    *vfs.Cred
@@ -161,7 +161,7 @@ func TestDirectoryACL(t *testing.T) {
 			}
 		}
 	}
-	// To move a directory to another takes the right to write it, which a list may give.
+	// Moving a directory into another requires write permission on it, which a list may grant.
 	if _, _, err := f.Rename(ctx, somebody, d.File, "sub", to.File, "sub"); err != nfs3.ErrAcces {
 		t.Errorf("rename of a directory: %v", err)
 	}
@@ -172,7 +172,7 @@ func TestDirectoryACL(t *testing.T) {
 	}
 }
 
-// TestDefaultACL: what is made in a directory gives nobody more than the list that it hands down.
+// TestDefaultACL: a new file grants nobody more than the default list of its directory.
 func TestDefaultACL(t *testing.T) {
 	needRoot(t)
 	dir := tempDir(t)
@@ -201,7 +201,7 @@ func TestDefaultACL(t *testing.T) {
 	}
 }
 
-// TestACLLimit: the mode of a new file without a mask is limited by the group's entry.
+// TestACLLimit: without a mask, the group's entry limits the mode of a new file.
 func TestACLLimit(t *testing.T) {
 	l := acl(encodeACL(aclEntry{aclOwner, 6, none}, aclEntry{aclOwnerGroup, 4, none}, aclEntry{aclOther, 1, none})[aclHead:])
 	if got := l.limit(0o7777); got != 0o7641 {
@@ -209,8 +209,7 @@ func TestACLLimit(t *testing.T) {
 	}
 }
 
-// TestReadACL: a list of more entries than there is room for at first is read whole, and of what is
-// no list nothing is taken.
+// TestReadACL: a list longer than the first buffer is read whole, and malformed lists are ignored.
 func TestReadACL(t *testing.T) {
 	long := make([]aclEntry, 1000)
 	for _, tt := range []struct {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestBuffers: they are used again, and do not pile up.
+// TestBuffers: buffers are reused and do not pile up.
 func TestBuffers(t *testing.T) {
 	var p buffers
 	for _, tt := range []struct{ n, want int }{

@@ -14,8 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestConcurrent: everything at once, in one directory, of which all tell the same story in the
-// end.
+// TestConcurrent runs all operations at once in one directory. Afterwards all views of it agree.
 func TestConcurrent(t *testing.T) {
 	dir := tempDir(t)
 	f, err := newFS(Config{Path: dir, State: t.TempDir()}, limits{paths: 8, data: 4})

@@ -17,8 +17,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestSyncFails: after a failure to write data back the epoch is another, also when the failure
-// came while a descriptor was closed to make room.
+// TestSyncFails: a failure to write data back changes the epoch, even if it happened while a
+// descriptor was closed to make room.
 func TestSyncFails(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	h := create(t, f, "file")
@@ -55,8 +55,8 @@ func TestSyncFails(t *testing.T) {
 	another("a descriptor that could not be synced", true)
 }
 
-// TestSetAttrFails: of a SETATTR of which the host refuses a part nothing is done. The part is the
-// size of a program that is being executed.
+// TestSetAttrFails: if the host refuses part of a SETATTR, nothing is changed. Here it refuses to
+// resize a program that is being executed.
 func TestSetAttrFails(t *testing.T) {
 	needRoot(t)
 	cat, err := exec.LookPath("cat")
@@ -83,7 +83,7 @@ func TestSetAttrFails(t *testing.T) {
 	if a := o.Attr.Attr; err != nil || got.UID != a.UID || got.GID != a.GID || got.Mode != a.Mode || got.Size != a.Size {
 		t.Errorf("%+v, then %+v, %v", a, got, err)
 	}
-	// It can be read, and be replaced.
+	// The file can still be read and replaced.
 	if p, _, err := vfstest.Read(t.Context(), f, super, o.File, 0, len(program)); !bytes.Equal(p, program) || err != nil {
 		t.Errorf("read of the program: %v", err)
 	}
@@ -103,8 +103,8 @@ func TestWriteAfterRead(t *testing.T) {
 	must(t, first(f.Commit(t.Context(), super, o.File, 0, 0)))
 }
 
-// TestWriteLate: data that is here when its connection has ended is not written. The same and newer
-// data may have come over another one.
+// TestWriteLate: data is not written once its connection has ended. The client may already have
+// written the same and newer data over another connection.
 func TestWriteLate(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	h := create(t, f, "file")

@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestDescriptors: however many files are in use, few are open; and none stays open.
+// TestDescriptors: few descriptors are open, however many files are in use, and none leaks.
 func TestDescriptors(t *testing.T) {
 	before := descriptors(t)
 	dir := tempDir(t)
@@ -60,7 +60,7 @@ func TestDescriptors(t *testing.T) {
 	if n := descriptors(t); n != before {
 		t.Errorf("%d descriptors, then %d", before, n)
 	}
-	// Nor after errors.
+	// Errors leak none either.
 	for _, cfg := range []Config{{Path: filepath.Join(dir, "missing")}, {Path: filepath.Join(dir, "file1")}, {Path: dir, State: dir}, {Path: dir, State: filepath.Join(dir, "file1")}} {
 		if _, err := New(cfg); err == nil {
 			t.Errorf("%+v: no error", cfg)
@@ -71,7 +71,7 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
-// descriptors counts those of the process, but not the one that it counts with.
+// descriptors counts the open descriptors of the process, except the one used for counting.
 func descriptors(tb testing.TB) int {
 	tb.Helper()
 	names, err := os.ReadDir("/proc/self/fd")
@@ -85,7 +85,7 @@ func descriptors(tb testing.TB) int {
 	return n
 }
 
-// TestNoDescriptorLeft: descriptors that are only kept give way when the process has no other.
+// TestNoDescriptorLeft: cached descriptors are closed when the process runs out of descriptors.
 func TestNoDescriptorLeft(t *testing.T) {
 	dir := tempDir(t)
 	const files = 50

@@ -46,7 +46,7 @@ func tempDir(tb testing.TB) string {
 	return dir
 }
 
-// needRoot skips what only a server that can give files to their users passes.
+// needRoot skips a test that must be able to change the owners of files.
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -63,8 +63,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestConformanceInMemory runs the suite on another file system of the host, which differs in how
-// it numbers inodes and positions in directories.
+// TestConformanceInMemory runs the suite on another file system of the host, which numbers inodes
+// and directory positions differently.
 func TestConformanceInMemory(t *testing.T) {
 	needRoot(t)
 	if err := unix.Access(shm, unix.W_OK); err != nil {

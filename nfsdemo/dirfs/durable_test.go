@@ -20,15 +20,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// disk is a file system whose device is a file. What is in that file is what is there after a
-// crash.
+// disk is a file system whose device is a file. That file holds what would survive a crash.
 type disk struct {
 	image string
 	dir   string // on which it is mounted
 }
 
-// Features of a disk. Without a journal nothing reaches the device but what is synced, or is old:
-// each directory and each file for itself. With one, all that was done before is synced, too.
+// Features of a disk. Without a journal, only data that was synced or is old reaches the device,
+// for each file and directory by itself. With a journal, a sync also covers everything done before.
 const (
 	noJournal   = "^has_journal"
 	withJournal = "has_journal"
@@ -64,7 +63,7 @@ func mountImage(t *testing.T, image, dir string) {
 	})
 }
 
-// crash returns a directory that has what there would be after a crash of the host now.
+// crash returns a directory with what would be left if the host crashed now.
 func (d *disk) crash(t *testing.T) string {
 	t.Helper()
 	from, err := os.Open(d.image)
@@ -80,8 +79,8 @@ func (d *disk) crash(t *testing.T) string {
 	return dir
 }
 
-// TestDurable: what was answered is there after a crash of the host (RFC 1813 section 4.8): nothing
-// but unstable WRITEs may be lost.
+// TestDurable: everything that was answered survives a crash of the host (RFC 1813 section 4.8),
+// except unstable WRITEs.
 func TestDurable(t *testing.T) {
 	data := []byte("data")
 	is := func(name string) func(string) error {
@@ -124,8 +123,8 @@ func TestDurable(t *testing.T) {
 		name  string
 		call  func(t *testing.T, f *FS, file, a, b nfs3.FH) error
 		there func(dir string) error
-		// journal is whether that takes one: the host has no call that syncs a link or a device,
-		// but one that syncs all.
+		// journal is whether the case needs one. No system call syncs a single link or device, only
+		// the whole file system.
 		journal bool
 	}{
 		{"CREATE", func(t *testing.T, f *FS, _, a, _ nfs3.FH) error {
@@ -204,8 +203,8 @@ func TestDurable(t *testing.T) {
 	}
 }
 
-// TestDurableControl: the disk loses what was not synced, or TestDurable could not fail. The host
-// may write it back at any time, so that it is tried several times.
+// TestDurableControl: the disk loses what was not synced; otherwise TestDurable could not fail. The
+// host may write data back at any time, so this tries several times.
 func TestDurableControl(t *testing.T) {
 	d := newDisk(t, noJournal)
 	f := newIn(t, Config{Path: d.dir})
@@ -225,7 +224,7 @@ func TestDurableControl(t *testing.T) {
 	t.Error("what was not synced is on the disk")
 }
 
-// TestDurableState: handles that were handed out are good after a crash of the host.
+// TestDurableState: handles given to clients are valid after a crash of the host.
 func TestDurableState(t *testing.T) {
 	bothWays(t, func(t *testing.T, byName bool) {
 		d := newDisk(t, noJournal)

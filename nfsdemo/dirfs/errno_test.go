@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestStatuses: what the host says, and what the client gets to hear. What the operator should know
-// is logged.
+// TestStatuses maps errors of the host to statuses for the client. Errors that the operator should
+// see are logged.
 func TestStatuses(t *testing.T) {
 	for _, tt := range []struct {
 		in     error

@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// outside is a directory with a file that nobody may reach, beside the exported one.
+// outside is a directory beside the exported one, with a file that clients must not reach.
 type outside struct{ dir, file, export string }
 
 const secret = "secret"
@@ -35,7 +35,7 @@ func newOutside(t *testing.T) outside {
 	return o
 }
 
-// untouched checks that nothing has happened to what is outside.
+// untouched checks that nothing outside has changed.
 func (o outside) untouched(t *testing.T) {
 	t.Helper()
 	got, err := os.ReadFile(o.file)
@@ -58,8 +58,7 @@ func (o outside) untouched(t *testing.T) {
 	}
 }
 
-// TestLinksAreNotFollowed: a link is a link, whatever it leads to, and nothing can be done by way
-// of it.
+// TestLinksAreNotFollowed: no operation follows a link, wherever it points.
 func TestLinksAreNotFollowed(t *testing.T) {
 	o := newOutside(t)
 	links := map[string]string{
@@ -135,7 +134,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	o.untouched(t)
 }
 
-// TestNamesDoNotEscape: by whatever procedure.
+// TestNamesDoNotEscape: no procedure accepts a name that leads out of a directory.
 func TestNamesDoNotEscape(t *testing.T) {
 	o := newOutside(t)
 	f := newIn(t, Config{Path: o.export})

@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestFull: when the disk is full that is the answer, what was there before is intact, and
-// there is room again when something was removed.
+// TestFull: a full disk is reported as full, existing data stays intact, and removing something
+// makes room again.
 func TestFull(t *testing.T) {
 	dir := tempDir(t)
 	mountOn(t, dir, "tmpfs", "tmpfs", 0, "size=4m,nr_inodes=20,mode=0755")
@@ -50,14 +50,14 @@ func TestFull(t *testing.T) {
 	if got, _, err := vfstest.Read(ctx, f, super, h, 0, len(p)); !bytes.Equal(got, p) || err != nil {
 		t.Errorf("what was there before is something else: %v", err)
 	}
-	// What is there can be written over.
+	// Existing data can be overwritten.
 	write(t, f, h, 0, bytes.Repeat([]byte{1}, len(p)))
 	if _, err := f.Remove(ctx, super, f.Root(), "other"); err != nil {
 		t.Fatal(err)
 	}
 	write(t, f, h, 0, bytes.Repeat([]byte{2}, 3<<20))
 
-	// No more files than there is room for, and no half ones.
+	// Files that do not fit are refused, and none is left half made.
 	for i := range 20 {
 		_, _, err = f.Create(ctx, super, f.Root(), fmt.Sprint("file", i), &nfs3.CreateHow{Mode: nfs3.Guarded})
 		if err != nil {

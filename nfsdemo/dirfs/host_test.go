@@ -15,11 +15,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// tiny has next to nothing open, so that files are found by their names again.
+// tiny keeps almost no descriptors open, so files are found by their names again.
 var tiny = limits{paths: 1, data: 1}
 
-// TestHostChanges: what the host does to files while they are in use, with descriptors open
-// and without.
+// TestHostChanges: the host changes files in use, with and without open descriptors.
 func TestHostChanges(t *testing.T) {
 	for _, lim := range []limits{tiny, {paths: 100, data: 100}} {
 		t.Run(fmt.Sprint(lim.paths), func(t *testing.T) {
@@ -64,7 +63,7 @@ func TestHostChanges(t *testing.T) {
 			if attr, err := f.GetAttr(ctx, b); err != nil || names[".."] != attr.FileID {
 				t.Errorf("above a: %v, want %d, %v", names, attr.FileID, err)
 			}
-			// Another file in the place of one: the old one is gone.
+			// If another file replaces a file, the old one is gone.
 			must(t, os.WriteFile(path("new"), []byte("new"), 0o644))
 			must(t, os.Rename(path("new"), path("other")))
 			must(t, os.Remove(path("link")))
@@ -105,9 +104,9 @@ func TestHostChanges(t *testing.T) {
 
 func first[A any](_ A, err error) error { return err }
 
-// TestMovedOut: what the host has moved out of the directory stays reachable by handles of the
-// kernel's, as of Linux's own server, but nothing above it. It is gone where names are followed,
-// once no descriptor is open.
+// TestMovedOut: what the host has moved out of the directory stays reachable by the kernel's
+// handles, as with Linux's own server, but nothing above it does. If files are found by names, it
+// is gone once no descriptor is open.
 func TestMovedOut(t *testing.T) { bothWays(t, testMovedOut) }
 
 func testMovedOut(t *testing.T, byName bool) {
@@ -119,7 +118,7 @@ func testMovedOut(t *testing.T, byName bool) {
 	h := createIn(t, f, d, "file")
 	away := filepath.Join(filepath.Dir(o.export), "away")
 	must(t, os.Rename(filepath.Join(o.export, "dir"), away))
-	create(t, f, "other") // takes the place of descriptors
+	create(t, f, "other") // pushes out cached descriptors
 	if _, _, err := f.Lookup(t.Context(), super, f.Root(), "other"); err != nil {
 		t.Error(err)
 	}
@@ -136,14 +135,14 @@ func testMovedOut(t *testing.T, byName bool) {
 	if up, _, err := f.Lookup(t.Context(), super, d, ".."); err != nfs3.ErrStale {
 		t.Errorf("above a directory that was moved out: %+v, %v", up, err)
 	}
-	// When it is back, it is found by name, and has the handle that it had.
+	// Once moved back, it is found by name and has its former handle.
 	must(t, os.Rename(away, filepath.Join(o.export, "dir")))
 	if back, _, err := f.Lookup(t.Context(), super, f.Root(), "dir"); back.File != d || err != nil {
 		t.Error(err)
 	}
 }
 
-// TestRootRemoved: without its directory the file system is stale.
+// TestRootRemoved: without its root directory, the file system answers stale.
 func TestRootRemoved(t *testing.T) {
 	dir := filepath.Join(tempDir(t), "root")
 	must(t, os.Mkdir(dir, 0o755))
@@ -156,8 +155,8 @@ func TestRootRemoved(t *testing.T) {
 	}
 }
 
-// TestNothingIsOpened: of a FIFO and a device everything is told, but it is never opened, which
-// might wait for ever.
+// TestNothingIsOpened: FIFOs and devices have attributes, but are never opened, because that could
+// block for ever.
 func TestNothingIsOpened(t *testing.T) {
 	dir := tempDir(t)
 	must(t, unix.Mkfifo(filepath.Join(dir, "fifo"), 0o644))
@@ -188,8 +187,8 @@ func TestNothingIsOpened(t *testing.T) {
 	}
 }
 
-// TestAbove: the directory above is that which a directory is in now, whatever else has its name
-// where it was.
+// TestAbove: the parent is the directory's current parent, even if something else now has its old
+// name.
 func TestAbove(t *testing.T) {
 	dir := tempDir(t)
 	path := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }

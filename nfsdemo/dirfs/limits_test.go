@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestFewDescriptors: many file systems work where the process may have few descriptors; what one
-// needs is not kept from it by what others keep open.
+// TestFewDescriptors: many file systems work in a process with few descriptors. Descriptors cached
+// by one make room for another.
 func TestFewDescriptors(t *testing.T) {
 	bothWays(t, func(t *testing.T, byName bool) {
 		var before unix.Rlimit

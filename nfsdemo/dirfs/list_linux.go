@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Fields of a struct linux_dirent64, of which getdents64(2) fills a buffer.
+// Offsets of fields in struct linux_dirent64. getdents64(2) fills a buffer with these structs.
 const (
-	direntOff  = 8 // behind the inode number: the position behind the entry
+	direntOff  = 8 // after the inode number: the position of the next entry
 	direntLen  = 16
 	direntType = 18
 	direntName = 19

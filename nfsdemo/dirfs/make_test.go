@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestNotOurs: when the host puts another file in the place of one that was just made, that is not
-// taken for it, and nothing is done to it.
+// TestNotOurs: if the host replaces a file that was just made, the replacement is not taken for it
+// and is left alone.
 func TestNotOurs(t *testing.T) {
 	dir := tempDir(t)
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -54,8 +54,8 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
-// TestFresh: of a directory that root has had in the same place for longer, it could not be told
-// from one that was just made otherwise.
+// TestFresh: a directory that root made earlier in the same place could otherwise not be told from
+// one that was just made.
 func TestFresh(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	made := f.tree.host.root

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// makeWith makes a file as Create does, opened with flags, after which then is called.
+// makeWith makes a file as Create does, opens it with flags, and then calls then.
 func makeWith(name string, flags int, then func(fd int)) *making {
 	m := newFile(name)
 	m.make = func(*birth) (int, error) {
@@ -26,12 +26,12 @@ func makeWith(name string, flags int, then func(fd int)) *making {
 	return m
 }
 
-// newFile is the making of a regular file.
+// newFile returns the making of a regular file.
 func newFile(name string) *making {
 	return &making{c: super, name: name, kind: nfs3.TypeReg}
 }
 
-// TestHalfMade: a file that cannot get all that it should does not stay.
+// TestHalfMade: a file whose attributes cannot all be set is removed.
 func TestHalfMade(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	root := f.Root()
@@ -51,8 +51,8 @@ func TestHalfMade(t *testing.T) {
 	}
 }
 
-// TestHostIsQuicker: a file that the host makes between the look for the name and the making of one
-// is left alone.
+// TestHostIsQuicker: a file that the host makes after the name was looked up, but before ours is
+// made, is left alone.
 func TestHostIsQuicker(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	root, path := f.Root(), filepath.Join(f.tree.host.path, "file")
@@ -78,8 +78,8 @@ func TestHostIsQuicker(t *testing.T) {
 	wantData(t, f, o.File, "host's")
 }
 
-// TestSameKeyAgain: a file that the host makes so quickly behind another that the two cannot be
-// told apart is made once more, later.
+// TestSameKeyAgain: a file whose key equals that of an earlier file, because the host made them in
+// quick succession, is made again a little later.
 func TestSameKeyAgain(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t), ByName: true})
 	root := f.Root()
@@ -90,13 +90,13 @@ func TestSameKeyAgain(t *testing.T) {
 	m := makeWith("file", unix.O_RDWR, func(fd int) {
 		must(t, statFD(fd, &st))
 		if made = append(made, f.tree.host.keyOf(&st)); len(made) == 1 {
-			byNameOf(f).absent.add(made[0]) // as if it were that of a file which was removed
+			byNameOf(f).absent.add(made[0]) // as if a removed file had had this key
 		}
 	})
 	o, _, err := m.do(&f.tree, &root)
 	must(t, err)
 	if st.Mask&unix.STATX_BTIME == 0 {
-		return // all files of a number are the same
+		return // all files with this inode number have the same key
 	}
 	if len(made) != 2 || made[0] == made[1] {
 		t.Fatalf("made %v", made)
@@ -107,8 +107,7 @@ func TestSameKeyAgain(t *testing.T) {
 	}
 }
 
-// TestNamedWhenWhole: a file has its name only when it has all else, and not in the place of
-// another.
+// TestNamedWhenWhole: a file gets its name last, and does not replace another file.
 func TestNamedWhenWhole(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	root, path := f.Root(), filepath.Join(f.tree.host.path, "file")

@@ -17,16 +17,20 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// manyFiles is how many files BenchmarkManyFiles makes, unless DIRFS_FILES says otherwise.
+// manyFiles is how many files BenchmarkManyFiles makes by default. DIRFS_FILES overrides it.
 const manyFiles = 20000
 
-// perDir is how many files there are in a directory.
+// perDir is the number of files in each directory.
 const perDir = 1000
 
-// BenchmarkManyFiles measures what it costs to have seen many files: memory, the longest wait of a
-// call beside those that see them, the time from a restart to the first answer, and the time of a
-// GETATTR by handles of before the restart beside that by handles of after it. No file is open when
-// its GETATTR comes.
+// BenchmarkManyFiles measures the cost of having seen many files:
+//
+//   - memory,
+//   - the longest wait of another call while files are being seen,
+//   - the time from a restart to the first answer,
+//   - the time of a GETATTR by handles from before the restart and by handles from after it.
+//
+// No file is open when its GETATTR arrives.
 //
 //	DIRFS_FILES=2000000 \
 //		go test -run '^$' -bench ManyFiles -benchtime 1x -timeout 1h ./nfsdemo/dirfs
@@ -56,7 +60,7 @@ func BenchmarkManyFiles(b *testing.B) {
 func measureMany(b *testing.B, cfg Config, files int) {
 	f, err := New(cfg)
 	must(b, err)
-	// What does not grow with the files is there before: buffers and descriptors.
+	// Allocate what does not grow with the files first: buffers and descriptors.
 	seeDirs(b, f, min(10, files/perDir))
 	empty := residentOf(b, f)
 	old, longest := seeAll(b, f, files)
@@ -70,7 +74,7 @@ func measureMany(b *testing.B, cfg Config, files int) {
 	must(b, err)
 	restart := time.Since(began)
 	defer f.Close()
-	// Half of the directories are seen again; of the others there are the handles of before.
+	// Half of the directories are seen again. For the others there are only the old handles.
 	half := files / perDir / 2
 	fresh := seeDirs(b, f, half)
 	times := getAttrs(b, f, fresh, old[len(old)/2:])
@@ -81,12 +85,12 @@ func measureMany(b *testing.B, cfg Config, files int) {
 	b.ReportMetric(float64(times[1].Nanoseconds())/1e3, "µs-p99-old")
 }
 
-// residentOf returns the memory of the process in bytes when no file is open.
+// residentOf returns the resident memory of the process in bytes, with no file open.
 func residentOf(b *testing.B, f *FS) int64 {
 	b.Helper()
 	_ = f.tree.descs.paths.purge()
 	must(b, f.tree.descs.data.purge())
-	for range 3 { // what the first finds to be garbage, the next frees
+	for range 3 { // a collection frees what the one before found
 		debug.FreeOSMemory()
 	}
 	s, err := os.ReadFile("/proc/self/statm")
@@ -97,7 +101,7 @@ func residentOf(b *testing.B, f *FS) int64 {
 	return resident * int64(os.Getpagesize())
 }
 
-// seeDirs reads the first directories, and returns handles of a hundredth of the files.
+// seeDirs reads the first dirs directories and returns the handles of one file in a hundred.
 func seeDirs(b *testing.B, f *FS, dirs int) (handles []nfs3.FH) {
 	for i := range dirs {
 		o, _, err := f.Lookup(b.Context(), super, f.Root(), fmt.Sprint("dir", i))
@@ -112,8 +116,8 @@ func seeDirs(b *testing.B, f *FS, dirs int) (handles []nfs3.FH) {
 	return handles
 }
 
-// seeAll reads all directories. It returns some handles, and how long the longest of many GETATTRs
-// of the root took meanwhile.
+// seeAll reads all directories. It returns some handles, and the longest time that a GETATTR of the
+// root took meanwhile.
 func seeAll(b *testing.B, f *FS, files int) ([]nfs3.FH, time.Duration) {
 	var stop atomic.Bool
 	longest := make(chan time.Duration)
@@ -134,7 +138,7 @@ func seeAll(b *testing.B, f *FS, files int) ([]nfs3.FH, time.Duration) {
 	return handles, <-longest
 }
 
-// getAttrs returns, for each set of handles, the time that a hundredth of GETATTRs by them exceed.
+// getAttrs returns the 99th percentile of the time of a GETATTR, for each set of handles.
 func getAttrs(b *testing.B, f *FS, sets ...[]nfs3.FH) (p99 []time.Duration) {
 	random := rand.New(rand.NewPCG(1, 2))
 	times := make([][]time.Duration, len(sets))

@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestMaxFileSize is that of the host, not a guess.
+// TestMaxFileSize: the maximum file size is the host's, not a guess.
 func TestMaxFileSize(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	limit := f.Info().MaxFileSize
@@ -34,7 +34,7 @@ func TestMaxFileSize(t *testing.T) {
 	}
 }
 
-// TestTimeDelta: a time that is a multiple of the step is kept as it is.
+// TestTimeDelta: a time that is a multiple of TimeDelta is stored exactly.
 func TestTimeDelta(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	step := f.Info().TimeDelta.Nanos()
@@ -49,8 +49,8 @@ func TestTimeDelta(t *testing.T) {
 	}
 }
 
-// TestSizeLimit: the limit that the process has for files is that of the file system; going beyond
-// would kill the process.
+// TestSizeLimit: the process's limit on file sizes is the file system's limit. Exceeding it would
+// kill the process.
 func TestSizeLimit(t *testing.T) {
 	const limit = 1 << 20
 	var before unix.Rlimit
@@ -76,7 +76,7 @@ func TestSizeLimit(t *testing.T) {
 	}
 }
 
-// TestLinkMax: what is known of file systems, and what can be relied on with others.
+// TestLinkMax: the link limits of known file systems, and a safe limit for others.
 func TestLinkMax(t *testing.T) {
 	for _, tt := range []struct {
 		magic int64

@@ -16,7 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// TestMounts: what is mounted below is not entered.
+// TestMounts: file systems mounted below the root are not entered.
 func TestMounts(t *testing.T) {
 	dir := tempDir(t)
 	for _, name := range []string{"mounted", "bound", "plain"} {
@@ -61,7 +61,7 @@ func TestMounts(t *testing.T) {
 	if names != 6 {
 		t.Errorf("%d entries", names)
 	}
-	// Each is told of once.
+	// Each mount is logged once.
 	for _, name := range []string{"mounted", "bound"} {
 		if n := strings.Count(log.String(), "path="+filepath.Join(dir, name)+"\n"); n != 1 {
 			t.Errorf("%s was logged %d times:\n%s", name, n, &log)

@@ -43,7 +43,7 @@ func (s *names) reopen(tb testing.TB) *names {
 	return newNames(tb, s.dir, s.most)
 }
 
-// settle waits until nothing is copied any more.
+// settle waits until no copying of segments is under way.
 func (s *names) settle() {
 	for busy := true; busy; runtime.Gosched() {
 		s.mu.RLock()
@@ -52,7 +52,7 @@ func (s *names) settle() {
 	}
 }
 
-// TestNames: what was noted is there, at once and after a restart; later notes undo earlier ones.
+// TestNames: what was noted is found at once and after a restart; later notes undo earlier ones.
 func TestNames(t *testing.T) {
 	s := newNames(t, t.TempDir(), 100)
 	dir := key{2, 1}
@@ -86,14 +86,14 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// damaged returns the names that are found in a log whose only segment is b.
+// damaged returns the names found in a log whose only segment is b.
 func damaged(t *testing.T, b []byte, keys []key) (found []string) {
 	t.Helper()
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, segmentPrefix+"3"), b, 0o600))
 	s := newNames(t, dir, 100)
 	s.settle()
-	s = s.reopen(t) // what is read is whole again
+	s = s.reopen(t) // opening repaired the log
 	for _, k := range keys {
 		for _, in := range s.of(k) {
 			found = append(found, in.name)
@@ -102,8 +102,8 @@ func damaged(t *testing.T, b []byte, keys []key) (found []string) {
 	return found
 }
 
-// TestTornNames: a log that was cut off anywhere, or has any wrong byte, lacks the one record that
-// is hurt and no other.
+// TestTornNames: a log that was cut off anywhere, or has one wrong byte, loses only the damaged
+// record.
 func TestTornNames(t *testing.T) {
 	whole := []byte(segmentMagic)
 	var keys []key
@@ -127,7 +127,7 @@ func TestTornNames(t *testing.T) {
 	}
 	for i := range whole {
 		if i == len(segmentMagic)-1 {
-			continue // that is another version
+			continue // this byte is the version
 		}
 		want := []string{"name0", "name1", "name2", "name3"}
 		for j, end := range ends {
@@ -144,7 +144,7 @@ func TestTornNames(t *testing.T) {
 	}
 }
 
-// TestNamesDamageLogged: the operator is told.
+// TestNamesDamageLogged: damage to the log is reported to the operator.
 func TestNamesDamageLogged(t *testing.T) {
 	dir := t.TempDir()
 	b := append([]byte(segmentMagic), make([]byte, 1000)...)
@@ -158,7 +158,7 @@ func TestNamesDamageLogged(t *testing.T) {
 	}
 }
 
-// TestNamesDoNotGrow: the log is written anew, beside the work, when most of it is of the past.
+// TestNamesDoNotGrow: the log is rewritten in the background when most of it is obsolete.
 func TestNamesDoNotGrow(t *testing.T) {
 	s := newNames(t, t.TempDir(), 1000)
 	stays := hint{key{1, 1}, "stays"}
@@ -199,7 +199,7 @@ func TestNamesDoNotGrow(t *testing.T) {
 	}
 }
 
-// TestNamesAreBounded: when there are too many files, the names of the oldest are dropped.
+// TestNamesAreBounded: with too many files, the names of the oldest are dropped.
 func TestNamesAreBounded(t *testing.T) {
 	s := newNames(t, t.TempDir(), 1000)
 	for i := range uint64(5000) {
@@ -217,7 +217,7 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
-// TestNamesInterrupted: a log that is being written anew when the server ends is whole.
+// TestNamesInterrupted: the log stays whole if the server ends while it is being rewritten.
 func TestNamesInterrupted(t *testing.T) {
 	s := newNames(t, t.TempDir(), 100000)
 	const files = 20000
@@ -237,8 +237,8 @@ func TestNamesInterrupted(t *testing.T) {
 	}
 }
 
-// TestNamesNotAnew: a log that cannot be written anew goes on as it is, and is not tried all the
-// time.
+// TestNamesNotAnew: a log that cannot be rewritten stays in use, and the rewrite is not retried all
+// the time.
 func TestNamesNotAnew(t *testing.T) {
 	s := newNames(t, t.TempDir(), 100)
 	k, in := key{1, 1}, hint{key{2, 1}, "name"}
@@ -273,8 +273,8 @@ func TestNamesNotAnew(t *testing.T) {
 	}
 }
 
-// TestNamesWrittenBefore: when a client has a handle, its name is in the log, even if the server
-// crashes.
+// TestNamesWrittenBefore: a name is in the log before a client gets the handle, even if the server
+// crashes right after.
 func TestNamesWrittenBefore(t *testing.T) {
 	f := openState(t)
 	defer f.Close()
@@ -302,7 +302,7 @@ func TestNamesWrittenBefore(t *testing.T) {
 	}
 }
 
-// formerRecord is a record of the format before there were segments.
+// formerRecord returns a record in the format used before the log had segments.
 func formerRecord(b []byte, what byte, k key, in hint) []byte {
 	at := len(b)
 	b = appendKey(appendKey(append(b, 0, 0, 0, 0, 0, 0, what), k), in.parent)
@@ -312,8 +312,8 @@ func formerRecord(b []byte, what byte, k key, in hint) []byte {
 	return b
 }
 
-// TestFormerState: handles of the version before are good, by names and with handles of the
-// kernel's, which others have then. They are those of the same files.
+// TestFormerState: handles of the previous version stay valid and lead to the same files, both in a
+// file system by names and in one by the kernel's handles.
 func TestFormerState(t *testing.T) {
 	bothWays(t, func(t *testing.T, byName bool) {
 		f := openState(t)
@@ -360,8 +360,8 @@ func TestFormerState(t *testing.T) {
 	})
 }
 
-// TestKernelHandlesLost: without the right to use them, handles of the kernel's are stale, and that
-// is logged.
+// TestKernelHandlesLost: without the privilege to use them, the kernel's handles are stale. This is
+// logged.
 func TestKernelHandlesLost(t *testing.T) {
 	needRoot(t)
 	f := openWith(t, Config{})
@@ -383,7 +383,7 @@ func TestKernelHandlesLost(t *testing.T) {
 	}
 }
 
-// TestStateFull: when there is no room for names any more, that is logged, once, and all goes on.
+// TestStateFull: if there is no more room for names, this is logged once and everything goes on.
 func TestStateFull(t *testing.T) {
 	state := t.TempDir()
 	mountOn(t, state, "tmpfs", "tmpfs", 0, "size=32k,mode=0700")
@@ -423,7 +423,7 @@ func TestStateFull(t *testing.T) {
 	check()
 }
 
-// FuzzNames: whatever is in the log, it is read without harm, and what was read can be written.
+// FuzzNames: any log can be read without harm, and what was read can be written.
 func FuzzNames(f *testing.F) {
 	one := appendRecord(nil, key{1, 2}, []hint{{key{3, 4}, "name"}, {key{5, 6}, ""}})
 	f.Add(one)

@@ -21,7 +21,7 @@ func keyOfHandle(tb testing.TB, f *FS, h nfs3.FH) key {
 	return n.id.key()
 }
 
-// TestOwnChanges: what clients do to names is known at once, so that nothing has to be looked for.
+// TestOwnChanges: changes to names by clients are known at once, so no scan is needed.
 func TestOwnChanges(t *testing.T) {
 	f := openState(t)
 	defer f.Close()
@@ -55,7 +55,7 @@ func TestOwnChanges(t *testing.T) {
 	if len(got) != maxHints || got[0].name != fmt.Sprint("link", 2*maxHints-1) {
 		t.Errorf("after many links: %v", got)
 	}
-	// With all names that are remembered gone, it is looked for.
+	// With all remembered names gone, a scan finds the file.
 	f.tree.descs.paths.purge()
 	for i := range 2 * maxHints {
 		must(t, os.Remove(filepath.Join(f.tree.host.path, "dir", fmt.Sprint("link", i))))
@@ -66,8 +66,8 @@ func TestOwnChanges(t *testing.T) {
 	want("found", hint{s.root, "other"})
 }
 
-// TestNumbersUsedAgain: the handle of a removed file is stale for ever, also when its inode's
-// number is used again at once.
+// TestNumbersUsedAgain: the handle of a removed file stays stale, even if its inode number is
+// reused at once.
 func TestNumbersUsedAgain(t *testing.T) { bothWays(t, testNumbersUsedAgain) }
 
 func testNumbersUsedAgain(t *testing.T, byName bool) {
@@ -95,8 +95,8 @@ func testNumbersUsedAgain(t *testing.T, byName bool) {
 	t.Logf("%d files had %d numbers", len(gone), len(numbers))
 }
 
-// TestGeneration: of two files of the same number, the later one is not the earlier one. This
-// does not depend on which numbers the host gives.
+// TestGeneration: two files with the same inode number differ in generation. This does not depend
+// on which numbers the host assigns.
 func TestGeneration(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t), ByName: true})
 	h := create(t, f, "file")
@@ -112,8 +112,8 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-// TestAbsentIsBounded: what is remembered of files that are gone does not grow for ever, and is not
-// forgotten at once.
+// TestAbsentIsBounded: the memory of files that are gone is bounded, and they are not forgotten at
+// once.
 func TestAbsentIsBounded(t *testing.T) {
 	var a absent
 	for i := range uint64(3 * maxAbsent) {
@@ -131,7 +131,7 @@ func TestAbsentIsBounded(t *testing.T) {
 	}
 }
 
-// TestNodesAreDropped: files that nobody refers to cost no memory.
+// TestNodesAreDropped: files that nobody refers to use no memory.
 func TestNodesAreDropped(t *testing.T) {
 	bothWays(t, func(t *testing.T, byName bool) {
 		f := newIn(t, Config{Path: tempDir(t), ByName: byName})
@@ -154,7 +154,7 @@ func TestNodesAreDropped(t *testing.T) {
 	})
 }
 
-// TestTooDeep: however deep a file lies, looking for it ends.
+// TestTooDeep: the search for a file ends, however deep the file lies.
 func TestTooDeep(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t), ByName: true})
 	for _, tt := range []struct {
@@ -164,7 +164,7 @@ func TestTooDeep(t *testing.T) {
 		s := byNameOf(f)
 		parent := s.root
 		for i := range tt.depth {
-			// Such as are not there, which is seen at the top.
+			// These do not exist, which is found out at the top.
 			k := key{1<<40 + uint64(i), uint64(tt.depth)}
 			s.enter(k, hint{parent, "dir"})
 			parent = k

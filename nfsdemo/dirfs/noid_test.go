@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// TestNoID: the number that means "as it is" to the host is nobody's. Files made by it would be
-// root's, set-group-ID and all.
+// TestNoID: the ID -1 means "unchanged" to the host and is no user's. Files made with it would be
+// root's, including set-group-ID.
 func TestNoID(t *testing.T) {
 	needRoot(t)
 	dir := tempDir(t)

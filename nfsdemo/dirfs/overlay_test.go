@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestOverlay: the layers of an overlay may be on different devices. Its files are served,
-// whichever layer they are in.
+// TestOverlay: the layers of an overlay may be on different devices. Files of every layer are
+// served.
 func TestOverlay(t *testing.T) {
 	top, merged := t.TempDir(), tempDir(t)
 	for _, name := range []string{"one", "two", "upper"} {

@@ -15,9 +15,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestPrograms: what a client has written, the host can execute once it is on stable storage, when
-// it becomes a program, or when nobody has written it for a while: the server has it open for
-// writing no more. That is so whoever runs the server.
+// TestPrograms: the host can execute a program that a client wrote once the file is on stable
+// storage, is made executable, or has not been written for a while. By then the server has closed
+// its descriptor for writing. This holds whichever user runs the server.
 func TestPrograms(t *testing.T) {
 	t.Run("root", func(t *testing.T) {
 		needRoot(t)
@@ -42,7 +42,7 @@ func testPrograms(t *testing.T, dir string) {
 	}
 	commit := func(h nfs3.FH) { must(t, first(f.Commit(ctx, super, h, 0, 0))) }
 	wait := func() {
-		for range 3 { // as time has it do
+		for range 3 { // in place of the timer
 			f.tree.closeIdle()
 		}
 	}
@@ -67,7 +67,7 @@ func testPrograms(t *testing.T, dir string) {
 		{"read-only", 0o555, func(h nfs3.FH) {
 			write(h, nfs3.Unstable)
 			commit(h)
-			write(h, nfs3.Unstable) // its owner has it open still, as far as he knows
+			write(h, nfs3.Unstable) // the client still has it open
 			commit(h)
 		}},
 		{"idle", 0o755, func(h nfs3.FH) {
@@ -96,7 +96,7 @@ func testPrograms(t *testing.T, dir string) {
 			t.Errorf("%s: mode %o, %v", tt.name, a.Mode, err)
 		}
 	}
-	// A descriptor that is in use stays.
+	// A descriptor in use stays open.
 	h := create(t, f, "in use")
 	n, err := f.tree.node(&h)
 	must(t, err)
@@ -111,7 +111,7 @@ func testPrograms(t *testing.T, dir string) {
 	}
 }
 
-// TestRetire: a descriptor that something is to be synced by stays.
+// TestRetire: a descriptor that is needed for a sync stays open.
 func TestRetire(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	h := create(t, f, "file")

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestRenameHostQuicker: a file that a local process makes in the place where a client's is about
-// to get its name is not replaced unless the client may.
+// TestRenameHostQuicker: a local process makes a file at the destination just before a client's
+// rename. It is replaced only if the client may do so.
 func TestRenameHostQuicker(t *testing.T) {
 	needRoot(t)
 	f := newIn(t, Config{Path: tempDir(t)})

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestCookies: cookies that nobody was given are refused or lead somewhere, and cookies of another
-// verifier are refused.
+// TestCookies: forged cookies are refused or lead somewhere valid; cookies of another verifier are
+// refused.
 func TestCookies(t *testing.T) {
 	dir := tempDir(t)
 	fill(t, dir, 100)
@@ -32,7 +32,7 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-// TestTwoReaders: who reads a directory is not disturbed by another, who is elsewhere in it.
+// TestTwoReaders: two readers at different places in a directory do not disturb each other.
 func TestTwoReaders(t *testing.T) {
 	dir := tempDir(t)
 	const files = 500
@@ -74,8 +74,7 @@ func TestTwoReaders(t *testing.T) {
 	}
 }
 
-// TestListWithoutSearch: who may read a directory but not search it learns the names and nothing
-// else.
+// TestListWithoutSearch: a caller that may read a directory, but not search it, gets only names.
 func TestListWithoutSearch(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	d := mkdir(t, f, f.Root(), "dir")
@@ -101,8 +100,7 @@ func TestListWithoutSearch(t *testing.T) {
 	}
 }
 
-// TestRemovedWhileListed: an entry whose file is gone when its attributes are asked for is left
-// out.
+// TestRemovedWhileListed: an entry whose file is gone when its attributes are read is left out.
 func TestRemovedWhileListed(t *testing.T) {
 	dir := tempDir(t)
 	const files = 300

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestRestart: handles are good after a restart, whatever has become of the files meanwhile.
+// TestRestart: handles stay valid after a restart, whatever happened to the files meanwhile.
 func TestRestart(t *testing.T) { bothWays(t, testRestart) }
 
 func testRestart(t *testing.T, byName bool) {
@@ -78,12 +78,11 @@ func testRestart(t *testing.T, byName bool) {
 	}
 }
 
-// TestExclusiveAfterRestart: an exclusive CREATE that is repeated succeeds, also when the server
-// was started in between.
+// TestExclusiveAfterRestart: a repeated exclusive CREATE succeeds, even across a restart.
 func TestExclusiveAfterRestart(t *testing.T) {
 	f := openState(t)
 	ctx := t.Context()
-	// All bits that may count, and those that some file systems cannot store.
+	// All bits that may matter, and those that some file systems cannot store.
 	how := nfs3.CreateHow{Mode: nfs3.Exclusive, Verf: nfs3.Verifier{0xff, 0x80, 3, 4, 0x85, 6, 7, 8}}
 	first, _, err := f.Create(ctx, super, f.Root(), "file", &how)
 	must(t, err)
@@ -103,7 +102,7 @@ func TestExclusiveAfterRestart(t *testing.T) {
 			t.Errorf("another verifier, byte %d: %v", i, err)
 		}
 	}
-	// The client sets the attributes; from then on it is a file like others.
+	// Once the client has set the attributes, it is a file like any other.
 	set := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o644}, Atime: nfs3.SetTime{How: nfs3.ToServerTime}, Mtime: nfs3.SetTime{How: nfs3.ToServerTime}}
 	if _, err := f.SetAttr(ctx, super, first.File, &set, nil); err != nil {
 		t.Error(err)

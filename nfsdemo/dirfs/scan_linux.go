@@ -14,17 +14,17 @@ import (
 // maxScan bounds the entries that one scan reads.
 const maxScan = 8 << 20
 
-// scanPatience is how long a call waits for a scan. Then the client must try again, so a large tree
-// does not use up the server's workers.
+// scanPatience is how long a call waits for a scan. After that the client must try again, so that a
+// large tree does not occupy all workers of the server.
 const scanPatience = time.Second
 
 // restFactor times the length of a scan is the pause after it. So scans take at most a quarter of
 // the time, however many handles are stale.
 const restFactor = 3
 
-// scanner searches the whole tree for files that the host has moved, or of which no name is known.
-// There is one scan at a time; files that are requested meanwhile are searched for together by the
-// next one.
+// scanner searches the whole tree for files that the host has moved, or whose names are unknown.
+// Only one scan runs at a time. Files requested during a scan are searched for together in the next
+// one.
 type scanner struct {
 	stop chan struct{} // closed by close
 	done sync.WaitGroup
@@ -34,7 +34,7 @@ type scanner struct {
 	working bool
 }
 
-// search is one scan, and the files that it searches for.
+// search is one scan and the files that it looks for.
 type search struct {
 	s      *byName
 	wanted map[uint64][]key // by inode number; guarded by scanner.mu until the scan begins
@@ -51,8 +51,8 @@ func scarce(err error) error {
 	return nil
 }
 
-// find searches for a file and adds its names. With an error the file may exist, because not
-// everything was read.
+// find searches for a file and adds its names. If it returns an error, part of the tree was not
+// read and the file may exist.
 func (c *scanner) find(s *byName, k key) error {
 	c.mu.Lock()
 	q := c.next
@@ -181,7 +181,7 @@ func (q *search) each(l *lister, dir string, f func()) error {
 	return scarce(l.err)
 }
 
-// enterAll adds the names of all files in a directory: where one file was wanted, others will be.
+// enterAll adds the names of all files in a directory: others in it are likely to be wanted soon.
 func (q *search) enterAll(l *lister, dir string) {
 	k, err := q.keyAt(dir)
 	if err != nil {
@@ -195,8 +195,8 @@ func (q *search) enterAll(l *lister, dir string) {
 	})
 }
 
-// enterPath adds the names of all steps of a path that leads to a wanted file. It reports whether
-// the path leads to one; with an error that is not known.
+// enterPath adds the names of all steps of a path to a wanted file. It reports whether the path
+// leads to a wanted file. On an error, this is unknown.
 func (q *search) enterPath(path string) (bool, error) {
 	k, err := q.keyAt(path)
 	ks := q.wanted[k.ino]

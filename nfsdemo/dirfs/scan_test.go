@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// forgetNames removes what a file system has kept of names, and opens it again.
+// forgetNames deletes the stored names of a file system and opens it again.
 func forgetNames(tb testing.TB, f *FS) *FS {
 	tb.Helper()
 	must(tb, f.Close())
@@ -25,8 +25,8 @@ func forgetNames(tb testing.TB, f *FS) *FS {
 	return again
 }
 
-// TestScansAreShared: files that are looked for at the same time are looked for together, those
-// that are not there among them, and these are not looked for again.
+// TestScansAreShared: files searched for at the same time share one scan, including files that do
+// not exist. The latter are not searched for again.
 func TestScansAreShared(t *testing.T) {
 	dir := tempDir(t)
 	must(t, os.Mkdir(filepath.Join(dir, "old"), 0o755))
@@ -52,7 +52,7 @@ func TestScansAreShared(t *testing.T) {
 	handles = append(handles, f.tree.sealer.handle(&missing))
 	s := byNameOf(f)
 	s.scanner.mu.Lock()
-	s.scanner.working = true // as a scan that takes its time
+	s.scanner.working = true // like a slow scan
 	s.scanner.mu.Unlock()
 	var all sync.WaitGroup
 	for i, h := range handles {
@@ -73,20 +73,19 @@ func TestScansAreShared(t *testing.T) {
 	all.Wait()
 	s.scanner.done.Wait()
 	s.scanner.mu.Lock()
-	s.scanner.working = true // whoever looks for something now waits in vain
+	s.scanner.working = true // from now on every search waits in vain
 	s.scanner.mu.Unlock()
 	if _, err := f.GetAttr(t.Context(), handles[files]); err != nfs3.ErrStale {
 		t.Errorf("a file that was looked for in vain: %v", err)
 	}
-	// A call does not wait for ever. The client is asked to come again.
+	// A call gives up waiting, and the client is asked to try again.
 	other := key{1 << 41, 1}.id()
 	if _, err := f.GetAttr(t.Context(), f.tree.sealer.handle(&other)); err != nfs3.ErrJukebox {
 		t.Errorf("a file that nobody looks for: %v", err)
 	}
 }
 
-// TestScanRemembers: where one file was found by a scan, the others of the directory are known from
-// then on.
+// TestScanRemembers: a scan that found one file of a directory has learned the others' names too.
 func TestScanRemembers(t *testing.T) {
 	f := openState(t)
 	a := mkdir(t, f, f.Root(), "a")
@@ -107,7 +106,7 @@ func TestScanRemembers(t *testing.T) {
 	}
 }
 
-// TestScanWithoutDescriptors: what cannot be looked for is not gone.
+// TestScanWithoutDescriptors: a file that cannot be searched for does not count as gone.
 func TestScanWithoutDescriptors(t *testing.T) {
 	f := openState(t)
 	d := mkdir(t, f, f.Root(), "dir")

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 )
 
-// TestSharedSync: who comes during a sync shares the next one with all who come until that begins,
-// and its error; none takes one that had begun before it came.
+// TestSharedSync: calls that arrive during a sync share the next sync and its error. None uses a
+// sync that had begun before it arrived.
 func TestSharedSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sharedSync
@@ -70,7 +70,7 @@ func TestSharedSync(t *testing.T) {
 	})
 }
 
-// TestSharedSyncSees: the sync that a call returns from has seen what the caller did before.
+// TestSharedSyncSees: a sync covers what its caller did before the call.
 func TestSharedSyncSees(t *testing.T) {
 	var s sharedSync
 	var done, stored atomic.Int64

@@ -27,7 +27,7 @@ func restart(tb testing.TB, f *FS) *FS {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	*f = FS{} // whoever uses it finds out
+	*f = FS{} // so that later uses fail
 	return again
 }
 
@@ -44,7 +44,7 @@ func configOf(f *FS) Config {
 // stateFile returns the path of a file of the state directory.
 func stateFile(f *FS, name string) string { return filepath.Join(filepath.Dir(f.lock.Name()), name) }
 
-// openState returns the file system of an empty directory, which finds files by their names.
+// openState returns the file system of an empty directory. It finds files by their names.
 func openState(tb testing.TB) *FS { return openWith(tb, Config{ByName: true}) }
 
 // openWith returns the file system of an empty directory with an empty state directory.
@@ -60,7 +60,7 @@ func openWith(tb testing.TB, cfg Config) *FS {
 
 func byNameOf(f *FS) *byName { return f.tree.files.(*byName) }
 
-// bothWays runs a test with handles of the kernel's and with names.
+// bothWays runs a test by the kernel's handles and by names.
 func bothWays(t *testing.T, test func(t *testing.T, byName bool)) {
 	t.Run("kernel", func(t *testing.T) {
 		needRoot(t)
@@ -93,7 +93,7 @@ func wantData(tb testing.TB, f *FS, h nfs3.FH, want string) {
 	}
 }
 
-// TestStateErrors: what is wrong with the configuration is said.
+// TestStateErrors: errors in the configuration are reported.
 func TestStateErrors(t *testing.T) {
 	dir, other, top := tempDir(t), tempDir(t), tempDir(t)
 	state := filepath.Join(top, "state")
@@ -150,7 +150,7 @@ func TestStateErrors(t *testing.T) {
 	if names, err := os.ReadDir(dir); err != nil || len(names) > 0 {
 		t.Errorf("in the directory there are now %v, %v", names, err)
 	}
-	// The key is for nobody else.
+	// No other user can read the key.
 	for _, name := range []string{identityFile, segmentPrefix + "1", lockFile} {
 		st, err := os.Stat(stateFile(f, name))
 		if err != nil || st.Mode().Perm() != 0o600 {
@@ -162,7 +162,7 @@ func TestStateErrors(t *testing.T) {
 	}
 }
 
-// TestStateReadOnly: a state directory that cannot be written is an error at once.
+// TestStateReadOnly: a state directory that cannot be written is reported at once.
 func TestStateReadOnly(t *testing.T) {
 	state := t.TempDir()
 	mountOn(t, state, "tmpfs", "tmpfs", unix.MS_RDONLY, "mode=0700")
@@ -171,7 +171,7 @@ func TestStateReadOnly(t *testing.T) {
 	}
 }
 
-// TestOtherKey: handles of another key are not this file system's.
+// TestOtherKey: handles made with another key are refused.
 func TestOtherKey(t *testing.T) {
 	f := openState(t)
 	h := create(t, f, "file")
@@ -183,7 +183,7 @@ func TestOtherKey(t *testing.T) {
 	if _, err := f.GetAttr(t.Context(), h); err != nfs3.ErrBadHandle {
 		t.Error(err)
 	}
-	// The same ID makes no difference.
+	// Not even for the same ID.
 	id := key{1, 2}.id()
 	forged := f.tree.sealer.sealed(&id, new([macLen]byte))
 	if _, err := f.GetAttr(t.Context(), forged); err != nfs3.ErrBadHandle {
@@ -195,7 +195,7 @@ func TestOtherKey(t *testing.T) {
 	}
 }
 
-// TestWithoutState: another FS of the same directory does not know the handles.
+// TestWithoutState: without state, another FS of the same directory does not know the handles.
 func TestWithoutState(t *testing.T) {
 	dir := tempDir(t)
 	one, two := newIn(t, Config{Path: dir}), newIn(t, Config{Path: dir})
@@ -205,7 +205,7 @@ func TestWithoutState(t *testing.T) {
 	}
 }
 
-// TestStateOfOthers: a directory in which somebody else may have put a key is not used.
+// TestStateOfOthers: a directory where another user may have placed a key is refused.
 func TestStateOfOthers(t *testing.T) {
 	needRoot(t)
 	for _, tt := range []struct {

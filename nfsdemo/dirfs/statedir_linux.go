@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replace puts a file that holds b into the place of another in one step.
+// replace atomically replaces the file at path with one that holds b.
 func replace(path string, b []byte) error {
 	tmp := path + ".new"
 	f, err := os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
@@ -33,7 +33,7 @@ func replace(path string, b []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// makeState makes a directory, and those above it that are missing, on stable storage.
+// makeState makes a directory and its missing parents on stable storage.
 func makeState(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -52,10 +52,11 @@ func makeState(dir string) error {
 	return syncDir(parent)
 }
 
-// errUnsafe is the error of state that somebody else can read or has made.
+// errUnsafe is the error for a state directory that another user owns or can read.
 var errUnsafe = errors.New("unsafe")
 
-// openStateFile opens a file of the state directory, unless it is unsafe.
+// openStateFile opens a file of the state directory. It returns errUnsafe if another user can read
+// the file or made it.
 func openStateFile(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -102,7 +103,7 @@ func syncDir(path string) error {
 	return d.Sync()
 }
 
-// checkOwner refuses a directory in which others could put a key that they know.
+// checkOwner refuses a directory in which other users could place a key that they know.
 func checkOwner(dir string) error {
 	var st unix.Stat_t
 	if err := again(func() error { return unix.Stat(dir, &st) }); err != nil {
@@ -119,7 +120,8 @@ func checkOwner(dir string) error {
 	return nil
 }
 
-// below reports whether a directory is root or lies below it, or would if it were made.
+// below reports whether a directory is root or lies below it. For a directory that does not exist,
+// it reports where it would be made.
 func below(dir string, root *unix.Statx_t) (bool, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -143,7 +145,7 @@ func below(dir string, root *unix.Statx_t) (bool, error) {
 			return true, nil
 		}
 		if sameFile(&st, &last) {
-			return false, nil // ".." of the root of all
+			return false, nil // the host's root is its own ".."
 		}
 		last = st
 		up, err := unix.Openat(fd, "..", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

@@ -12,15 +12,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestSwappedForLinks: on the host, a directory and a file are swapped for links to what is outside
-// all the time, while clients work with them.
+// TestSwappedForLinks: the host keeps swapping a directory and a file for links to the outside
+// while clients work with them.
 func TestSwappedForLinks(t *testing.T) {
 	o := newOutside(t)
 	dir, away := filepath.Join(o.export, "dir"), filepath.Join(o.export, "away")
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	// With so few descriptors most are opened anew.
+	// With so few descriptors, most files are reopened.
 	f, err := newFS(Config{Path: o.export}, limits{paths: 1, data: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestSweep: what the host has removed does not stay open.
+// TestSweep: descriptors of files that the host has removed are closed.
 func TestSweep(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	stays := create(t, f, "stays")

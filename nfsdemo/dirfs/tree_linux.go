@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// tree finds the open files of handles.
+// tree finds and opens the files of handles.
 type tree struct {
 	host   host
 	sealer *sealer
@@ -18,40 +18,40 @@ type tree struct {
 	files  locator
 	root   *node
 
-	// renames is held while a file is renamed, and for reading while names are followed.
+	// renames is write-locked while a file is renamed, and read-locked while names are followed.
 	renames sync.RWMutex
 }
 
 // locator finds files by their IDs: byKernel or byName.
 type locator interface {
-	// identify returns the ID of a file, and what is known of it: of a name in a directory, which
-	// ends with a NUL, or of the descriptor itself if that is empty.
+	// identify returns the ID of a file and what is known of it. The file is a name in the
+	// directory dirfd, which ends with a NUL, or dirfd itself if the name is empty.
 	identify(dirfd int, name *byte, st *unix.Statx_t) (fileID, error)
-	// admit returns the ID that a file has today, of one that was in a handle.
+	// admit returns the current ID for an ID that was in a handle.
 	admit(id fileID) (fileID, error)
 	// open returns the O_PATH descriptor of a file, or nil if the file is gone.
 	open(n *node) (*desc, error)
-	// parent returns the directory that a directory other than the root is in.
+	// parent returns the parent of a directory other than the root.
 	parent(d dir) (dir, error)
-	// used reports whether a new file has the ID of one that was there before.
+	// used reports whether a new file has the ID of an earlier file.
 	used(id *fileID) bool
 
-	// seen, left and gone note that a file has a name, that it has that no more, that it has none.
+	// seen, left and gone note that a file has a name, that it lost that name, that it is gone.
 	seen(id *fileID, dir *node, name string)
 	left(id *fileID, dir *node, name string)
 	gone(id *fileID)
-	// keep writes what was noted, before a client gets a handle.
+	// keep writes the notes to the log. It is called before a client gets a handle.
 	keep()
 	close() error
 }
 
-// node returns the node of a handle. One that this file system did not make is bad.
+// node returns the node of a handle. It rejects handles that this file system did not make.
 func (t *tree) node(h *nfs3.FH) (*node, error) {
 	id, mac, err := t.sealer.parse(h)
 	if err != nil {
 		return nil, err
 	}
-	// A former ID is not that of the node which is locked today.
+	// Calls lock the node of the current ID, so a former ID must be admitted first.
 	if id.kernel == t.root.id.kernel {
 		n := t.nodes.get(&id)
 		if n != nil && subtle.ConstantTimeCompare(mac, n.mac[:]) == 1 {
@@ -103,7 +103,7 @@ func (t *tree) holdDir(h *nfs3.FH) (dir, error) {
 	return dir{f}, err
 }
 
-// holdNode is hold of a file that is known already.
+// holdNode is hold of a file whose node is known.
 func (t *tree) holdNode(n *node) (file, error) {
 	d, err := t.descs.path(n), error(nil)
 	if d == nil {

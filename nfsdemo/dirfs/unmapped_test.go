@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// TestUnmapped: in a user namespace that does not have the caller's number, NFS3ERR_PERM tells the
-// caller, and the log the operator. Who is squashed to a user that there is can create files.
+// TestUnmapped: in a user namespace that does not map the caller's user ID, the caller gets
+// NFS3ERR_PERM and the log tells the operator. A caller squashed to a mapped user can create files.
 func TestUnmapped(t *testing.T) {
 	if dir := os.Getenv("DIRFS_UNMAPPED"); dir != "" {
 		testUnmapped(t, dir)

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestUnsafeState: files of the state directory that others could read or have made are refused,
-// with what to do.
+// TestUnsafeState: files of the state directory that others can read or may have made are refused.
+// The error says what to do.
 func TestUnsafeState(t *testing.T) {
 	needRoot(t)
 	f := openState(t)
@@ -52,7 +52,7 @@ func TestUnsafeState(t *testing.T) {
 	must(t, f.Close())
 }
 
-// TestNewKey: handles of the key before are good, those of the one before that are not.
+// TestNewKey: handles of the previous key are valid, those of the key before it are not.
 func TestNewKey(t *testing.T) {
 	bothWays(t, func(t *testing.T, byName bool) {
 		f := openWith(t, Config{ByName: byName})
@@ -98,8 +98,8 @@ func TestNewKey(t *testing.T) {
 	})
 }
 
-// TestMadeAgain: a directory that was removed and made again is served. Handles of the files that
-// were in it are stale, and not those of others.
+// TestMadeAgain: a directory that was removed and made again is served. Handles of its former files
+// are stale and do not lead to other files.
 func TestMadeAgain(t *testing.T) {
 	bothWays(t, func(t *testing.T, byName bool) {
 		f := openWith(t, Config{ByName: byName})

@@ -2,8 +2,8 @@ package dirfs
 
 import "golang.org/x/sys/unix"
 
-// above returns an O_PATH descriptor of the directory above another. What the host has moved out of
-// the root has nothing above it: unix.ESTALE.
+// above returns an O_PATH descriptor of the parent of a directory. It returns unix.ESTALE if the
+// host has moved the directory out of the root.
 func (h *host) above(fd int) (int, error) {
 	up, err := openUp(fd)
 	if err != nil {
@@ -16,7 +16,7 @@ func (h *host) above(fd int) (int, error) {
 	return up, nil
 }
 
-// contains returns nil if a directory is the root or below it, or unix.ESTALE.
+// contains returns nil if a directory is the root or below it, otherwise unix.ESTALE.
 func (h *host) contains(fd int) error {
 	var st, last unix.Statx_t
 	at := fd
@@ -30,7 +30,7 @@ func (h *host) contains(fd int) error {
 			return err
 		}
 		switch {
-		case !h.own(&st), sameFile(&st, &last): // ".." of the root of all is that
+		case !h.own(&st), sameFile(&st, &last): // the host's root is its own ".."
 			return unix.ESTALE
 		case sameFile(&st, &h.root):
 			return nil

@@ -17,7 +17,7 @@ import (
 
 const nobody = 65534
 
-// asUser has the process be another user until the test ends.
+// asUser switches the process to another user until the test ends.
 func asUser(t *testing.T, id int) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -29,7 +29,7 @@ func asUser(t *testing.T, id int) {
 	t.Cleanup(func() { must(t, syscall.Setresuid(-1, 0, -1)) })
 }
 
-// TestAsUser: run by an ordinary user, the server does what he may, and says so of the rest.
+// TestAsUser: run by an ordinary user, the server does what that user may do, and reports the rest.
 func TestAsUser(t *testing.T) {
 	dir := tempIn(t, os.TempDir())
 	must(t, os.WriteFile(filepath.Join(dir, "root's"), []byte("data"), 0o644))
@@ -101,7 +101,7 @@ func TestAsUser(t *testing.T) {
 	}
 }
 
-// TestDevices: root may make them, and nobody else.
+// TestDevices: only root may make devices.
 func TestDevices(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	ctx := t.Context()

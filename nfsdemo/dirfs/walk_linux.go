@@ -6,18 +6,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// maxDepth bounds the directories that are opened on the way to a file. By handles clients can
-// make deeper trees than any path leads through, and one so deep that the way down does not fit
-// the stack.
+// maxDepth bounds the directories opened on the way to a file. With handles, clients can make trees
+// deeper than any path can reach, and deep enough to overflow the stack of the walk.
 const maxDepth = 16 << 10
 
-// walk opens files by their names, from the nearest directory on that is open.
+// walk opens files by their names. It starts at the nearest directory that is open.
 type walk struct {
 	s     *byName
-	tried map[key]bool // names may form a circle
+	tried map[key]bool // stops at circles of names
 }
 
-// open returns the descriptor of a file, or nil when no name leads to it.
+// open returns the descriptor of a file, or nil if no name leads to it.
 func (w *walk) open(k key) (*desc, error) {
 	n := w.s.nodeOf(k)
 	if d := w.s.t.descs.path(n); d != nil {
@@ -42,7 +41,7 @@ func (w *walk) open(k key) (*desc, error) {
 	return nil, nil
 }
 
-// openBy opens a file by one of its names, or finds it in the directory under another.
+// openBy opens a file by one of its names. If that name is gone, it searches the same directory.
 func (w *walk) openBy(in hint, n *node) (*desc, error) {
 	dir, err := w.open(in.parent)
 	if dir == nil {
@@ -57,7 +56,7 @@ func (w *walk) openBy(in hint, n *node) (*desc, error) {
 	return w.search(n, in.parent, dir)
 }
 
-// openName opens a name in a directory, if it is the node's.
+// openName opens a name in a directory. It returns nil if the name is another file's.
 func (w *walk) openName(n *node, parent key, dir *desc, name string) (*desc, error) {
 	t := w.s.t
 	fd, err := t.descs.withRoom(func() (int, error) { return openPath(dir.fd, name) })
@@ -78,7 +77,7 @@ func (w *walk) openName(n *node, parent key, dir *desc, name string) (*desc, err
 	return t.descs.paths.add(n, fd, false), nil
 }
 
-// search looks for a file in a directory in which it was seen under another name.
+// search looks for a file in a directory where it once had another name.
 func (w *walk) search(n *node, parent key, dir *desc) (*desc, error) {
 	fd, err := w.s.t.descs.withRoom(func() (int, error) {
 		return reopen(dir.fd, unix.O_RDONLY|unix.O_DIRECTORY)

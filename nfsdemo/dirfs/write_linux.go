@@ -52,7 +52,7 @@ func (fs *FS) Write(
 	return r, err
 }
 
-// store writes data and takes the attributes before and after.
+// store writes data and returns the attributes before and after.
 func (f file) store(
 	ctx context.Context, c *vfs.Cred, d *desc, off uint64, data [][]byte, r *vfs.WriteResult,
 ) error {
@@ -76,7 +76,7 @@ func (f file) store(
 		return err
 	}
 	if mode := vfs.PermOf(&a).ModeWritten(c); mode != a.Mode {
-		// Before there is anything of c's in the file.
+		// Before the file has any of c's data.
 		if err := chmod(f.path.fd, mode); err != nil {
 			return f.t.host.status("chmod", err)
 		}
@@ -85,13 +85,13 @@ func (f file) store(
 	if got > 0 {
 		err = nil // the rest comes again, and with it the error
 		r.Count = uint32(got)
-		d.dirty.Store(true) // behind the write: a sync just before may have missed it
+		d.dirty.Store(true) // after the write: a sync just before may have missed it
 	}
 	r.Wcc.After = f.post()
 	return f.t.host.status("write", err)
 }
 
-// writeAll writes data as far as there is room.
+// writeAll writes as much of the data as there is room for.
 func writeAll(fd int, data [][]byte, off int64) (int, error) {
 	got := 0
 	for _, p := range data {
@@ -110,7 +110,7 @@ func writeAll(fd int, data [][]byte, off int64) (int, error) {
 	return got, nil
 }
 
-// mayWriteAt says what is wrong with a WRITE.
+// mayWriteAt returns the error of a WRITE that is not allowed.
 func (f file) mayWriteAt(c *vfs.Cred, a *nfs3.Fattr, off uint64, n int) error {
 	if err := isFile(a); err != nil {
 		return err
