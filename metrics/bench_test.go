@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// answering is a Transport that answers each call at once.
+// answering is a Transport that answers every call at once.
 type answering struct{ oncrpc.Transport }
 
 var accepted = make([]byte, 24)
@@ -24,7 +24,7 @@ func (answering) RoundTrip(_ context.Context, x *oncrpc.Exchange) error {
 
 func init() { accepted[7] = 1 } // a reply
 
-// BenchmarkMakeCall is what metrics cost a client's call.
+// BenchmarkMakeCall measures the cost of metrics for a client's call.
 func BenchmarkMakeCall(b *testing.B) {
 	for _, tt := range []struct {
 		name string
@@ -45,7 +45,7 @@ func BenchmarkMakeCall(b *testing.B) {
 	}
 }
 
-// incoming is a call of procedure 0 that comes again and again.
+// incoming is a call of procedure 0 that can be served repeatedly.
 type incoming struct {
 	dec  xdr.Decoder
 	call []byte
@@ -58,7 +58,7 @@ func (in *incoming) Conn() oncrpc.Transport   { return answering{} }
 func (in *incoming) Reply(m xdr.Message)      { m.Release() }
 func (in *incoming) Drop()                    {}
 
-// BenchmarkServeCall is what metrics cost a server's call.
+// BenchmarkServeCall measures the cost of metrics for a server's call.
 func BenchmarkServeCall(b *testing.B) {
 	for _, tt := range []struct {
 		name string

@@ -15,7 +15,7 @@ var (
 	descName   = regexp.MustCompile(`fqName: "([^"]+)"`)
 )
 
-// TestDeploy: the rules and the dashboard name metrics that there are.
+// TestDeploy: every metric named in the alert rules and the dashboard exists.
 func TestDeploy(t *testing.T) {
 	names := make(map[string]bool)
 	descs := make(chan *prometheus.Desc)

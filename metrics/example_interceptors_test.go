@@ -17,13 +17,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// A server that counts calls, logs them, and lets in only users of group 100.
+// A server that counts and logs calls, and admits only users of group 100.
 func Example_interceptors() {
 	ctx := context.Background()
 	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
-				return slog.Attr{} // it differs from run to run
+				return slog.Attr{} // varies from run to run
 			}
 			return a
 		},

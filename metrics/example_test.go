@@ -18,7 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// The server of a program reports to Prometheus.
+// A server that reports to Prometheus.
 func Example() {
 	ctx := context.Background()
 	m := metrics.New()
@@ -54,7 +54,7 @@ func Example() {
 		}
 	}
 
-	// What GET /metrics returns, of which this shows two lines.
+	// GET /metrics returns these two lines, among others.
 	page := httptest.NewRecorder()
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).
 		ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))

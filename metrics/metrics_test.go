@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// rig is an NFS server over iWARP and over TCP, with metrics, and what they are registered with.
+// rig is an NFS server over iWARP and TCP with metrics, and their registry.
 type rig struct {
 	t        *testing.T
 	m        *metrics.Metrics
@@ -87,7 +87,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// overRDMA calls over a connection of RDMA.
+// overRDMA runs f with an RDMA connection.
 func (r *rig) overRDMA(f func(oncrpc.Transport)) {
 	r.t.Helper()
 	c, err := rpcrdma.Dial(r.t.Context(), iwarp.Dialer{Config: iwarp.Config{Logger: quiet}}, r.iwarp,
@@ -100,7 +100,7 @@ func (r *rig) overRDMA(f func(oncrpc.Transport)) {
 	<-c.Done()
 }
 
-// overTCP calls over a connection of TCP.
+// overTCP runs f with a TCP connection.
 func (r *rig) overTCP(f func(oncrpc.Transport)) {
 	r.t.Helper()
 	c, err := recordmark.Dial(r.t.Context(), r.tcp, recordmark.Config{Logger: quiet})
@@ -112,8 +112,8 @@ func (r *rig) overTCP(f func(oncrpc.Transport)) {
 	<-c.Done()
 }
 
-// values returns the metrics as "name{label=value,...}", and the numbers of observations of
-// histograms.
+// values returns the metrics under keys "name{label=value,...}". For histograms it returns the
+// number of observations.
 func (r *rig) values() map[string]float64 {
 	r.t.Helper()
 	families, err := r.registry.Gather()
@@ -152,8 +152,7 @@ func (r *rig) want(want map[string]float64) {
 	}
 }
 
-// TestMetrics has clients come and go over both transports, and reads what they did off the
-// metrics.
+// TestMetrics runs clients over both transports and checks the metrics of what they did.
 func TestMetrics(t *testing.T) {
 	const size = 100_000
 	r := newRig(t)
@@ -210,7 +209,7 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// TestNoLabelGrows: whatever a peer calls, there are no more metrics than before.
+// TestNoLabelGrows: no call by a peer, however strange, adds a series.
 func TestNoLabelGrows(t *testing.T) {
 	r := newRig(t)
 	call := func(program, version, procedure uint32) {
@@ -235,7 +234,7 @@ func TestNoLabelGrows(t *testing.T) {
 	})
 }
 
-// TestNames holds the names to Prometheus's conventions.
+// TestNames checks the names against Prometheus's conventions.
 func TestNames(t *testing.T) {
 	r := newRig(t)
 	m := r.m
@@ -251,7 +250,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestPartsAreOne: who asks twice gets the same counters.
+// TestPartsAreOne: asking twice returns the same counters.
 func TestPartsAreOne(t *testing.T) {
 	m := metrics.New()
 	for _, parts := range [][2]any{

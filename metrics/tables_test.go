@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// TestTables: each number that a layer counts is a metric, once.
+// TestTables: every counter of a layer is exported as one metric.
 func TestTables(t *testing.T) {
 	for _, tt := range []struct {
 		values any

@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector makes sync.Pool forget things at random.
+// Under the race detector, sync.Pool drops items at random.
 
 package nfsdemo
 

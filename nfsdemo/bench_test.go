@@ -11,10 +11,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// pairs runs a yardstick and an operation by turns, so that both see the same machine, and reports
-// the median of the ratio of their times as metric: of is what that is a ratio of.
+// pairs runs a yardstick and an operation in turn, so that both see the same machine state. It
+// reports the median ratio of their times as metric, inverted if inverse is set.
 func pairs(b *testing.B, metric string, inverse bool, yardstick, op func()) {
-	const run = 16 // operations between two looks at the clock
+	const run = 16 // operations between two readings of the clock
 	var ratios []float64
 	timed := func(f func()) float64 {
 		start := time.Now()
@@ -45,12 +45,12 @@ func pairs(b *testing.B, metric string, inverse bool, yardstick, op func()) {
 	}
 }
 
-// BenchmarkRDMA measures NFS over the in-process provider. NULL is compared with a ping-pong
-// between two goroutines over channels; READ with a plain copy of the same bytes, from the same
-// pages of the file system to the same buffer, in the same run.
+// BenchmarkRDMA measures NFS over the in-process provider, relative to a yardstick in the same run:
+// NULL to a ping-pong between two goroutines over channels, and READ to a plain copy of the same
+// bytes from the file system's pages to the same buffer.
 //
-// "hot" reads the same bytes again and again, which fit in a cache; "file" goes through a file of
-// 64 MiB.
+// "hot" reads the same bytes repeatedly, which fit in a cache. "file" reads through a file of 64
+// MiB.
 func BenchmarkRDMA(b *testing.B) {
 	const size = 64 << 20
 	r := newRig(b, providers["loopback"], size)

@@ -69,7 +69,7 @@ func TestEverywhere(t *testing.T) {
 	}
 }
 
-// session is a client with what it has found.
+// session is a client and the files it has found.
 type session struct {
 	ctx    context.Context
 	conn   oncrpc.Transport
@@ -78,7 +78,7 @@ type session struct {
 	at     map[string]nfs3.FH
 }
 
-// told is the outcome of a step without what differs from one server to the next.
+// told formats the result of a step, without what differs between servers.
 func told(v any, err error) string {
 	var accept *oncrpc.AcceptError
 	switch {
@@ -107,7 +107,7 @@ func shown(a nfs3.Fattr) string {
 
 func mode(bits uint32) nfs3.Sattr { return nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: bits}} }
 
-// pattern is n bytes that differ from place to place.
+// pattern returns n bytes that vary with their position.
 func pattern(n int) []byte {
 	p := make([]byte, n)
 	for i := range p {
@@ -121,7 +121,7 @@ var (
 	big  = pattern(1<<20 - 3)
 )
 
-// steps are operations that build on one another.
+// steps are operations that depend on the ones before.
 var steps = []struct {
 	name string
 	do   func(s *session) (any, error)
@@ -298,7 +298,7 @@ var steps = []struct {
 	}, "PROC_UNAVAIL"},
 }
 
-// paths leaves out the hosts, which have other names over each transport.
+// paths drops the host names, which differ between transports.
 func paths(mounts []mount3.Mount, err error) ([]string, error) {
 	list := []string{}
 	for _, m := range mounts {

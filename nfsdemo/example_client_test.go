@@ -26,19 +26,20 @@ func mount(ctx context.Context, addr, path string) (*nfsfs.FS, *redial.Conn, err
 	if err != nil {
 		return nil, nil, err
 	}
-	// A connection that comes back when it is lost.
+	// A connection that is made again when it is lost.
 	conn, err := redial.New(ctx, func(ctx context.Context) (oncrpc.Transport, error) {
 		return rpcrdma.Dial(ctx, iwarp.Dialer{}, addr, rpcrdma.Config{})
 	}, redial.Config{Wait: time.Minute})
 	if err != nil {
 		return nil, nil, err
 	}
-	// Who calls.
+	// The user who calls.
 	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "example", UID: 0, GID: 0})
 	if err != nil {
 		return nil, nil, err
 	}
-	// The export that the path is in: MOUNT over RDMA, by rpcbind, or at its usual port.
+	// The export that contains the path. MOUNT is called over RDMA, through rpcbind, or at its
+	// usual port.
 	root, err := nfsmount.Mount(ctx, conn, path, nfsmount.Config{Host: host, Flavor: cred})
 	if err != nil {
 		return nil, nil, err
@@ -73,7 +74,7 @@ func Example_client() {
 	// photos/2026
 }
 
-// serveMemory serves a file system in memory as /export.
+// serveMemory serves an in-memory file system as /export.
 func serveMemory(ctx context.Context) (addr string, stop func()) {
 	mem, err := memfs.New(memfs.Config{})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// A server that Linux mounts: NFS over iWARP, and beside it MOUNT, for which Linux wants TCP. With
-// ":20049" and ":20048" for the addresses, and siw on the client's network interface:
+// A server that Linux can mount: NFS over iWARP, and MOUNT over TCP, as Linux requires. With the
+// addresses ":20049" and ":20048", and siw on the client's network interface:
 //
 //	mount -t nfs -o vers=3,rdma,port=20049,mountport=20048,mountproto=tcp,nolock,noresvport \
 //		HOST:/export /mnt
@@ -45,7 +45,7 @@ func Example_linux() {
 	}
 	go recordmark.Serve(ctx, tcp, srv, recordmark.Config{})
 
-	// Instead of Linux, a client of our own.
+	// In place of Linux, our own client.
 	conn, err := rpcrdma.Dial(ctx, iwarp.Dialer{}, rdma.Addr().String(), rpcrdma.Config{})
 	if err != nil {
 		log.Fatal(err)

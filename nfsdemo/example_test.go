@@ -16,7 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// An NFS server with a file system in memory, and a client that copies a file to it and back.
+// An NFS server with an in-memory file system, and a client that copies a file to it and back.
 func Example() {
 	ctx := context.Background()
 	mem, err := memfs.New(memfs.Config{})

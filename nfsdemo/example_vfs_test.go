@@ -16,7 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// noTemp is a file system in which nobody makes temporary files.
+// noTemp is a file system that refuses temporary files.
 type noTemp struct{ vfs.FS }
 
 func (fs noTemp) Create(ctx context.Context, c *vfs.Cred, dir nfs3.FH, name string, how *nfs3.CreateHow) (vfs.Object, nfs3.WccData, error) {
@@ -26,7 +26,7 @@ func (fs noTemp) Create(ctx context.Context, c *vfs.Cred, dir nfs3.FH, name stri
 	return fs.FS.Create(ctx, c, dir, name, how)
 }
 
-// A file system of one's own that embeds another.
+// A custom file system that embeds another.
 func Example_fileSystem() {
 	ctx := context.Background()
 	// everybody may make files in the root, as in /tmp

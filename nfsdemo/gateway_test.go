@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// overGateway serves srv over RDMA until the test ends, and returns a connection over TCP to a
-// gateway to it.
+// overGateway serves srv over RDMA until the test ends. It returns a connection over TCP to a
+// gateway in front of srv.
 func overGateway(tb testing.TB, srv *oncrpc.Server) oncrpc.Transport {
 	tb.Helper()
 	ctx := context.Background()

@@ -16,10 +16,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/gsstest"
 )
 
-// TestEverywhereWithGSS: every procedure of NFS and MOUNT gives the same results as with AUTH_SYS
-// when it comes with RPCSEC_GSS, of each service, from a principal who is the same user. The export
-// takes nothing else. Of the RDMA providers one copies and one does not; to the flavour the others
-// are like them.
+// TestEverywhereWithGSS: every procedure of NFS and MOUNT gives the same results with RPCSEC_GSS,
+// at each service, as with AUTH_SYS as the same user. The export accepts nothing else. Two RDMA
+// providers, one that copies and one that does not, stand for all: to the flavour they are alike.
 func TestEverywhereWithGSS(t *testing.T) {
 	transports := map[string]func(testing.TB, *oncrpc.Server) oncrpc.Transport{
 		"tcp": overTCP, "gateway": overGateway,

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// numbered gives all calls over a connection the same transaction id.
+// numbered gives all calls over a connection the same XID.
 type numbered struct {
 	oncrpc.Transport
 	xid uint32
@@ -24,12 +24,12 @@ func (n numbered) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return n.Transport.RoundTrip(ctx, x)
 }
 
-// lateRig is a server beyond a network whose connections can be frozen.
+// lateRig is a server behind a network whose connections can be frozen.
 type lateRig struct {
 	t     *testing.T
 	srv   *restartableServer
 	relay *faultnet.Relay
-	c     *nfsclient.Client // not by way of the network
+	c     *nfsclient.Client // bypasses the network
 	file  nfs3.FH
 }
 
@@ -70,8 +70,8 @@ func (r *lateRig) cred() oncrpc.ClientFlavor {
 	return cred
 }
 
-// connect makes a connection through the network, on which all calls have one transaction id. It is
-// in use, so that nothing of its setup is still to come.
+// connect makes a connection through the network that uses one XID for all calls. It makes a first
+// call, so that the setup is complete.
 func (r *lateRig) connect(xid uint32) (*nfsclient.Client, *faultnet.Link) {
 	r.t.Helper()
 	conn, err := r.srv.by.dial(r.t.Context(), r.relay.Addr())
@@ -90,7 +90,7 @@ func (r *lateRig) connect(xid uint32) (*nfsclient.Client, *faultnet.Link) {
 	return c, links[len(links)-1]
 }
 
-// held waits until a connection is held up behind n bytes.
+// held waits until exactly n bytes of a connection have passed and more are held up.
 func (r *lateRig) held(link *faultnet.Link, n int64) {
 	r.t.Helper()
 	for range 30_000 {
@@ -117,7 +117,7 @@ func (r *lateRig) done(what string, call chan error) {
 	}
 }
 
-// holds checks what the file has.
+// holds checks the contents of the file.
 func (r *lateRig) holds(want []byte) {
 	r.t.Helper()
 	got := make([]byte, len(want)+1)
@@ -131,9 +131,9 @@ func (r *lateRig) holds(want []byte) {
 	}
 }
 
-// TestLateCopy: a call is held up on its way. The client repeats it on another connection, and is
-// answered, and so is a newer call. Then the first one arrives: its client gets the same answer,
-// and the file stays as the newer one has left it.
+// TestLateCopy: a call is delayed on its way. The client repeats it on another connection and gets
+// a reply, then makes a newer call and gets a reply too. Then the first copy arrives. It gets the
+// same reply as the repeated call, and does not undo the newer one.
 func TestLateCopy(t *testing.T) {
 	const xid = 77
 	before, newer := bytes.Repeat([]byte("old"), 340_000), bytes.Repeat([]byte("new"), 340_000)
@@ -154,7 +154,7 @@ func TestLateCopy(t *testing.T) {
 		name   string
 		old    func(context.Context, *nfsclient.Client, nfs3.FH) error
 		newer  []byte
-		frozen int64 // behind how many bytes of the old call
+		frozen int64 // how many bytes of the old call pass
 	}{
 		{"a WRITE", write(before), newer, 0},
 		{"the data of a WRITE", write(before), newer, 300_000},
@@ -164,7 +164,7 @@ func TestLateCopy(t *testing.T) {
 	}
 	for name, by := range carriers(t) {
 		if name == "loopback" || name == "sctp" || name == "roce" {
-			continue // no stream of bytes below it
+			continue // its provider has no stream of bytes to hold up
 		}
 		for _, tt := range tests {
 			t.Run(name+" "+tt.name, func(t *testing.T) {
@@ -192,8 +192,8 @@ func TestLateCopy(t *testing.T) {
 	}
 }
 
-// TestLateCopyOther: a transaction id that comes again for the same range with other data, as from
-// a client that was started anew, is another call.
+// TestLateCopyOther: a call with the same XID and range, but other data, is another call. A
+// restarted client may send such calls.
 func TestLateCopyOther(t *testing.T) {
 	for name, by := range carriers(t) {
 		for _, n := range []int{100, 1 << 20} {

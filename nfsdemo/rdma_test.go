@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is an NFS server with a file, and a client, over RDMA within this process.
+// rig is an NFS server with a file, and a client, over RDMA within the process.
 type rig struct {
 	fs     *memfs.FS
 	client *nfsclient.Client
@@ -33,7 +33,7 @@ type rig struct {
 // root is the credential of the tests.
 var root = &oncrpc.SysCred{Machine: "test"}
 
-// provider makes the two ends of a provider, and a function that looks for what is left.
+// provider makes the two ends of a provider, and a function that checks for leaks.
 type provider func(tb testing.TB) (transport.Listener, transport.Dialer, func())
 
 // providers are those that the tests run over.

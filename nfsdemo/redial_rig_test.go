@@ -30,10 +30,10 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// anywhere is the address of a server that has none yet.
+// anywhere is the listen address of a server that has none yet.
 const anywhere = "127.0.0.1:0"
 
-// carrier is a transport over which a server can be reached at an address that it keeps.
+// carrier is a transport whose servers keep their address across restarts.
 type carrier struct {
 	serve func(at string, srv *oncrpc.Server) (addr string, served chan error, err error)
 	dial  func(ctx context.Context, addr string) (oncrpc.Transport, error)
@@ -42,7 +42,7 @@ type carrier struct {
 // carriers are those that the tests run over.
 func carriers(t *testing.T) map[string]carrier {
 	fabric := loopback.New()
-	dialer := fabric.Dialer(loopback.Config{}) // the client's host, by which the server knows it
+	dialer := fabric.Dialer(loopback.Config{}) // the client's host, as the server sees it
 	rdma := func(l transport.Listener, err error, srv *oncrpc.Server) (string, chan error, error) {
 		if err != nil {
 			return "", nil, err
@@ -52,7 +52,7 @@ func carriers(t *testing.T) map[string]carrier {
 		return l.Addr().String(), served, nil
 	}
 	low := sctp.Config{UDPPort: -1, Logger: quiet}
-	var over *sctp.Dialer // to the UDP port of all servers
+	var over *sctp.Dialer // to the UDP port that all servers share
 	t.Cleanup(func() {
 		if over == nil {
 			return
@@ -140,8 +140,8 @@ func carriers(t *testing.T) map[string]carrier {
 	return all
 }
 
-// restartableServer is an NFS server that is stopped and started again at its address, and a way to
-// its clients' connections.
+// restartableServer is an NFS server that can be restarted at the same address. The connections of
+// its clients can be cut.
 type restartableServer struct {
 	t     *testing.T
 	by    carrier
@@ -157,7 +157,7 @@ type restartableServer struct {
 	conns []oncrpc.Transport
 }
 
-// newRestartableServer starts a server. Its procedures pass through around.
+// newRestartableServer starts a server. around wraps each of its procedures.
 func newRestartableServer(t *testing.T, by carrier,
 	around func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler) *restartableServer {
 	t.Helper()
@@ -185,7 +185,8 @@ func newRestartableServer(t *testing.T, by carrier,
 	return s
 }
 
-// within has a handler execute nothing of a connection that has ended, and stop wait for it.
+// within wraps a handler. Calls of ended connections are not executed, and stop waits for running
+// calls.
 func (s *restartableServer) within(h oncrpc.Handler) oncrpc.Handler {
 	return func(ctx context.Context, c *oncrpc.Call) error {
 		s.inside.RLock()
@@ -197,14 +198,14 @@ func (s *restartableServer) within(h oncrpc.Handler) oncrpc.Handler {
 	}
 }
 
-// start has the server listen, at the address that it had.
+// start makes the server listen at its previous address.
 func (s *restartableServer) start() (addr string) {
 	s.t.Helper()
 	s.srv = oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
 	s.srv.Handle(s.progs...)
 	for {
 		addr, served, err := s.by.serve(s.addr, s.srv)
-		if errors.Is(err, syscall.EADDRINUSE) { // by a client of something else
+		if errors.Is(err, syscall.EADDRINUSE) { // used meanwhile by another program's connection
 			time.Sleep(time.Millisecond)
 			continue
 		}
@@ -216,8 +217,9 @@ func (s *restartableServer) start() (addr string) {
 	}
 }
 
-// stop ends the server with all connections, and waits until it executes nothing any more: one that
-// came again and overtook it might see its writes undone. It forgets the replies that it kept.
+// stop ends the server and all connections, and waits until no call is executing. Otherwise a
+// repeated call could overtake an old one, and its writes be undone. The server forgets its kept
+// replies.
 func (s *restartableServer) stop() {
 	s.t.Helper()
 	s.srv.Close()
@@ -240,7 +242,7 @@ func (s *restartableServer) dial(ctx context.Context) (oncrpc.Transport, error) 
 	return conn, nil
 }
 
-// cut ends all connections at the client's end, and waits until nothing arrives there any more.
+// cut ends all connections at the client's end, and waits until nothing more arrives there.
 func (s *restartableServer) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,14 +252,14 @@ func (s *restartableServer) cut() {
 	}
 }
 
-// dialled is the number of connections that have been made.
+// dialled returns the number of connections made so far.
 func (s *restartableServer) dialled() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.conns)
 }
 
-// connect returns a client and the root.
+// connect returns a client and the handle of the root.
 func (s *restartableServer) connect(cfg redial.Config) (*redial.Conn, *nfsclient.Client, nfs3.FH) {
 	s.t.Helper()
 	cfg.Logger = quiet

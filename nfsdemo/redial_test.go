@@ -17,10 +17,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 )
 
-// callers is how many calls are under way.
+// callers is the number of concurrent calls.
 const callers = 64
 
-// once are calls of procedures that must not be executed twice: the second time they fail.
+// once are calls that must not be executed twice: a second execution fails.
 var once = []struct {
 	proc nfs3.Proc
 	do   func(ctx context.Context, c *nfsclient.Client, dir nfs3.FH) error
@@ -51,15 +51,15 @@ var once = []struct {
 	}},
 }
 
-// TestRedialOnce: a call whose connection is cut while it is executed, or before its reply has
-// left, is sent again. The server knows it by its transaction id: it has been executed once, and
-// the caller gets the reply to that.
+// TestRedialOnce: a call whose connection is cut during its execution, or before its reply has
+// left, is sent again. The server recognizes the XID: the call is executed once, and the caller
+// gets the reply of that execution.
 func TestRedialOnce(t *testing.T) {
 	for name, by := range carriers(t) {
 		for _, when := range []string{"before", "after"} {
 			t.Run(name+" "+when, func(t *testing.T) {
 				var s *restartableServer
-				var armed atomic.Uint32 // the procedure whose next call has the connection cut
+				var armed atomic.Uint32 // cut the connection at the next call of this procedure
 				var entered, executed atomic.Int32
 				s = newRestartableServer(t, by, func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler {
 					return func(ctx context.Context, c *oncrpc.Call) error {
@@ -110,8 +110,8 @@ func TestRedialOnce(t *testing.T) {
 	}
 }
 
-// TestRedialCut: many calls at a time that must not be executed twice, while connections are cut.
-// Nothing fails.
+// TestRedialCut: connections are cut while many calls that must not be executed twice are under
+// way. Nothing fails.
 func TestRedialCut(t *testing.T) {
 	for name, by := range carriers(t) {
 		t.Run(name, func(t *testing.T) {
@@ -159,20 +159,20 @@ func TestRedialCut(t *testing.T) {
 			}
 			if n := s.dialled(); n < 2 {
 				t.Errorf("%d connections, want more",
-					n) // not one for each cut: that may hit one that is dead already
+					n) // not n for n cuts: a cut may hit a dead connection
 			}
 		})
 	}
 }
 
-// TestRedialRestart: reads and writes go on when the server has been stopped and started again, and
-// no data is lost or another's.
+// TestRedialRestart: reads and writes continue when the server is restarted, and no data is lost or
+// mixed up.
 func TestRedialRestart(t *testing.T) {
-	const size, rounds = 20_000, 6 // of a block, by chunks
+	const size, rounds = 20_000, 6 // size of a block in bytes: goes by chunks
 	for name, by := range carriers(t) {
 		for _, conns := range []int{1, 3} {
 			t.Run(fmt.Sprint(name, conns), func(t *testing.T) {
-				const most = 200 // calls that a server executes before it is stopped
+				const most = 200 // calls executed before the server is stopped
 				var calls, stops atomic.Int32
 				full := make(chan struct{})
 				s := newRestartableServer(t, by, func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler {
@@ -229,8 +229,8 @@ func TestRedialRestart(t *testing.T) {
 	}
 }
 
-// TestRedialStall: a server that does not answer for long is taken for dead, and the call answered
-// over another connection.
+// TestRedialStall: a server that does not answer for long is taken for dead, and the call is
+// answered over another connection.
 func TestRedialStall(t *testing.T) {
 	for name, by := range carriers(t) {
 		t.Run(name, func(t *testing.T) {
@@ -264,7 +264,7 @@ func TestRedialStall(t *testing.T) {
 	}
 }
 
-// TestRedialClose: Close, and the end of a context, end calls under way and calls that wait for the
+// TestRedialClose: Close, and the end of a context, end calls under way and calls waiting for the
 // server.
 func TestRedialClose(t *testing.T) {
 	for name, by := range carriers(t) {
@@ -289,11 +289,11 @@ func TestRedialClose(t *testing.T) {
 						go func() {
 							data := pattern(9000)
 							_, err := c.Write(ctx, dir, 0, data, nfs3.Unstable)
-							clear(data) // which nobody reads any more
+							clear(data) // nobody reads it any more
 							returned <- err
 						}()
 					}
-					for range callers / 2 { // others wait for credits
+					for range callers / 2 { // the others wait for credits
 						<-entered
 					}
 					if away {

@@ -20,8 +20,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
-// TestFaultyPath: whatever the path does with the datagrams that carry SCTP, mounts that share an
-// association get the bytes that they have written.
+// TestFaultyPath: mounts that share an association read back what they wrote, whatever the path
+// does to SCTP's datagrams.
 func TestFaultyPath(t *testing.T) {
 	for _, path := range []struct {
 		name string
@@ -76,7 +76,7 @@ func TestFaultyPath(t *testing.T) {
 				}
 				mounts.Wait()
 				for _, ways := range []faultnet.Direction{faultnet.Up, faultnet.Down} {
-					// an end that is lost shows by silence alone
+					// Let the closing through: otherwise the peer notices only by a long silence.
 					network.SetWay(ways, faultnet.Way{})
 				}
 				for _, conn := range conns {
@@ -99,7 +99,7 @@ func TestFaultyPath(t *testing.T) {
 	}
 }
 
-// writeAndRead writes a file, and reads it again.
+// writeAndRead writes a file and reads it back.
 func writeAndRead(t *testing.T, conn *rpcrdma.Conn, name string) error {
 	cred, err := oncrpc.AuthSys(*root)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// TestDirectory: the file system is opened again with its server, by the kernel's handles and by
-// names.
+// TestDirectory reopens the file system with its server, by the kernel's handles and by names.
 func TestDirectory(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to act for several users")

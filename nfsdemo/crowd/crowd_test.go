@@ -36,10 +36,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// station is a server that is started again and again at its address.
+// station is a server that is restarted repeatedly at its address.
 type station struct {
 	tb     testing.TB
-	open   func() (vfs.FS, func() error) // the file system, and what closes it
+	open   func() (vfs.FS, func() error) // the file system, and a function that closes it
 	addr   string
 	rpc    *oncrpc.Server
 	close  func() error
@@ -63,7 +63,7 @@ func (s *station) start() {
 	var l transport.Listener
 	for {
 		l, err = iwarp.Listen(context.Background(), s.addr, iwarp.Config{Logger: quiet})
-		if !errors.Is(err, syscall.EADDRINUSE) { // by a client of something else
+		if !errors.Is(err, syscall.EADDRINUSE) { // used meanwhile by another program's connection
 			break
 		}
 		time.Sleep(time.Millisecond)
@@ -77,7 +77,7 @@ func (s *station) start() {
 	go func() { served <- rpcrdma.Serve(context.Background(), l, rpc, rpcrdma.Config{Logger: quiet}) }()
 }
 
-// stop ends the server in order: calls that it has begun are answered, others come again.
+// stop shuts the server down in order: running calls are answered, others are repeated later.
 func (s *station) stop() {
 	s.tb.Helper()
 	if err := s.rpc.Shutdown(context.Background()); err != nil {
@@ -99,7 +99,7 @@ type client struct {
 	model  *treemodel.Model
 }
 
-// work does steps until the time is over.
+// work takes steps until the time is over.
 func (c *client) work(ctx context.Context, until time.Time, steps *atomic.Int64) error {
 	files := remote{ctx, c.fs, fmt.Sprint("client", c.number)}
 	for n := 0; time.Now().Before(until); n++ {
@@ -116,7 +116,7 @@ func (c *client) work(ctx context.Context, until time.Time, steps *atomic.Int64)
 	return c.model.Compare(files)
 }
 
-// share puts a file in place in the directory of all, and reads one that is there.
+// share renames a file into the shared directory, and reads one that is there.
 func (c *client) share(ctx context.Context, n int) error {
 	data := make([]byte, 1+c.random.IntN(100000))
 	for i := range data {
@@ -139,7 +139,7 @@ func (c *client) share(ctx context.Context, n int) error {
 	got, err := fs.ReadFile(c.fs.IOFS(ctx), place())
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESTALE):
-		return nil // not yet, or replaced while it was read
+		return nil // does not exist yet, or was replaced while it was read
 	case err != nil:
 		return err
 	case len(got) < len(sum) || sha256.Sum256(got[len(sum):]) != [32]byte(got[:len(sum)]):
@@ -157,7 +157,7 @@ func setting(tb testing.TB, name string, parse func(string) error) {
 	}
 }
 
-// testCrowd has clients work on a file system while its server is started again and again.
+// testCrowd has clients work on a file system while its server is restarted repeatedly.
 func testCrowd(t *testing.T, open func() (vfs.FS, func() error)) {
 	clients, long := 8, 3*time.Second
 	setting(t, "CROWD_CLIENTS", func(s string) (err error) { clients, err = strconv.Atoi(s); return })
@@ -221,7 +221,7 @@ func testCrowd(t *testing.T, open func() (vfs.FS, func() error)) {
 	t.Logf("%d clients, %d steps, %d starts of the server", clients, steps.Load(), s.starts)
 }
 
-// TestMemory: the file system stays when its server is started again.
+// TestMemory keeps the file system across restarts of its server.
 func TestMemory(t *testing.T) {
 	fs, err := memfs.New(memfs.Config{})
 	if err != nil {

@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector makes sync.Pool forget things at random.
+// Under the race detector, sync.Pool drops items at random.
 
 package memfs
 
@@ -81,7 +81,7 @@ func TestAllocsFull(t *testing.T) {
 	}
 }
 
-// TestFootprint: a file takes its size in memory, and rewriting it no more.
+// TestFootprint: a file uses memory for its size, and rewriting it uses no more.
 func TestFootprint(t *testing.T) {
 	const size, piece = 128 << 20, 1 << 20
 	fs := newFS(t, Config{})

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// check checks that the file system has lost no page and no byte of its accounts, and that names
-// and links agree.
+// check checks that the file system has lost no page and no accounted byte, and that names and
+// links agree.
 func check(tb testing.TB, fs *FS) {
 	tb.Helper()
 	var pages int
@@ -37,7 +37,7 @@ func check(tb testing.TB, fs *FS) {
 	checkPool(tb, fs, pages, inPages)
 }
 
-// checkBlocks returns the bytes of pages that n has.
+// checkBlocks returns the size of n's pages in bytes.
 func checkBlocks(tb testing.TB, n *node) int64 {
 	tb.Helper()
 	held := int64(0)
@@ -56,8 +56,8 @@ func checkBlocks(tb testing.TB, n *node) int64 {
 	return held
 }
 
-// checkDir counts the names of n as links to what they stand for, and directories in n as links to
-// n. It returns what the names cost.
+// checkDir counts the names in n as links to their nodes, and directories in n as links to n. It
+// returns the accounted size of the names.
 func checkDir(tb testing.TB, n *node, links map[*node]uint32) (cost int64) {
 	tb.Helper()
 	last, names := uint64(dotDotCookie), 0
@@ -86,7 +86,7 @@ func checkDir(tb testing.TB, n *node, links map[*node]uint32) (cost int64) {
 	return cost
 }
 
-// checkPool compares the pool with pages of that many bytes that are in files.
+// checkPool checks the pool, given that the pages in files have the given total size in bytes.
 func checkPool(tb testing.TB, fs *FS, pages int, kept int64) {
 	tb.Helper()
 	if pages != fs.pages.out {

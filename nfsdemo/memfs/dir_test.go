@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// list calls see with each name in a directory, read at most batch at a time and seen behind the
-// call that brought it, and returns how many entries the file system came up with to that end.
+// list reads the directory dir, at most batch entries per call, and calls see with each name after
+// the call that returned it. work is how many entries the file system visited.
 func list(tb testing.TB, fs *FS, dir nfs3.FH, batch int, see func(name string)) (work int) {
 	tb.Helper()
 	var cookie uint64
@@ -43,15 +43,15 @@ func list(tb testing.TB, fs *FS, dir nfs3.FH, batch int, see func(name string)) 
 	}
 }
 
-// names returns the names in a directory, and what list does.
+// names returns the names in a directory, and the work as list does.
 func names(tb testing.TB, fs *FS, dir nfs3.FH, batch int) (names []string, work int) {
 	tb.Helper()
 	work = list(tb, fs, dir, batch, func(name string) { names = append(names, name) })
 	return names, work
 }
 
-// TestLargeDirectory: what a directory of 100,000 entries takes is in proportion to that, to make,
-// to read and to remove it, in whatever order.
+// TestLargeDirectory: the time to make, read and remove a directory of 100,000 entries grows
+// linearly, in any order.
 func TestLargeDirectory(t *testing.T) {
 	const batch = 100
 	fs := newFS(t, Config{})
@@ -101,7 +101,7 @@ func TestLargeDirectory(t *testing.T) {
 	}
 }
 
-// TestDirectoryShrinks: a directory does not keep the memory of names that it had.
+// TestDirectoryShrinks: a directory frees the memory of removed names.
 func TestDirectoryShrinks(t *testing.T) {
 	fs := newFS(t, Config{})
 	const n = 10_000
@@ -122,8 +122,8 @@ func TestDirectoryShrinks(t *testing.T) {
 	}
 }
 
-// TestCookies: every entry gets a cookie of its own, also one whose name was there before, and
-// keeps it under another name.
+// TestCookies: every entry gets its own cookie, even if its name existed before, and keeps it when
+// it is renamed.
 func TestCookies(t *testing.T) {
 	fs := newFS(t, Config{})
 	r := fs.Root()
@@ -171,7 +171,7 @@ func TestBadCookie(t *testing.T) {
 	}
 }
 
-// TestReadDirPlain: attributes and handles are made only for who wants them.
+// TestReadDirPlain: a plain READDIR makes no attributes and handles.
 func TestReadDirPlain(t *testing.T) {
 	fs := newFS(t, Config{})
 	create(t, fs, "file")
@@ -185,7 +185,7 @@ func TestReadDirPlain(t *testing.T) {
 	}
 }
 
-// TestRenameSameFile: where nothing happens, nobody needs a right to it.
+// TestRenameSameFile: a RENAME that changes nothing requires no permission.
 func TestRenameSameFile(t *testing.T) {
 	fs := newFS(t, Config{})
 	h := create(t, fs, "one")
@@ -198,7 +198,7 @@ func TestRenameSameFile(t *testing.T) {
 	}
 }
 
-// TestRenameListed: who renames what he sees, as "find -exec mv" does, comes to an end.
+// TestRenameListed: renaming each listed file, as "find -exec mv" does, comes to an end.
 func TestRenameListed(t *testing.T) {
 	const n = 10
 	for _, batch := range []int{1, 2, 7} {
@@ -219,8 +219,7 @@ func TestRenameListed(t *testing.T) {
 	}
 }
 
-// TestReplaceListed: a name that is there all the time is listed once, whatever it comes to stand
-// for.
+// TestReplaceListed: a name that always exists is listed once, even if its file is replaced.
 func TestReplaceListed(t *testing.T) {
 	fs := newFS(t, Config{})
 	r := fs.Root()

@@ -9,8 +9,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// FuzzAccounts: whatever is done, permitted or not, in a file system that is soon full: names,
-// links and accounts agree, and when all is removed nothing is left. Four bytes say one operation.
+// FuzzAccounts runs operations, permitted or not, in a file system that is soon full. Names, links
+// and accounts must agree, and nothing may be left after everything is removed. Each operation is
+// four bytes of the input.
 func FuzzAccounts(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x01\x01\x02\x03\x02\x01\x02\x03\x05\x01\x02\x03"))
 	f.Add([]byte("\x01\x00\x01\x00\x01\x01\x01\x00\x06\x00\x21\x10\x06\x01\x12\x20\x07\x00\x13\x00"))

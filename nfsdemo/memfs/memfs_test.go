@@ -18,8 +18,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var super = &vfs.Cred{}
 
-// newFS returns a file system of which it is checked in the end that it has lost no
-// page and no byte of its accounts.
+// newFS returns a file system. At the end of the test it is checked for lost pages and accounting
+// errors.
 func newFS(tb testing.TB, cfg Config) *FS {
 	fs, err := New(cfg)
 	if err != nil {
@@ -111,7 +111,7 @@ func TestCapacity(t *testing.T) {
 	if got, _, _ := vfstest.Read(t.Context(), fs, super, h, 0, 2<<20); !bytes.Equal(got, p) {
 		t.Error("data that was there is not what it was")
 	}
-	// What is there can be overwritten all the same.
+	// Existing data can still be overwritten.
 	write(t, fs, h, 0, bytes.Repeat([]byte{3}, 1<<20))
 
 	for i := 0; ; i++ {
@@ -137,8 +137,7 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// TestMemory: whatever the sizes of the pages that were in use before, the memory kept
-// is bounded.
+// TestMemory: the memory kept in the pool is bounded, whatever page sizes were in use before.
 func TestMemory(t *testing.T) {
 	const capacity = 32 << 20
 	var before, after runtime.MemStats
@@ -167,7 +166,7 @@ func TestMemory(t *testing.T) {
 	runtime.KeepAlive(fs)
 }
 
-// TestInFlight: pages in which data was fetched, more than the capacity, do not stay.
+// TestInFlight: pages for data being fetched may exceed the capacity, but are not kept.
 func TestInFlight(t *testing.T) {
 	fs := newFS(t, Config{Capacity: 1 << 20})
 	h := create(t, fs, "file")
@@ -177,8 +176,7 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestSmallFiles: a small file costs a small page, also one that was large, and
-// one that grows bit by bit.
+// TestSmallFiles: a small file uses a small page, even if it was large before or grows bit by bit.
 func TestSmallFiles(t *testing.T) {
 	fs := newFS(t, Config{})
 	for _, tt := range []struct{ size, used int }{
@@ -221,13 +219,13 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestGoneMeanwhile: who has found a node when it goes, and gets its lock after that, finds it
-// stale.
+// TestGoneMeanwhile: a caller that found a node before it was removed, and locks it afterwards,
+// gets stale.
 func TestGoneMeanwhile(t *testing.T) {
 	fs := newFS(t, Config{})
 	h := create(t, fs, "file")
 	n := fs.nodes[fs.lastID]
-	n.nlink = 0 // as at that moment, but that it can still be found
+	n.nlink = 0 // as at that moment, except that it can still be found
 	_, getAttr := fs.GetAttr(t.Context(), h)
 	_, setAttr := fs.SetAttr(t.Context(), super, h, &nfs3.Sattr{}, nil)
 	_, _, access := fs.Access(t.Context(), super, h, nfs3.AccessAll)
@@ -244,7 +242,7 @@ func TestGoneMeanwhile(t *testing.T) {
 	n.nlink = 1
 }
 
-// TestLinkMode: a symbolic link has the mode that they have everywhere, whatever is asked for.
+// TestLinkMode: a symbolic link always has the usual mode, whatever mode was requested.
 func TestLinkMode(t *testing.T) {
 	fs := newFS(t, Config{})
 	set := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o600}}

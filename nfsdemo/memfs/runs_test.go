@@ -45,7 +45,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// checkRuns checks what the type promises.
+// checkRuns checks the invariants of runs.
 func checkRuns(t *testing.T, r *runs) {
 	t.Helper()
 	for i, run := range r.all {

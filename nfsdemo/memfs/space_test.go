@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestSpaceReturns: when all has been removed, it is as if it had never been.
+// TestSpaceReturns: once everything is removed, all space is free again.
 func TestSpaceReturns(t *testing.T) {
 	fs := newFS(t, Config{})
 	r := fs.Root()
@@ -57,8 +57,7 @@ func TestSpaceReturns(t *testing.T) {
 	}
 }
 
-// TestRemoveLeased: pages of a file that is gone go back to the pool when the last who reads them
-// is done.
+// TestRemoveLeased: pages of a removed file return to the pool when the last reader releases them.
 func TestRemoveLeased(t *testing.T) {
 	fs := newFS(t, Config{})
 	h := create(t, fs, "file")
@@ -86,7 +85,7 @@ func TestRemoveLeased(t *testing.T) {
 	}
 }
 
-// TestRemoveWriting: data for a file that goes meanwhile is not kept.
+// TestRemoveWriting: data of a WRITE is dropped if the file is removed meanwhile.
 func TestRemoveWriting(t *testing.T) {
 	fs := newFS(t, Config{})
 	h := create(t, fs, "file")
@@ -102,8 +101,8 @@ func TestRemoveWriting(t *testing.T) {
 	}
 }
 
-// TestFull: what is made or grows by a byte more than there is room for is refused, and nothing has
-// changed; what needs no room goes on.
+// TestFull: an operation that needs one byte more than there is room for fails and changes nothing.
+// Operations that need no room succeed.
 func TestFull(t *testing.T) {
 	room := chargeOf("file") + nodeCharge
 	fs := newFS(t, Config{Capacity: nodeCharge + 2*room})
@@ -151,13 +150,13 @@ func TestFull(t *testing.T) {
 	}
 	check(t, fs)
 
-	// A name as long, and one that replaces another.
+	// A name of the same length, and one that replaces another.
 	rename(t, fs, r, "full", r, "FULL")
 	rename(t, fs, r, "FULL", r, "file")
 	if _, err := fs.GetAttr(ctx, other); err != nil {
 		t.Error(err)
 	}
-	// There is room for exactly one now, to the byte.
+	// Now there is room for exactly one, to the byte.
 	delete(makers, "rename")
 	delete(makers, "link")
 	for what, do := range makers {
@@ -204,16 +203,16 @@ func TestLinkMax(t *testing.T) {
 	link(t, fs, h, d, "one more")
 }
 
-// bytesOf returns the bytes of the pages that there are.
+// bytesOf returns the size of all pages in bytes.
 func bytesOf(fs *FS) int64 {
 	fs.pages.mu.Lock()
 	defer fs.pages.mu.Unlock()
 	return fs.pages.bytes
 }
 
-// TestPinned: data that readers have not let go of stays what it was, beyond the capacity, when the
-// file is written over; it is as much as the READs under way have asked for, and no more. When they
-// let go, the memory is used again.
+// TestPinned: data that readers have not released stays unchanged, beyond the capacity, when the
+// file is overwritten. It is no more than the READs under way asked for. Once released, the memory
+// is used again.
 func TestPinned(t *testing.T) {
 	const size = 4 << 20
 	fs := newFS(t, Config{Capacity: size + 1<<20})

@@ -8,15 +8,15 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
 
-// TestEveryChangeShows: however fast changes follow one another, the times tell them apart, and if
-// the clock stands still or was set back, too.
+// TestEveryChangeShows: successive changes get distinct times, however fast they follow one
+// another, even if the clock stands still or was set back.
 func TestEveryChangeShows(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Hour} {
 		t.Run(ahead.String(), func(t *testing.T) { everyChangeShows(t, ahead) })
 	}
 }
 
-// everyChangeShows begins with files whose last change lies ahead.
+// everyChangeShows starts with files whose last change is ahead of the clock.
 func everyChangeShows(t *testing.T, ahead time.Duration) {
 	fs := newFS(t, Config{})
 	r := fs.Root()
@@ -62,7 +62,7 @@ func everyChangeShows(t *testing.T, ahead time.Duration) {
 	}
 }
 
-// TestAtime: reading shows once after each change, of files, directories and links.
+// TestAtime: the first read after each change updates the atime of files, directories and links.
 func TestAtime(t *testing.T) {
 	fs := newFS(t, Config{})
 	r := fs.Root()

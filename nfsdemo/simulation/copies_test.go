@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// numbered makes calls with a transaction id of its own.
+// numbered makes calls with XIDs of its own choice.
 type numbered struct {
 	*rpcrdma.Conn
 	xid uint32
@@ -25,9 +25,9 @@ func (n numbered) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return n.Conn.RoundTrip(ctx, x)
 }
 
-// TestCopies has a client repeat calls over other connections while those that it made them over
-// live, as one does that takes a slow server for a dead one. A call is executed once, and each copy
-// of it is answered, also those that were given up: no credit stays in use.
+// TestCopies repeats calls over other connections while the original connections are alive, like a
+// client that takes a slow server for dead. Each call is executed once. Every copy is answered,
+// even those of calls given up, so no credit stays in use.
 func TestCopies(t *testing.T) {
 	eachSeed(t, 4, func(t *testing.T, seed uint64) {
 		const calls = 10
@@ -43,7 +43,7 @@ func TestCopies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Credits are granted with the first reply.
+			// The first reply grants the credits.
 			if err := nfsclient.New(conn, cred).Null(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -11,13 +11,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// TestLeaveWhileHeld has clients stop amid the arguments of their calls, which takes all of the
-// server's memory for receives. The calls of others are held up meanwhile; those of them that leave
-// are noticed at once, and those that stay are answered in the end.
+// TestLeaveWhileHeld has clients stop amid the arguments of their calls, which occupies all of the
+// server's memory for receives. Calls of other clients wait. Waiting clients that leave are noticed
+// at once; those that stay get their replies in the end.
 func TestLeaveWhileHeld(t *testing.T) {
 	const (
 		credits = 16
-		// For six connections at a time, or twice as many where calls take less.
+		// Memory for six connections at a time, or twice as many where calls take less.
 		memory  = 6 * (credits + 1) * 4 << 10
 		busy    = 18
 		leaving = 4
@@ -45,10 +45,10 @@ func TestLeaveWhileHeld(t *testing.T) {
 			conns = append(conns, conn)
 			call(n, 0, nil, false)
 		}
-		time.Sleep(time.Minute) // idle connections have no memory
+		time.Sleep(time.Minute) // idle connections use no memory
 		links := l.net.Links()
 		for n := range hosts {
-			if n < busy { // behind the call, and amid its arguments
+			if n < busy { // stop after the call, amid its arguments
 				at := passed(links[n], faultnet.Up) + 1000 + r.Int64N(8<<10)
 				links[n].FreezeAt(faultnet.Up, at)
 				all.Go(func() { call(n, 1, heldArgs(make([]byte, 16<<10)), false) })
@@ -69,7 +69,7 @@ func TestLeaveWhileHeld(t *testing.T) {
 			defer close(answered)
 			all.Wait()
 		}()
-		// Those that were held up come to where they stop one after the other.
+		// The waiting clients reach their stopping point one after another.
 		for more := true; more; {
 			for _, link := range links {
 				link.Thaw(faultnet.Up)

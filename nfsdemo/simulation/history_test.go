@@ -8,12 +8,12 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// history is what the clients have done and seen, of things that they share: registers, which are
-// files that are written and read whole, and the names in one directory.
+// history records what the clients did and saw with shared objects: registers, which are files
+// written and read whole, and the names in one directory.
 //
-// A call that failed without an answer may have been executed, or be executed at any later time:
-// its message may be under way still. So it is taken for one that has not returned when the history
-// ends. Reads and look-ups that failed have seen nothing, and are left out.
+// A call that failed without a reply may have been executed, or may be executed at any later time,
+// because its message may still be under way. It counts as not returned when the history ends.
+// Reads and look-ups that failed saw nothing, and are left out.
 type history struct {
 	mu    sync.Mutex // guards what follows
 	clock int64
@@ -28,14 +28,14 @@ type op struct {
 	name, to int
 }
 
-// seen is what came of an operation.
+// seen is the outcome of an operation.
 type seen struct {
 	unknown bool
 	value   uint64 // read
-	ok      bool   // no error: the name was there, or for create was not
+	ok      bool   // no error: the name existed, or for create did not
 }
 
-// begin notes that an operation begins, and returns what notes its end.
+// begin records the start of an operation, and returns a function that records its end.
 func (h *history) begin(client int, in op) (end func(out seen)) {
 	h.mu.Lock()
 	h.clock++
@@ -58,7 +58,7 @@ func (h *history) begin(client int, in op) (end func(out seen)) {
 	}
 }
 
-// registers is a model of each register: it holds the value that was written last, 0 at first.
+// registers is a model of each register: it holds the value written last, initially 0.
 var registers = porcupine.Model{
 	Partition: func(ops []porcupine.Operation) [][]porcupine.Operation {
 		byRegister := make(map[int][]porcupine.Operation)
@@ -139,7 +139,7 @@ func describe(input, output any) string {
 	return fmt.Sprintf("%s %d: %s", in.kind, in.name, came)
 }
 
-// check returns what is wrong with the history, or "".
+// check returns a description of what is wrong with the history, or "".
 func (h *history) check() (wrong string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -24,13 +24,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// What a server under load is given, and what it gets.
+// The limits of a server under load, and the load.
 const (
 	handlers    = 4       // MaxConcurrent
-	replyMemory = 1 << 16 // for some two hundred replies
-	bulkWrites  = 48      // of 1 MiB, by each client; fewWrites of them under the race detector
+	replyMemory = 1 << 16 // for about two hundred replies
+	bulkWrites  = 48      // of 1 MiB, by each client; under the race detector, fewWrites
 	fewWrites   = 8
-	heldCalls   = 24 // whose arguments come all at once, of each client
+	heldCalls   = 24 // by each client; their arguments arrive all at once
 )
 
 // holding is a program whose calls fetch their arguments and then take a while.
@@ -70,10 +70,10 @@ type heldArgs []byte
 
 func (a heldArgs) MarshalXDR(e *xdr.Encoder) { e.BulkBytes(a, nil) }
 
-// loaded is a server under load, and the network to it. Nothing there may end a connection.
+// loaded is a server under load, and the network to it. No connection may end.
 type loaded struct {
 	t       *testing.T
-	r       *rand.Rand // of the seed, for who sets things up
+	r       *rand.Rand // of the seed, for setting things up
 	net     *faultnet.Memory
 	config  rpcrdma.Config // of both ends
 	dialect rpcrdma.Dialect
@@ -89,7 +89,7 @@ func newLoaded(t *testing.T, seed uint64, way faultnet.Way) *loaded {
 	return newLoadedWith(t, seed, way, rpcrdma.Config{Credits: bulkWrites + heldCalls + 4})
 }
 
-// newLoadedWith is newLoaded with a configuration of both ends.
+// newLoadedWith is newLoaded with a given configuration for both ends.
 func newLoadedWith(
 	t *testing.T, seed uint64, way faultnet.Way, cfg rpcrdma.Config,
 ) *loaded {
@@ -130,7 +130,7 @@ func newLoadedWith(
 	return l
 }
 
-// stop ends the server, of which nothing may be left.
+// stop ends the server and checks that nothing is left of it.
 func (l *loaded) stop() {
 	l.server.Close()
 	<-l.served
@@ -147,7 +147,7 @@ func (l *loaded) dial(ctx context.Context, n int) (*rpcrdma.Conn, error) {
 	return rpcrdma.Dial(ctx, d, serverAddr, l.config)
 }
 
-// loadedClient is one host's.
+// loadedClient is the client of one host.
 type loadedClient struct {
 	*nfsclient.Client
 	root nfs3.FH
@@ -187,9 +187,9 @@ func eachSeed(t *testing.T, seeds uint64, f func(t *testing.T, seed uint64)) {
 	}
 }
 
-// TestSlowNetwork has clients write much at a time over links that are slow, and that stand still
-// for less than PeerTimeout. No connection ends, and a NULL waits for no more than the RDMA Reads
-// of one connection, which are 16 at most.
+// TestSlowNetwork has clients write large amounts over slow links that stop at times, for less than
+// PeerTimeout. No connection ends, and a NULL waits for the RDMA Reads of one connection at most,
+// of which there are no more than 16.
 func TestSlowNetwork(t *testing.T) {
 	eachSeed(t, 2, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -205,7 +205,7 @@ func TestSlowNetwork(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := l.mount(n, conn)
-			// longer than that no link stands still
+			// no link stops for longer than this
 			stands := time.Duration(r.IntN(20)) * time.Second
 			at := time.Duration(1+r.IntN(20)) * time.Second
 			link := l.net.Links()[n]
@@ -232,7 +232,7 @@ func TestSlowNetwork(t *testing.T) {
 	})
 }
 
-// writeMuch writes, with NULLs beside.
+// writeMuch writes files and makes NULL calls at the same time.
 func (l *loaded) writeMuch(n int, c loadedClient, stands time.Duration) {
 	ctx, cancel := context.WithCancel(l.t.Context())
 	o, err := c.Create(ctx, c.root, fmt.Sprint("much", n), nfs3.CreateHow{})
@@ -252,7 +252,7 @@ func (l *loaded) writeMuch(n int, c loadedClient, stands time.Duration) {
 			}
 		})
 	}
-	// 16 Reads of 1 MiB, and what the network and the sockets hold.
+	// 16 Reads of 1 MiB, and what the network and the sockets buffer.
 	limit := time.Duration(18<<20/l.way.Bandwidth)*time.Second + stands + 2*time.Second
 	nulls.Go(func() {
 		for ctx.Err() == nil {
@@ -272,8 +272,8 @@ func (l *loaded) writeMuch(n int, c loadedClient, stands time.Duration) {
 	nulls.Wait()
 }
 
-// TestHandlersAtOnce holds the arguments of many calls back, and lets them come all at once: no
-// more handlers run than may.
+// TestHandlersAtOnce delays the arguments of many calls and lets them arrive all at once. The
+// number of running handlers stays within its limit.
 func TestHandlersAtOnce(t *testing.T) {
 	eachSeed(t, 4, func(t *testing.T, seed uint64) {
 		l := newLoaded(t, seed, faultnet.Way{Delay: time.Millisecond})
@@ -295,7 +295,7 @@ func TestHandlersAtOnce(t *testing.T) {
 				})
 			}
 		}
-		// The calls have left, and their arguments have not.
+		// The calls have been sent, their arguments not yet.
 		time.Sleep(2*time.Millisecond - time.Duration(l.r.IntN(1000))*time.Microsecond)
 		for _, link := range l.net.Links() {
 			link.Freeze(faultnet.Up)
@@ -316,8 +316,8 @@ func TestHandlersAtOnce(t *testing.T) {
 	})
 }
 
-// TestBusyNeighbour has a client's replies be lost, while a client of another host makes many calls
-// whose replies are kept: what the first makes again is not executed again.
+// TestBusyNeighbour loses a client's replies while a client on another host makes many calls whose
+// replies are kept. Calls that the first client repeats are not executed again.
 func TestBusyNeighbour(t *testing.T) {
 	eachSeed(t, 4, func(t *testing.T, seed uint64) {
 		l := newLoaded(t, seed, faultnet.Way{Delay: time.Millisecond})
@@ -342,7 +342,7 @@ func TestBusyNeighbour(t *testing.T) {
 			if round == 0 {
 				link = l.net.Links()[0]
 			}
-			link.Freeze(faultnet.Down) // the call arrives, and its reply does not
+			link.Freeze(faultnet.Down) // the call arrives, its reply does not
 			var removal sync.WaitGroup
 			removal.Go(func() {
 				if err := c.Remove(t.Context(), c.root, name); err != nil {
@@ -366,9 +366,9 @@ func TestBusyNeighbour(t *testing.T) {
 	})
 }
 
-// TestFarAway has a client on a long path write little, in many calls at a time, so that more RDMA
-// Reads are to be made than the connection takes at once. A NULL does not wait for them: it takes
-// one round trip.
+// TestFarAway has a client on a long path make many small writes at a time, which need more RDMA
+// Reads than the connection can have under way. A NULL does not wait for them: it takes one round
+// trip.
 func TestFarAway(t *testing.T) {
 	eachSeed(t, 2, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 5))

@@ -12,23 +12,22 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// lossyFS is a file system that loses what was written UNSTABLE and not committed when the server
-// is started again.
+// lossyFS is a file system that loses uncommitted UNSTABLE writes when the server is restarted.
 type lossyFS struct {
 	*memfs.FS
 
-	mu   sync.Mutex // guards what follows, and is held while data changes
+	mu   sync.Mutex // guards the fields below, and is held while data changes
 	lost []change
 }
 
-// change is what an UNSTABLE write has replaced.
+// change is the data that an UNSTABLE write replaced.
 type change struct {
 	file nfs3.FH
 	off  uint64
 	old  []byte
 }
 
-// Write notes what UNSTABLE data replaces.
+// Write records the data that an UNSTABLE write replaces.
 func (fs *lossyFS) Write(
 	ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, data xdr.Bulk, how nfs3.StableHow,
 ) (vfs.WriteResult, error) {
@@ -57,7 +56,7 @@ func (fs *lossyFS) Write(
 	return r, err
 }
 
-// Commit makes all of a file durable.
+// Commit makes a whole file durable.
 func (fs *lossyFS) Commit(
 	ctx context.Context, c *vfs.Cred, h nfs3.FH, off uint64, n uint32,
 ) (nfs3.WccData, error) {
@@ -67,7 +66,7 @@ func (fs *lossyFS) Commit(
 	return fs.FS.Commit(ctx, c, h, off, n)
 }
 
-// lose takes back what was not committed, newest first. Files keep their lengths.
+// lose undoes uncommitted writes, newest first. Files keep their lengths.
 func (fs *lossyFS) lose() error {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

@@ -2,6 +2,6 @@
 
 package simulation
 
-// raced says that loads are less, of one seed each: under the race detector they take some fifteen
-// times as long.
+// raced reports whether the race detector is on. Then loads are smaller and have one seed each,
+// since they take about fifteen times as long.
 const raced = true

@@ -26,18 +26,18 @@ var (
 	firstFlag = flag.Uint64("first", 1, "run them from this one on")
 )
 
-// What a simulation consists of.
+// The size of a simulation.
 const (
 	clients      = 3
 	ownRegisters = 4  // of each client
 	fileNames    = 4  // that clients create, remove and rename
 	rounds       = 30 // of each worker
-	fewSeeds     = 20 // that the race detector sees, of those that run without it
+	fewSeeds     = 20 // under the race detector, of those that run without it
 )
 
-// TestSimulation runs seeds. The odd ones have a server that is started again, which forgets the
-// replies that it kept: then a call that is made again may be executed twice, as NFSv3 has it. So
-// there each register has one writer, and names are left alone.
+// TestSimulation runs seeds. With odd seeds the server is restarted and forgets its kept replies,
+// so a repeated call may be executed twice, as NFSv3 allows. In these runs each register has one
+// writer, and names are not used.
 func TestSimulation(t *testing.T) {
 	seeds := *seedsFlag
 	if raced {
@@ -59,13 +59,13 @@ func TestSimulation(t *testing.T) {
 	t.Log(&total)
 }
 
-// tally counts what has happened in simulations.
+// tally counts events in simulations.
 type tally struct {
 	ops, failed, repeated, restarts atomic.Int64
 	frozen, cut, vanished, slowed   atomic.Int64
 	delayed, held, flushed, refused atomic.Int64
 	virtual                         atomic.Int64 // seconds
-	rewritten                       atomic.Int64 // files, since the verifier had changed
+	rewritten                       atomic.Int64 // files, because the verifier had changed
 }
 
 func (n *tally) String() string {
@@ -84,7 +84,7 @@ type simulation struct {
 	*world
 	*tally
 	seed     uint64
-	restarts bool // the server is started again
+	restarts bool // the server is restarted during the run
 	clients  []*client
 	files    []nfs3.FH // registers, those of the first client first
 	dir      nfs3.FH   // of the names
@@ -146,18 +146,18 @@ func simulate(t *testing.T, seed uint64, n *tally) {
 	n.flushed.Add(s.counters.Flushed.Load())
 	n.refused.Add(s.counters.NoMemory.Load())
 	n.virtual.Add(int64(time.Since(began) / time.Second))
-	time.Sleep(time.Hour) // connections wait a while for the peer to close, too
+	time.Sleep(time.Hour) // connections also wait a while for the peer to close
 }
 
-// random returns random numbers for a part of the simulation.
+// random returns a source of random numbers for one part of the simulation.
 func (s *simulation) random(part int) *rand.Rand {
 	return rand.New(rand.NewPCG(s.seed, uint64(part)))
 }
 
-// registerSize is the length in bytes of a register: what goes inline, and what goes by chunks.
+// registerSize returns the length of a register in bytes. Some go inline, some by chunks.
 func registerSize(i int) int { return []int{256, 8 << 10, 64 << 10, 2000}[i%4] }
 
-// setUp makes the registers, and the directory of the names, before there are faults.
+// setUp makes the registers and the directory of the names, before faults begin.
 func (s *simulation) setUp() {
 	s.t.Helper()
 	c := s.clients[0]
@@ -179,13 +179,13 @@ func (s *simulation) setUp() {
 	s.dir = o.File
 }
 
-// contents are n bytes that say a value all over.
+// contents returns n bytes filled with a value.
 func contents(value uint64, n int) []byte {
 	return bytes.Repeat(binary.BigEndian.AppendUint64(nil, value), n/8)
 }
 
-// call makes a call with a deadline, which it must not miss, and waits a while then. It reports
-// whether what came of the call is unknown.
+// call makes a call with a deadline, which it must not miss, and then waits a while. It reports
+// whether the outcome is unknown.
 func (s *simulation) call(
 	r *rand.Rand, what string, f func(context.Context) error,
 ) (unknown bool, err error) {
@@ -206,7 +206,7 @@ func (s *simulation) call(
 	}
 	switch {
 	case err == nil:
-	case errors.As(err, &status): // an answer, but maybe one to a call that was executed before
+	case errors.As(err, &status): // a reply, but maybe of a second execution
 		unknown = failed.Repeated && s.world.restarts() != starts
 	default:
 		s.failed.Add(1)
@@ -256,14 +256,14 @@ func (s *simulation) useRegisters(n int, c *client) {
 	}
 }
 
-// answered checks that a call that cannot fail has not been answered with an error.
+// answered checks that a call that must succeed was not answered with an error.
 func (s *simulation) answered(what string, unknown bool, err error) {
 	if err != nil && !unknown {
 		s.t.Errorf("%s: %v", what, err)
 	}
 }
 
-// useNames creates, removes, renames and looks for files.
+// useNames creates, removes, renames and looks up files.
 func (s *simulation) useNames(n int, c *client) {
 	r := s.random(200 + n)
 	name := func(i int) string { return fmt.Sprint("name", i) }
@@ -296,7 +296,7 @@ func (s *simulation) useNames(n int, c *client) {
 	}
 }
 
-// copyFiles writes files of its own and reads them. What has been answered stays.
+// copyFiles writes its own files and reads them back. Acknowledged data must stay.
 func (s *simulation) copyFiles(n int, c *client) {
 	r := s.random(300 + n)
 	for round := range rounds / 2 {
@@ -314,7 +314,7 @@ func (s *simulation) copyFiles(n int, c *client) {
 			want[i] = byte(r.Uint32())
 		}
 		if !s.store(r, c, file, want) {
-			continue // a part of it may come still
+			continue // part of the write may still arrive
 		}
 		got := make([]byte, len(want))
 		unknown, err := s.call(r, "READ", func(ctx context.Context) error {
@@ -329,7 +329,7 @@ func (s *simulation) copyFiles(n int, c *client) {
 	}
 }
 
-// store writes a file, at once or in parts that are committed then, and reports whether it stays.
+// store writes a file, at once or in parts with a COMMIT. It reports whether the file is durable.
 func (s *simulation) store(r *rand.Rand, c *client, file nfs3.FH, p []byte) (stays bool) {
 	if r.IntN(2) == 0 {
 		_, err := s.call(r, "WRITE", func(ctx context.Context) error {
@@ -365,13 +365,13 @@ func (s *simulation) store(r *rand.Rand, c *client, file nfs3.FH, p []byte) (sta
 	}
 }
 
-// finish makes calls when there are no faults any more, but for a server that may be gone: short
-// ones, with pauses, until that is found out, and then nothing may fail. It reads all registers,
-// and writes and reads as much as there may be at a time.
+// finish makes calls after the faults have ended. It starts with short calls and pauses, until a
+// server that may be gone is noticed. After that nothing may fail: it reads all registers, and
+// writes and reads as much as is allowed at a time.
 func (s *simulation) finish(n int, c *client) {
 	began := time.Now()
 	for {
-		// Shorter than redial's ticks, so that between two of them no call is under way.
+		// Shorter than redial's ticks, so that no call is under way between two ticks.
 		short, cancel := context.WithTimeout(s.t.Context(), 400*time.Millisecond)
 		err := c.nfs.Null(short)
 		cancel()
@@ -416,7 +416,7 @@ func (s *simulation) finish(n int, c *client) {
 	calls.Wait()
 }
 
-// haveFaults has faults until ctx ends, and then takes back those that last.
+// haveFaults injects faults until ctx ends, then heals the lasting ones.
 func (s *simulation) haveFaults(ctx context.Context) {
 	r := s.random(0)
 	var frozen []*faultnet.Link

@@ -35,7 +35,7 @@ func dialTCP(
 	return recordmark.NewConn(conn, recordmark.Config{Logger: quiet})
 }
 
-// large is a program of large replies, which counts the bytes of those that have not left.
+// large is a program with large replies. It counts the bytes of replies that have not been sent.
 type large struct{ held, most atomic.Int64 }
 
 const (
@@ -58,7 +58,7 @@ func (l *large) handle(_ context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// Release is called when a reply has left.
+// Release is called when a reply has been sent.
 func (l *large) Release() { l.held.Add(-largeReply) }
 
 // largeResult is the result of a call of large.
@@ -66,8 +66,8 @@ type largeResult struct{}
 
 func (*largeResult) UnmarshalXDR(d *xdr.Decoder) { d.Bulk(largeReply) }
 
-// TestUnreadReplies has clients over TCP whose links stand still before their replies come: these
-// have no more memory than they may.
+// TestUnreadReplies has TCP clients whose links stop before their replies arrive. The pending
+// replies stay within their memory limit.
 func TestUnreadReplies(t *testing.T) {
 	const (
 		memory = 16 << 20
@@ -122,7 +122,7 @@ func TestUnreadReplies(t *testing.T) {
 			link.Thaw(faultnet.Down)
 		}
 		all.Wait()
-		// A connection has always room for one.
+		// A connection always has room for one reply.
 		if got := l.most.Load(); got > memory+conns*largeReply {
 			t.Errorf("replies took %d bytes, and may %d", got, memory)
 		}
@@ -139,8 +139,8 @@ func TestUnreadReplies(t *testing.T) {
 	})
 }
 
-// TestGateway has a client of a gateway whose server is started again. Its calls wait for that, and
-// it loses its connection once each time.
+// TestGateway restarts the server behind a gateway. The client's calls wait for the restart, and it
+// loses its connection once per restart.
 func TestGateway(t *testing.T) {
 	const (
 		gatewayHost = "10.0.0.200"

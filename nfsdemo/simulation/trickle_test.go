@@ -12,12 +12,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// TestTrickle has many clients write and read over links that give a few bytes at a time, so that
-// most connections stop inside an FPDU. The memory that is allocated for it all grows as the bytes
-// do.
+// TestTrickle has many clients write and read over links that pass a few bytes at a time, so that
+// most connections stop inside an FPDU. The total memory allocated grows linearly with the bytes.
 func TestTrickle(t *testing.T) {
 	const (
-		hosts = 100 // more connections than may keep a whole buffer inside an FPDU
+		hosts = 100 // more connections than may hold a whole buffer inside an FPDU
 		size  = 64 << 10
 	)
 	eachSeed(t, 1, func(t *testing.T, seed uint64) {
@@ -55,7 +54,8 @@ func TestTrickle(t *testing.T) {
 		}
 		all.Wait()
 		runtime.ReadMemStats(&after)
-		// The network in memory makes a piece of each hundred bytes, and they are copied often.
+		// The in-memory network splits data into pieces of 100 bytes, which are copied several
+		// times.
 		if got, most := after.TotalAlloc-before.TotalAlloc, uint64(80*hosts*size); got > most {
 			t.Errorf("%d bytes were allocated, want no more than %d", got, most)
 		}

@@ -91,7 +91,7 @@ func (w *world) start() {
 		served <- rpcrdma.Serve(context.Background(), w.work.Listener(l), s,
 			rpcrdma.Config{
 				Logger: quiet, Dialect: w.dialect, Credits: 16,
-				// Little, so that what is not given back is missed.
+				// Small limits, so that leaks are noticed.
 				MaxMessage: 2 << 20, ConnMemory: 4 << 20, ServerMemory: 12 << 20,
 			})
 	}()
@@ -101,14 +101,14 @@ func (w *world) start() {
 	w.starts++
 }
 
-// stop ends the server, and with it all of its connections and calls, and what was not committed.
+// stop ends the server, its connections and calls, and drops uncommitted data.
 func (w *world) stop() {
 	w.mu.Lock()
 	s, served := w.server, w.served
 	w.mu.Unlock()
 	s.Close()
 	<-served
-	time.Sleep(time.Second) // handlers go on that have been told
+	time.Sleep(time.Second) // handlers that were cancelled take a moment to return
 	if st := s.Stats(); st.InFlight != 0 || st.Conns != 0 {
 		w.t.Errorf("the server has ended, and %d calls and %d connections are left",
 			st.InFlight, st.Conns)
@@ -118,20 +118,20 @@ func (w *world) stop() {
 	}
 }
 
-// restarts tells one run of the server from the next.
+// restarts returns the number of restarts, which identifies a run of the server.
 func (w *world) restarts() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.starts
 }
 
-// client is one host's.
+// client is the client of one host.
 type client struct {
 	dialect rpcrdma.Dialect
 	conn    *redial.Conn
 	nfs     *nfsclient.Client
 	root    nfs3.FH
-	conns   sync.Map // *rpcrdma.Conn, all that it has had
+	conns   sync.Map // *rpcrdma.Conn: all connections so far
 }
 
 // client connects from a host, and mounts.
@@ -163,7 +163,7 @@ func (w *world) client(n int) *client {
 	return c
 }
 
-// checkIdle finds what calls have left on the connections that there are, when none is under way.
+// checkIdle checks that calls have left nothing on the connections. No call is under way.
 func (c *client) checkIdle(t *testing.T) {
 	t.Helper()
 	c.conns.Range(func(k, _ any) bool {
@@ -176,11 +176,11 @@ func (c *client) checkIdle(t *testing.T) {
 	})
 }
 
-// checkPeer finds what an end has to say against the other, which is ours as well.
+// checkPeer checks that an end has no complaint about its peer, which runs our code too.
 func checkPeer(t *testing.T, c *rpcrdma.Conn, dialect rpcrdma.Dialect) {
 	t.Helper()
 	s := c.Stats()
-	if dialect == rpcrdma.Draft { // replies for which there is no memory are refused
+	if dialect == rpcrdma.Draft { // replies without memory for them are refused
 		s.TooLong, s.ErrorsSent, s.ErrorsRecv = 0, 0, 0
 	}
 	wrong := s.Malformed + s.BadVersion + s.ErrorsSent + s.ErrorsRecv
@@ -190,7 +190,7 @@ func checkPeer(t *testing.T, c *rpcrdma.Conn, dialect rpcrdma.Dialect) {
 	}
 }
 
-// close ends a client, and all connections that it has had.
+// close ends a client and all of its connections.
 func (c *client) close(t *testing.T) {
 	t.Helper()
 	c.conn.Close()

@@ -14,12 +14,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// database knows the users 0 to 3999, u1000 and so on, and root. It counts who asks.
+// database knows the users 0 to 3999, named u1000 and so on, and root. It counts look-ups.
 type database struct {
 	mu    sync.Mutex // guards what follows
-	names []string   // that were asked for
+	names []string   // that were looked up
 	err   error
-	hang  chan struct{} // unless nil: answers come when it is closed
+	hang  chan struct{} // if set, answers wait until it is closed
 }
 
 func newDatabase() *database { return new(database) }
@@ -60,7 +60,7 @@ func (d *database) Groups(uid uint32) ([]uint32, error) {
 	return []uint32{uid, 7}, nil
 }
 
-// asked returns how often somebody was asked for.
+// asked returns the number of look-ups.
 func (d *database) asked() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,7 +73,7 @@ func (d *database) fail(err error) {
 	d.err = err
 }
 
-// stop has answers wait until they are let go.
+// stop delays answers until letGo is called.
 func (d *database) stop() (letGo func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

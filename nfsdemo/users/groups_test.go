@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/users"
 )
 
-// TestGroups: groups are looked up once in half an hour, who is not known has none, and is asked
-// for again after a minute; what failed is asked for again at once.
+// TestGroups: groups are cached for half an hour. A user that does not exist has none, and is
+// looked up again after a minute. After a failure the next call looks up again.
 func TestGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase()
@@ -41,7 +41,7 @@ func TestGroups(t *testing.T) {
 	})
 }
 
-// TestHost: the host knows root, and his groups, and not everybody.
+// TestHost: the host knows root and its groups, and not every user.
 func TestHost(t *testing.T) {
 	h := users.Host()
 	if got, err := h.Groups(0); err != nil || !slices.Contains(got, 0) {

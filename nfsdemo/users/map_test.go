@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/users"
 )
 
-// TestMapErrors: what is wrong with a line is an error that has its number.
+// TestMapErrors: an error in a map names its line.
 func TestMapErrors(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
 		{"alice@B", "write a principal and a user: 1 words"},
@@ -37,7 +37,8 @@ func TestMapErrors(t *testing.T) {
 	}
 }
 
-// TestMapCheck: a map names users who do not exist, by their lines; numbers need no user.
+// TestMapCheck: Check reports names of users that do not exist, with their lines. A number needs no
+// user.
 func TestMapCheck(t *testing.T) {
 	m, err := users.ParseMap(strings.NewReader("a@B u1\nb@B gone\nc@B 7:7\n\nd@B away\n"))
 	if err != nil {
@@ -54,7 +55,7 @@ func TestMapCheck(t *testing.T) {
 	}
 }
 
-// FuzzParseMap: a file is a map or an error.
+// FuzzParseMap: any file parses as a map or gives an error.
 func FuzzParseMap(f *testing.F) {
 	f.Add("alice@B 1:2:3,4 # x\nbob@B bob\n")
 	f.Add("alice@B\t1:\n\r\n@ :")

@@ -33,14 +33,14 @@ func principals(tb testing.TB, db users.Database, mapped string, log *slog.Logge
 	return p
 }
 
-// TestPrincipals: who is a user, and that the database is asked only for names that can be such.
+// TestPrincipals: which principals are users. The database is asked only for possible user names.
 func TestPrincipals(t *testing.T) {
 	u1000 := &vfs.Cred{UID: 1000, GID: 100, GIDs: []uint32{100, 7}}
 	long := strings.Repeat("u", 600)
 	for _, tt := range []struct {
 		name, principal string
 		want            *vfs.Cred
-		asked           string // of the database; "": nothing
+		asked           string // of the database; "": not asked
 	}{
 		{"a user", "u1000@EXAMPLE.ORG", u1000, "u1000"},
 		{"of the second realm", "u1000@OTHER.EXAMPLE", u1000, "u1000"},
@@ -86,7 +86,7 @@ func TestPrincipals(t *testing.T) {
 			u1001@EXAMPLE.ORG 9:9
 			u1002@EXAMPLE.ORG gone
 		`, slog.New(slog.DiscardHandler))
-		for range 2 { // the second time from memory
+		for range 2 { // the second time from the cache
 			got, err := p.User(t.Context(), tt.principal)
 			if err != nil || !cmp.Equal(got, tt.want) {
 				t.Errorf("%s: %+v, %v, want %+v", tt.name, got, err, tt.want)
@@ -117,7 +117,8 @@ func TestRealms(t *testing.T) {
 	}
 }
 
-// TestPrincipalsLog: it says once who is no user, and why; a map that names nobody is a warning.
+// TestPrincipalsLog: a principal that is no user is logged once, with the reason. A map entry that
+// names no user is a warning.
 func TestPrincipalsLog(t *testing.T) {
 	var log bytes.Buffer
 	p := principals(t, newDatabase(), "a@B gone", slog.New(slog.NewTextHandler(&log, nil)))
@@ -142,8 +143,8 @@ func TestPrincipalsLog(t *testing.T) {
 	}
 }
 
-// TestPrincipalsTime: a user is known for half an hour, that somebody is none for a minute, and
-// what has failed is asked for again.
+// TestPrincipalsTime: a user is cached for half an hour, a missing user for a minute, and a failure
+// not at all.
 func TestPrincipalsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase()
@@ -174,8 +175,8 @@ func TestPrincipalsTime(t *testing.T) {
 	})
 }
 
-// TestHangingDatabase: callers wait for 5 seconds, all for the same look-up; look-ups are bounded,
-// and what they find in the end counts.
+// TestHangingDatabase: callers wait at most 5 seconds, all for the same look-up. Look-ups are
+// bounded, and late results are used.
 func TestHangingDatabase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase()
@@ -218,8 +219,8 @@ func TestHangingDatabase(t *testing.T) {
 	})
 }
 
-// TestHangingDatabaseHoldsUpOnce: who calls again and again while his look-up hangs waits for it
-// once. So his calls do not keep all workers of a server busy.
+// TestHangingDatabaseHoldsUpOnce: a caller waits only once for a hanging look-up, however often it
+// calls. So its calls do not occupy all workers of a server.
 func TestHangingDatabaseHoldsUpOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase()
@@ -242,8 +243,8 @@ func TestHangingDatabaseHoldsUpOnce(t *testing.T) {
 	})
 }
 
-// TestManyPrincipals: however many come, those that were found are asked for again when they had to
-// make room, and no more are kept than that.
+// TestManyPrincipals: the cache is bounded, however many principals come. Evicted ones are looked
+// up again.
 func TestManyPrincipals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase()
@@ -266,7 +267,7 @@ func TestManyPrincipals(t *testing.T) {
 		for i := range kept + more {
 			ask(i)
 		}
-		// Of all these at most so many are known still.
+		// At most this many are still cached.
 		before := db.asked()
 		for i := range kept + more {
 			ask(i)
@@ -277,8 +278,8 @@ func TestManyPrincipals(t *testing.T) {
 	})
 }
 
-// FuzzPrincipal: whatever a principal is, the database is asked for a word without separators, if
-// at all, and the map's users are found by their own.
+// FuzzPrincipal: for any principal, the database is asked at most for a word without separators,
+// and the users in the map are found.
 func FuzzPrincipal(f *testing.F) {
 	for _, s := range []string{"u1000@EXAMPLE.ORG", "nfs/host@EXAMPLE.ORG", "a@@B", "\x00@", `a\@b@EXAMPLE.ORG`} {
 		f.Add(s)
