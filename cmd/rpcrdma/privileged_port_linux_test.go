@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,8 @@ const advicePort = "it may want calls from a port below 1024 (secure, the defaul
 	"files): add insecure to the export, or call as root, over TCP or iWARP"
 
 // TestPrivilegedPort: an export without the option insecure is reached over RDMA and TCP from a
-// port below 1024. A process that may not use one gets advice, from probe, too.
+// port below 1024. A process that may not use one gets advice, from probe, too. A process that may
+// is warned by probe that Linux over RDMA could not mount it.
 func TestPrivilegedPort(t *testing.T) {
 	s := serveFile(t, "/m *(rw,memory)\n")
 	if !strings.Contains(s.greeting, "    not /m: Linux calls from a port above 1023 over RDMA, which needs the option insecure\n") {
@@ -36,12 +38,37 @@ func TestPrivilegedPort(t *testing.T) {
 		r := probing{}.of(t, url)
 		if may {
 			r.find(t, "mount", probe.OK)
+			if overRDMA := strings.HasPrefix(url, "rdma"); overRDMA {
+				f := r.names(t, "root", probe.Warn, probe.CausePort1024)
+				if !strings.Contains(f.Do, "add insecure to the options of the export") {
+					t.Errorf("to do: %s", f.Do)
+				}
+				text := probing{}.text(t, url)
+				if want := "can be used, but for: port-not-privileged.\n"; !strings.HasSuffix(text, want) {
+					t.Errorf("no %q in\n%s", want, text)
+				}
+			} else if slices.ContainsFunc(r.Findings, isPort1024) {
+				t.Errorf("over TCP, where Linux calls from a port below 1024:\n%s", r.lines())
+			}
 			continue
 		}
 		if f := r.names(t, "mount", probe.Fail, probe.CausePort1024); !strings.Contains(f.Do, advicePort) {
 			t.Errorf("%s: to do: %s", url, f.Do)
 		}
 	}
+}
+
+// TestProbeInsecure: probe does not warn of ports if the export has the option insecure.
+func TestProbeInsecure(t *testing.T) {
+	s := serveFile(t, "/m *(rw,insecure,memory)\n")
+	r := probing{}.of(t, "rdma://"+s.rdma+"/m")
+	if !r.OK || slices.ContainsFunc(r.Findings, isPort1024) {
+		t.Errorf("ok is %v\n%s", r.OK, r.lines())
+	}
+}
+
+func isPort1024(f probe.Finding) bool {
+	return f.Cause == probe.CausePort1024 || strings.Contains(f.Found, "ports above 1023")
 }
 
 // TestUnprivilegedRoCE: over RoCE there are no ports below 1024. Commands say what to do.

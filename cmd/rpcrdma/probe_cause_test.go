@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -222,8 +223,9 @@ func TestProbeRejected(t *testing.T) {
 	}
 }
 
-// TestProbeRoCETaken: another process has the UDP port of RoCE on this host; and a silent port may
-// be RoCE's.
+// TestProbeRoCETaken: nothing listens at the port of the URL. Another process has the UDP port of
+// RoCE on this host; and a silent port may be RoCE's. If iWARP or TCP answers, probe is silent about
+// RoCE.
 func TestProbeRoCETaken(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	l, err := net.ListenUDP("udp", nil)
@@ -232,10 +234,19 @@ func TestProbeRoCETaken(t *testing.T) {
 	}
 	defer l.Close()
 	taken := func(p *probe.Prober) { p.Roce = l.LocalAddr().(*net.UDPAddr).Port }
-	r := probing{change: taken}.of(t, "rdma://"+s.rdma+"/a")
-	r.names(t, "roce", probe.Note, probe.CauseRoCETaken)
+	r := probing{change: taken}.of(t, "rdma://"+deadport.New(t, "127.0.0.1").String())
 	if f := r.find(t, "roce", probe.Note); f.Values["open"] != "unknown" {
 		t.Errorf("open is %v, want unknown", f.Values["open"])
+	}
+	isTaken := func(f probe.Finding) bool { return f.Cause == probe.CauseRoCETaken }
+	if !slices.ContainsFunc(r.Findings, isTaken) {
+		t.Errorf("no %s in\n%s", probe.CauseRoCETaken, r.lines())
+	}
+	for _, url := range []string{"rdma://" + s.rdma + "/a", "tcp://" + s.tcp + "/a"} {
+		r := probing{change: taken}.of(t, url)
+		if slices.ContainsFunc(r.Findings, func(f probe.Finding) bool { return f.Step == "roce" }) {
+			t.Errorf("%s: the server does not need RoCE:\n%s", url, r.lines())
+		}
 	}
 }
 

@@ -27,7 +27,6 @@ func TestProbe(t *testing.T) {
 	}{
 		{"iWARP", "rdma://" + s.rdma + "/a", map[string]map[string]any{
 			"name": {"host": "127.0.0.1"},
-			"roce": {"open": "no"},
 			"port": {"speaks": "iWARP"},
 			"mpa": {"revision": 2.0, "crc": false, "markersToServer": false, "serverIRD": 16.0,
 				"serverORD": 16.0, "rtr": "write", "privateData": true,
@@ -152,7 +151,7 @@ func TestProbeInterrupted(t *testing.T) {
 		ended <- p.Run(ctx)
 		close(over)
 	}()
-	out.await("roce", over)
+	out.await("name", over)
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)

@@ -37,7 +37,7 @@ two have the same name, the second becomes name.2 on the server.
 
 The table counts the bytes of RPC messages in each direction: inline, in a Send, and by chunk.
 Under credits it has the most calls that were under way at a time. The times include reading the
-files from disk, and SHA-256, both ways.
+files from disk, and SHA-256, both ways. docs/concepts.md explains inline, chunks and credits.
 
 With --dialect draft, both ends speak the protocol of draft-ietf-nfsv4-rpcrdma-08, and demo
 shows all that it has beyond RFC 8166:

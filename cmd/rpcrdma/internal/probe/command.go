@@ -41,7 +41,7 @@ The steps are:
 
   the name of the host
   what rpcbind says
-  whether RoCE may be there
+  whether RoCE may be there (for URLs of RoCE, or if the port does not speak as the URL says)
   who listens at the port of the URL, and at the usual ports of NFS
   the iWARP setup: revision, markers, CRC, RDMA Reads, private data (for URLs of iWARP)
   a first call, with credits and inline sizes
@@ -49,6 +49,7 @@ The steps are:
   programs and versions, and whether the server takes Kerberos
   the exports, and whether this host may mount each of them
   what the caller may do in the root directory of the export
+  as root, over iWARP: whether calls from a port above 1023 are taken, such as Linux's
   with AUTH_SYS, whether the server squashes user 0
   a read of some bytes, of the file that the URL names or else of the first one found
   the MTU of the path
@@ -60,6 +61,8 @@ name.
 
 Probe writes nothing to the server's files. Each step takes at most --timeout; by default all of
 them together take less than a minute. The exit code is 0 if no step fails, else 1.
+
+docs/concepts.md explains credits, inline sizes, IRD and ORD.
 
 With --json, probe prints one document at the end. Each of its findings has a step, a status
 (ok, note, warn, fail or skipped), what was found, and what to do. If probe knows the cause, the

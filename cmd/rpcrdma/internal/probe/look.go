@@ -140,6 +140,14 @@ func (g *glance) speaker() speaker {
 	return speaksOther
 }
 
+// speaksAsAsked reports whether the port speaks the protocol of the URL.
+func (g *glance) speaksAsAsked() bool {
+	if g.at.Scheme == reach.SchemeRoCE {
+		return g.speaker() == speaksRoCE
+	}
+	return g.speaker() == speaksIWARP && g.at.OverRDMA() || g.speaker() == speaksRPC && !g.at.OverRDMA()
+}
+
 // error returns why the protocol of the URL cannot be used at the port.
 func (g *glance) error() error {
 	switch {

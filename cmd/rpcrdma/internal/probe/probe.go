@@ -70,6 +70,7 @@ func (p *Prober) steps(c *caller) []step {
 	s := c.scene
 	roce := &roceStep{scene: s, port: p.Roce}
 	look := &portLook{scene: s, usual: p.Usual, roce: roce}
+	roce.look = look
 	rpcbind := &rpcbindStep{scene: s, port: p.Rpcbind, look: look}
 	name := &nameStep{scene: s, rpcbind: rpcbind, roce: roce, look: look}
 	port := &portStep{scene: s, look: look}

@@ -19,17 +19,18 @@ const roceTime = time.Second
 type roceStep struct {
 	*scene
 	port int // of RoCE, in UDP
+	look *portLook
 
 	found func() []Finding // waits for the result
 }
 
 // begin begins to check, for an address of the server.
 func (p *roceStep) begin(ctx context.Context, addr string) {
-	p.found = begun(func() []Finding { return p.look(ctx, addr) })
+	p.found = begun(func() []Finding { return p.check(ctx, addr) })
 }
 
-// look checks whether the UDP port of RoCE seems open at the server, and whether it is free here.
-func (p *roceStep) look(ctx context.Context, addr string) []Finding {
+// check checks whether the UDP port of RoCE seems open at the server, and whether it is free here.
+func (p *roceStep) check(ctx context.Context, addr string) []Finding {
 	found := []Finding{p.there(ctx, addr)}
 	l, err := net.ListenUDP("udp", &net.UDPAddr{Port: p.port})
 	if err == nil {
@@ -80,8 +81,12 @@ func (p *roceStep) there(ctx context.Context, addr string) Finding {
 	return cannot(err)
 }
 
-// run reports the findings of look.
+// run reports the findings of check, unless the server speaks the protocol of the URL, which is not
+// RoCE.
 func (p *roceStep) run(context.Context) bool {
+	if p.at.Scheme != reach.SchemeRoCE && p.look.seen()[0].speaksAsAsked() {
+		return true
+	}
 	for _, f := range p.found() {
 		p.report.add(f)
 	}

@@ -20,7 +20,8 @@ type rootStep struct {
 	info nfs3.FSInfo // of the export
 }
 
-// run reports what the caller may do in the root of the export, and whether root is squashed.
+// run reports what the caller may do in the root of the export, whether the port matters, and
+// whether root is squashed.
 func (p *rootStep) run(ctx context.Context) bool {
 	limited, cancel := p.limit(ctx)
 	defer cancel()
@@ -61,6 +62,7 @@ func (p *rootStep) run(ctx context.Context) bool {
 		p.report.note(nil, "%s may not modify it. If the server has no such user, it takes this "+
 			"principal for nobody, and its log says so", caller)
 	}
+	(&highPortLook{p.caller}).run(ctx)
 	if p.flavor.Flavor() == oncrpc.FlavorSys { // others cannot call as user 0
 		(&squashLook{p.caller}).run(ctx, h, a)
 	}

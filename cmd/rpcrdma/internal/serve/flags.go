@@ -83,7 +83,7 @@ func (c *Config) addFlags(cmd *cobra.Command) {
 	f.Var(c.conf, "conf",
 		"clients that may set up their connection by CONF_RDMA, and raise the largest reply in one Send "+
 			"to 64KiB: "+c.conf.Names()+"; sys is those that name a user, gss those that "+
-			"prove with Kerberos who they are")
+			"call with krb5i or krb5p of Kerberos")
 	f.Var(&c.align, "align",
 		"alignment of the data in messages, with --dialect draft, in bytes: a power of two, from 64 to half "+
 			"of --inline; 0 is none")
