@@ -224,8 +224,8 @@ func TestProbeRejected(t *testing.T) {
 }
 
 // TestProbeRoCETaken: nothing listens at the port of the URL. Another process has the UDP port of
-// RoCE on this host; and a silent port may be RoCE's. If iWARP or TCP answers, probe is silent about
-// RoCE.
+// RoCE on this host; and a silent port may be RoCE's. If iWARP or TCP answers, probe does not
+// mention RoCE.
 func TestProbeRoCETaken(t *testing.T) {
 	s := startServe(t, "--memory", "/a")
 	l, err := net.ListenUDP("udp", nil)
