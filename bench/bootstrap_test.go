@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
-// vary gives the rounds of all points that much more or less than their throughput, in turns.
+// vary spreads the throughputs of each point's rounds by up to the factor 1+by in both directions.
 func vary(m []Measurement, by float64) []Measurement {
 	for i := range m {
 		m[i].Rounds = nil
@@ -22,8 +22,8 @@ func vary(m []Measurement, by float64) []Measurement {
 	return m
 }
 
-// TestDoubt: where rounds differ little the crossing is known to within a little; where they differ
-// much nothing is said.
+// TestDoubt: a crossover is known closely if rounds differ little. If they differ much, none is
+// given.
 func TestDoubt(t *testing.T) {
 	ratios := []float64{.5, .8, 1.25, 2}
 	cross := func() []Measurement { return pairs(InlineCall, ReadChunk, fours, ratios...) }
@@ -69,7 +69,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// few changes the rounds of the first point.
+// few applies change to the rounds of the first point.
 func few(m []Measurement, change func([]Round) []Round) []Measurement {
 	m[0].Rounds = change(slices.Clone(m[0].Rounds))
 	return m
@@ -97,13 +97,12 @@ func TestRangeSteps(t *testing.T) {
 	}
 }
 
-// TestDoubtLoss: where inline and chunk are close at all sizes, noise has one or the other ahead by
-// the band, up to anywhere; the default, which loses little, is told all the same. Where it may
-// lose much nothing is.
+// TestDoubtLoss: if inline and chunks are close at all sizes, noise decides which one seems better.
+// The default is still recommended if it loses little. If it may lose much, nothing is recommended.
 func TestDoubtLoss(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		ratios []float64 // of the chunk to inline
+		ratios []float64 // of the chunk's throughput to inline's
 		vary   float64
 		want   int
 	}{

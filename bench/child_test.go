@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestChildDiesWithParent kills the process that has started a server: the server ends, which a
-// connection to it shows.
+// TestChildDiesWithParent kills the process that started a server. The server ends, which closes
+// the connection to it.
 func TestChildDiesWithParent(t *testing.T) {
 	t.Setenv(childVariable, "parent")
 	parent := exec.Command(self()[0])
@@ -41,7 +41,7 @@ func TestChildDiesWithParent(t *testing.T) {
 	}
 }
 
-// TestChildFails: what is said of a server that does not come up, and of one that is no server.
+// TestChildFails: the errors for a server that does not start, and for a program that is no server.
 func TestChildFails(t *testing.T) {
 	t.Setenv(childVariable, "broken")
 	if _, _, err := startChild(t.Context(), self(), nil); !errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "listen on 127.0.0.1:nowhere") {

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// TestCorrections: what a point and its yardstick have in common is taken off, and what the
-// yardstick alone does is not.
+// TestCorrections: variation that a point shares with its yardstick is removed. Variation of the
+// yardstick alone is not.
 func TestCorrections(t *testing.T) {
 	for _, tt := range []struct {
 		name               string
-		common, point, raw float64 // the standard deviation of what both do, and of what each does
+		common, point, raw float64 // standard deviations: shared, and of each alone
 		low, high          float64
 	}{
 		{"the machine changes its speed", .3, .02, .02, .9, 1},

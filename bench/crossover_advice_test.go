@@ -93,7 +93,7 @@ func TestRecommendation(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Result{Measured: tt.measured}
 			Conclude(&r)
-			// as all rounds are alike
+			// All rounds are alike.
 			tt.want.SendRange = Range{tt.want.InlineSend, tt.want.InlineSend}
 			tt.want.RecvRange = Range{tt.want.InlineRecv, tt.want.InlineRecv}
 			if diff := cmp.Diff(tt.want, r.Advice); diff != "" {
@@ -103,7 +103,7 @@ func TestRecommendation(t *testing.T) {
 	}
 }
 
-// TestRecommendationBounds shows that what is recommended can be set, whatever was measured.
+// TestRecommendationBounds: a recommendation is always a valid setting, whatever was measured.
 func TestRecommendationBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		point := rapid.Custom(func(t *rapid.T) Measurement {
@@ -115,7 +115,7 @@ func TestRecommendationBounds(t *testing.T) {
 			return m
 		})
 		measured := rapid.SliceOf(point).Draw(t, "measured")
-		for _, m := range slices.Clone(measured) { // most sizes would have no partner
+		for _, m := range slices.Clone(measured) { // otherwise most sizes would have no partner
 			m.Way = map[Way]Way{InlineCall: ReadChunk, ReadChunk: InlineCall, InlineReply: WriteChunk, WriteChunk: InlineReply}[m.Way]
 			measured = append(measured, m)
 		}

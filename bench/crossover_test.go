@@ -10,14 +10,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// at is a measured point with the given throughput in MB/s.
+// at returns a measured point with the given throughput in MB/s.
 func at(way Way, size int, mbps float64) Measurement {
 	m := Measurement{Point: Point{Path: IWARP, Way: way, Size: size, InFlight: 1, Conns: 1}, Calls: 1 << 20}
 	m.Elapsed = time.Duration(float64(m.Calls) * float64(size) / mbps * 1e3)
 	return inRounds(m)
 }
 
-// inRounds gives m rounds that were all alike.
+// inRounds gives m several equal rounds.
 func inRounds(m Measurement) Measurement {
 	m.Rounds = nil
 	for range leastRounds {
@@ -30,7 +30,7 @@ func inRounds(m Measurement) Measurement {
 	return m
 }
 
-// pairs are points for both ways: inline has 1000 MB/s, the chunk that many times more.
+// pairs returns points for both ways. Inline has 1000 MB/s, the chunk a multiple of that.
 func pairs(inline, chunk Way, sizes []int, ratios ...float64) []Measurement {
 	var all []Measurement
 	for i, x := range ratios {
@@ -41,13 +41,13 @@ func pairs(inline, chunk Way, sizes []int, ratios ...float64) []Measurement {
 
 var fours = []int{256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10}
 
-// ofBand leaves out what TestDecisions looks at.
+// ofBand ignores the fields that TestDecisions checks.
 var ofBand = cmpopts.IgnoreFields(Crossover{}, "Least", "InlineTo", "EitherTo", "ChunkFrom", "Within", "Except", "SizeRange", "Leads")
 
 func TestCrossover(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		ratios []float64 // of the chunk to inline at 256 B, 1 KiB, 4 KiB, ...
+		ratios []float64 // chunk to inline at 256 B, 1 KiB, 4 KiB, ...
 		want   Crossover
 	}{
 		{"one crossing", []float64{.5, .8, 1.25, 2}, Crossover{Size: 2 << 10, Gain: 2}},
@@ -74,15 +74,15 @@ func TestCrossover(t *testing.T) {
 	}
 }
 
-// TestCrossoverByRatio shows that a machine that slowed down for a while is not seen, where the
-// yardstick has been measured beside.
+// TestCrossoverByRatio: a temporary slowdown of the machine does not show if the yardstick was
+// measured at the same time.
 func TestCrossoverByRatio(t *testing.T) {
 	m := pairs(InlineReply, WriteChunk, fours, .5, .8, 1.25, 2)
 	for i := range m {
 		m[i].Ratio = m[i].Throughput() / 1e10
 		m[i] = inRounds(m[i])
 	}
-	for i := range m[:5] { // among them inline at 4 KiB, and not the chunk
+	for i := range m[:5] { // includes inline at 4 KiB, but not the chunk
 		for j := range m[i].Rounds {
 			m[i].Rounds[j].Elapsed *= 2
 			m[i].Rounds[j].Yardstick /= 2
@@ -95,8 +95,8 @@ func TestCrossoverByRatio(t *testing.T) {
 	}
 }
 
-// TestCrossoverGroups shows what is compared with what: nothing across paths, calls in flight,
-// connections, or directions.
+// TestCrossoverGroups: points are compared only within the same path, calls in flight, connections
+// and direction.
 func TestCrossoverGroups(t *testing.T) {
 	var m []Measurement
 	add := func(ps []Measurement, path Path, inFlight, conns int) {
@@ -127,11 +127,11 @@ func TestCrossoverGroups(t *testing.T) {
 	}
 }
 
-// TestCrossoverAnalytic compares with where curves of the form t = a + n/b cross.
+// TestCrossoverAnalytic compares with the analytic crossing of curves of the form t = a + n/b.
 func TestCrossoverAnalytic(t *testing.T) {
 	sizes := []int{256, 512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10}
 	rapid.Check(t, func(t *rapid.T) {
-		// Inline begins cheaper and costs more for each byte; they cross at n.
+		// Inline has the lower fixed cost and the higher cost per byte. They cross at n.
 		n := float64(rapid.IntRange(sizes[0], sizes[len(sizes)-1]).Draw(t, "crossing"))
 		a := rapid.Float64Range(1, 100).Draw(t, "us of an inline call")
 		more := rapid.Float64Range(.2, 3).Draw(t, "more of a chunk") * a
@@ -148,7 +148,7 @@ func TestCrossoverAnalytic(t *testing.T) {
 		Conclude(&r)
 		got := r.Crossovers[0]
 		if got.Size == 0 {
-			// Beside the first and the last size it may be taken for either.
+			// Close to the first and the last size, either result is accepted.
 			if n > 1.01*float64(sizes[0]) && n < .99*float64(sizes[len(sizes)-1]) {
 				t.Fatalf("got always=%v, want a crossing at %.0f", got.Always, n)
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDecisions shows what is said of curves: always the same, whoever asks.
+// TestDecisions: the decisions for given curves.
 func TestDecisions(t *testing.T) {
 	type said struct {
 		where, gain string
@@ -14,7 +14,8 @@ func TestDecisions(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		// for 1, 2, 3, ... calls in flight, of the chunk to inline at 256 B, 1 KiB, 4 KiB, ...
+		// Chunk's throughput over inline's at 256 B, 1 KiB, 4 KiB, ... for 1, 2, 3, ... calls in
+		// flight.
 		ratios [][]float64
 		want   said
 	}{

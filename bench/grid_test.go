@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGrids: the named grids have what their names promise, each point once, and all of them can be
-// measured.
+// TestGrids: the named grids hold what their names promise. They have each point once, and every
+// point can be measured.
 func TestGrids(t *testing.T) {
 	for _, tt := range []struct {
 		grid        Grid
@@ -49,7 +49,7 @@ func TestGrids(t *testing.T) {
 	}
 }
 
-// TestLeftOut: what cannot be measured, and what is said of it.
+// TestLeftOut: points that cannot be measured, and the reasons given.
 func TestLeftOut(t *testing.T) {
 	axes := Axes{Paths: []Path{IWARP, TCP}, Ways: Ways(), Sizes: []int{256, 1024, 60 << 10, 62 << 10, 64 << 10, 1 << 20}, InFlight: []int{8}, Conns: []int{64}}
 	g := axes.Grid("some").within(1 << 30)
@@ -76,7 +76,7 @@ func TestLeftOut(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	// 8 calls on 64 connections with 1 MiB at both ends take 1 GiB, and no less.
+	// 8 calls on 64 connections with 1 MiB at both ends take exactly 1 GiB.
 	small := g.within(1<<30 - 1)
 	last := small.LeftOut[len(small.LeftOut)-1]
 	if !strings.Contains(last.Why, "more than 1023 MiB of memory") || len(last.Points) != 6 {
@@ -87,7 +87,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestCheck: options that make no sense.
+// TestCheck: invalid options.
 func TestCheck(t *testing.T) {
 	point := Point{IWARP, ReadChunk, 4096, 1, 1}
 	good := func() Options { return Options{Grid: Grid{Points: []Point{point}}, Server: "host:1"} }

@@ -22,14 +22,13 @@ func TestLostError(t *testing.T) {
 	}
 }
 
-// TestLostProcess: that a process has been killed says more than how the connection to it has
-// ended.
+// TestLostProcess: the error says that a process was killed, not only how its connection ended.
 func TestLostProcess(t *testing.T) {
 	t.Setenv(childVariable, "server")
 	for _, tt := range []struct {
 		name   string
 		was    error
-		exited bool // what is said in the end
+		exited bool // the error says that the process exited
 	}{{"ended", io.EOF, true}, {"silent", ErrSilent, false}} {
 		c, _, err := startChild(t.Context(), self(), nil)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestRunServerSilent: a server that is there, and does nothing any more, ends a run.
+// TestRunServerSilent: a server that exists but does nothing any more ends a run.
 func TestRunServerSilent(t *testing.T) {
 	o := options(t, points2()...)
 	c, addr, err := startChild(t.Context(), o.Command, nil)

@@ -12,11 +12,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// roceVariable is the address at which a server is reached over RoCE, too.
+// roceVariable names the environment variable with the server's RoCE address.
 const roceVariable = "BENCH_TEST_ROCE"
 
-// childVariable makes this binary something else than a test: a server, one that cannot listen, or
-// the parent of one.
+// childVariable makes this binary a child process instead of a test: a server, one that cannot
+// listen, or the parent of a server.
 const childVariable = "BENCH_TEST_CHILD"
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	}
 	switch os.Getenv(childVariable) {
 	case "":
-		// of the children, which otherwise take a second to end
+		// In children, the race detector otherwise sleeps for a second at exit.
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 		goleak.VerifyTestMain(m)
 		return

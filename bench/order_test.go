@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRanks: what comes first of the grid full.
+// TestRanks: which points of the full grid come first.
 func TestRanks(t *testing.T) {
 	points := FullGrid().Points
 	const kib, mib = 1 << 10, 1 << 20
@@ -27,8 +27,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestOrder: it has each point once, and its first sixth has all paths with all their ways, each
-// with its smallest and its largest size, and few and many calls and connections.
+// TestOrder: the order has each point once. Its first sixth has all paths with all their ways, each
+// with its smallest and largest size, and few and many calls and connections.
 func TestOrder(t *testing.T) {
 	points := FullGrid().Points
 	order := inOrder(points)

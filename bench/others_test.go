@@ -9,7 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// TestOthers: whoever is another to client and server, and to each other where they share CPUs.
+// TestOthers: the CPU time of other processes at both ends. If client and server share CPUs,
+// neither counts as another process.
 func TestOthers(t *testing.T) {
 	const s = time.Second
 	apart := Options{ServerCPUs: []int{0, 1}, ClientCPUs: []int{2}}

@@ -2,5 +2,5 @@
 
 package bench
 
-// worlds is how many machines are made up of each kind.
+// worlds is the number of simulated machines of each kind.
 const worlds = 200

@@ -2,5 +2,6 @@
 
 package bench
 
-// worlds is how many machines are made up of each kind: fewer, as each takes ten times as long.
+// worlds is the number of simulated machines of each kind. It is small because each takes ten times
+// as long under the race detector.
 const worlds = 20

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
-// of is a round of a point: a Measurement as Run takes it.
+// of returns a measurement of one round, as Run would take it.
 func of(size int, calls int64, us, yardstick, others float64) Measurement {
 	m := Measurement{
 		Point: Point{IWARP, ReadChunk, size, 1, 1}, Calls: calls, Elapsed: time.Duration(us * float64(calls) * 1e3),
@@ -25,8 +25,8 @@ func of(size int, calls int64, us, yardstick, others float64) Measurement {
 	return m
 }
 
-// TestJudged: rounds are judged beside those with the same yardstick, which are of the same size,
-// and over a wire or not; those that are not disturbed are counted.
+// TestJudged: a round is judged against rounds with the same yardstick, which have the same size
+// and either all use a wire or all do not. Undisturbed rounds are counted.
 func TestJudged(t *testing.T) {
 	local := of(1024, 1, 1, 1000, 0)
 	local.Path = Loopback
@@ -45,8 +45,8 @@ func TestJudged(t *testing.T) {
 	}
 }
 
-// TestMerged: sums and medians of the rounds that were not disturbed; of all if there are no
-// others.
+// TestMerged: sums and medians of the undisturbed rounds, or of all rounds if every one is
+// disturbed.
 func TestMerged(t *testing.T) {
 	bad := of(1000, 1000, 100, 1e9, .5)
 	bad.Rounds[0].Disturbed = rounds.OthersBusy
@@ -76,12 +76,12 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// TestPlan: points that are compared have most of the rounds, of which there are as many as there
-// is time for.
+// TestPlan: points that are compared with each other get most of the rounds. There are as many
+// rounds as fit in the time.
 func TestPlan(t *testing.T) {
 	points := []Point{
 		{IWARP, InlineCall, 1024, 8, 1}, {IWARP, ReadChunk, 1024, 8, 1}, // compared
-		// not
+		// Not compared.
 		{IWARP, ReadChunk, 1024, 1, 1}, {IWARP, LongCall, 1024, 8, 1}, {TCP, InlineCall, 1024, 8, 1},
 		{IWARP, InlineReply, 64, 8, 1}, {IWARP, WriteChunk, 64, 8, 1}, // compared
 		{Loopback, InlineReply, 64, 8, 1}, {Loopback, WriteChunk, 64, 8, 1}, // not recommended for
@@ -105,13 +105,13 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanGrids: how many rounds the two grids have in the time that they take.
+// TestPlanGrids: the number of rounds of both grids in their usual times.
 func TestPlanGrids(t *testing.T) {
 	for _, tt := range []struct {
 		grid       Grid
 		d          time.Duration
 		over       Path
-		say, other int // rounds inline, of 4 KiB, over that path and over another
+		say, other int // rounds for inline, 4 KiB: over that path, over another
 	}{
 		{QuickGrid(), 34 * time.Second, IWARP, 11, 2},
 		{FullGrid(), 597 * time.Second, IWARP, 9, 1},
@@ -134,7 +134,7 @@ func TestPlanGrids(t *testing.T) {
 	}
 }
 
-// TestSweepDisturbed: a disturbed round is taken again; one that is disturbed always is given up.
+// TestSweepDisturbed: a disturbed round is repeated. A point that is always disturbed is given up.
 func TestSweepDisturbed(t *testing.T) {
 	for _, tt := range []struct {
 		name         string

@@ -18,13 +18,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// options are those of a short run against a server in another process.
+// options returns options of a short run against a server in another process.
 func options(t *testing.T, points ...Point) Options {
 	t.Helper()
 	t.Setenv(childVariable, "server")
 	return Options{
 		Grid:        Grid{Name: "test", Points: points},
-		Time:        30 * time.Second, // for machines that are slow
+		Time:        30 * time.Second, // for slow machines
 		MinPerRound: 3 * time.Millisecond,
 		MaxPerRound: 3 * time.Millisecond,
 		Rounds:      1,
@@ -34,9 +34,8 @@ func options(t *testing.T, points ...Point) Options {
 	}
 }
 
-// TestRun measures every way over every path, small and large payloads, with one call and several,
-// on one connection and several. That the calls have gone the way that they were to is what Run
-// checks.
+// TestRun measures every way over every path: small and large payloads, one call and several, one
+// connection and several. Run itself checks that calls went the intended way.
 func TestRun(t *testing.T) {
 	paths := usualPaths()
 	if runtime.GOOS == "linux" {
@@ -85,7 +84,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// checkMeasured checks what must hold of any point.
+// checkMeasured checks what must hold for every point.
 func checkMeasured(t *testing.T, m Measurement) {
 	t.Helper()
 	if least := int64(m.InFlight * m.Conns); m.Calls < least {
@@ -97,10 +96,10 @@ func checkMeasured(t *testing.T, m Measurement) {
 	if m.Ratio <= 0 {
 		t.Errorf("%v: got a ratio of %v", m.Point, m.Ratio)
 	}
-	// On the wire each payload is there once, with headers, which for the smallest payloads are
-	// most of it. RoCE sends again what is late, on a busy machine any number of times.
+	// Each payload travels once. Headers outweigh the smallest payloads. RoCE retransmits late
+	// packets, on a busy machine any number of times.
 	payload := m.Calls * int64(m.Size)
-	most := payload + payload/50 + m.Calls*5500 // with padding to a page, and markers
+	most := payload + payload/50 + m.Calls*5500 // padding to a page, and markers
 	if m.Path == RoCE {
 		most = math.MaxInt64
 	}
@@ -109,14 +108,14 @@ func checkMeasured(t *testing.T, m Measurement) {
 		if m.WireBytes != 0 || m.ServerUsage != (Usage{}) {
 			t.Errorf("%v: got %d bytes on the wire, and a server that uses %+v", m.Point, m.WireBytes, m.ServerUsage)
 		}
-	case m.Path == TCP: // with 48 and 32 bytes beside it, record marks included
+	case m.Path == TCP: // headers of 48 and 32 bytes, with record marks
 		if want := m.Calls * int64(80+xdr.RoundUp(m.Size)); m.WireBytes != want {
 			t.Errorf("%v: got %d bytes on the wire for %d calls, want %d", m.Point, m.WireBytes, m.Calls, want)
 		}
 	case m.WireBytes < payload+m.Calls*100 || m.WireBytes > most:
 		t.Errorf("%v: got %d bytes on the wire for %d of payload in %d calls", m.Point, m.WireBytes, payload, m.Calls)
 	}
-	const before = 2 // of the point before, of whose end the server may not have heard yet
+	const before = 2 // of the previous point: the server may not have noticed their end yet
 	if at := m.ServerUsage.Conns; m.Client.Conns != m.Conns || m.Path != Loopback && (at < m.Conns || at > m.Conns+before) {
 		t.Errorf("%v: got %d connections at the client, %d at the server", m.Point, m.Client.Conns, m.ServerUsage.Conns)
 	}
@@ -125,7 +124,7 @@ func checkMeasured(t *testing.T, m Measurement) {
 	}
 }
 
-// TestRunOtherWay: calls that go another way than the point says are an error, and no result.
+// TestRunOtherWay: calls that go another way than intended are an error, not a result.
 func TestRunOtherWay(t *testing.T) {
 	good := Point{Loopback, ReadChunk, 4096, 1, 1}
 	for _, tt := range []struct {
@@ -147,7 +146,7 @@ func TestRunOtherWay(t *testing.T) {
 				t.Errorf("a call that goes as %s, measured as %s: got %t, want %t", tt.way, way, got, want)
 			}
 			m := meter{point: p}
-			m.CallDone(&rpcrdma.CallInfo{Err: net.ErrClosed}) // of which the caller knows
+			m.CallDone(&rpcrdma.CallInfo{Err: net.ErrClosed}) // the caller knows this error
 			m.CallDone(&tt.info)
 			if err := m.check(); errors.Is(err, errWay) != (way != tt.way) {
 				t.Errorf("a call that goes as %s, measured as %s: got error %v", tt.way, way, err)
@@ -156,7 +155,7 @@ func TestRunOtherWay(t *testing.T) {
 	}
 }
 
-// TestRunServerLost: what is measured when the server ends, and what is said.
+// TestRunServerLost: the results and the error when the server ends during a run.
 func TestRunServerLost(t *testing.T) {
 	o := options(t, points2()...)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -181,7 +180,7 @@ func TestRunServerLost(t *testing.T) {
 	}
 }
 
-// points2 are four points whose order is that of the grid.
+// points2 returns four points in the order of the grid.
 func points2() []Point {
 	var all []Point
 	for _, way := range []Way{InlineCall, ReadChunk, InlineReply, WriteChunk} {
@@ -190,7 +189,7 @@ func points2() []Point {
 	return all
 }
 
-// serve serves in this process until ctx ends.
+// serve runs a server in this process until ctx ends.
 func serve(t *testing.T, ctx context.Context) (addr string, served <-chan error) {
 	t.Helper()
 	ready, done := make(chan string, 1), make(chan error, 1)
@@ -206,7 +205,7 @@ func serve(t *testing.T, ctx context.Context) (addr string, served <-chan error)
 	return addr, done
 }
 
-// TestRunInterrupted: an interrupt leaves what was measured before.
+// TestRunInterrupted: an interrupt keeps what was measured before.
 func TestRunInterrupted(t *testing.T) {
 	o := options(t, points2()...)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -224,8 +223,7 @@ func TestRunInterrupted(t *testing.T) {
 	}
 }
 
-// TestRunInterruptedWithin: an interrupt in the middle of a point ends that, too, whatever time it
-// has.
+// TestRunInterruptedWithin: an interrupt ends even the current point, however long it would take.
 func TestRunInterruptedWithin(t *testing.T) {
 	serving, end := context.WithCancel(t.Context())
 	addr, served := serve(t, serving)
@@ -242,7 +240,7 @@ func TestRunInterruptedWithin(t *testing.T) {
 		o.Time, o.MinPerRound, o.MaxPerRound = 8*time.Second, time.Millisecond, 8*time.Second
 		ctx, cancel := context.WithCancel(t.Context())
 		o.Progress = func(Progress) {
-			go func() { // until there are its connections, and that of Run
+			go func() { // wait for its connections and Run's own
 				for {
 					if u, err := control.NewClient(conn).Usage(t.Context()); err != nil || u.Conns >= 3 {
 						cancel()
@@ -257,7 +255,7 @@ func TestRunInterruptedWithin(t *testing.T) {
 	}
 }
 
-// TestRunNowhere: where no server is, and where another one is.
+// TestRunNowhere: an address with no server, and one with another server.
 func TestRunNowhere(t *testing.T) {
 	o := options(t, points2()...)
 	o.Command, o.Server = nil, "127.0.0.1:1"
@@ -274,7 +272,7 @@ func TestRunNowhere(t *testing.T) {
 	}
 }
 
-// TestRunMemory: too little memory for all points, here or at the server.
+// TestRunMemory: too little memory for all points, at the client or at the server.
 func TestRunMemory(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	addr, served := serve(t, ctx)
@@ -288,7 +286,7 @@ func TestRunMemory(t *testing.T) {
 	}
 }
 
-// TestServeTaken: a port that is taken, and one behind which there are not enough.
+// TestServeTaken: a port that is taken, and one with too few free ports after it.
 func TestServeTaken(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	addr, served := serve(t, ctx)

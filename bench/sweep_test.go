@@ -17,12 +17,12 @@ import (
 func points(n int) (all []Point) {
 	for i := range n {
 		all = append(all, Point{IWARP, ReadChunk, 1024, 1, 1})
-		all[i].Path = Path(fmt.Sprint("path ", i)) // which has no influence on the order
+		all[i].Path = Path(fmt.Sprint("path ", i)) // does not influence the order
 	}
 	return all
 }
 
-// swept is what came of a sweep.
+// swept is the outcome of a sweep.
 type swept struct {
 	measured, leftOut int
 	why               string
@@ -30,7 +30,7 @@ type swept struct {
 	progress          []Progress
 }
 
-// sweepFor measures n points for a time, of which each takes what take says.
+// sweepFor sweeps n points within a limit. take decides how long a point takes.
 func sweepFor(t *testing.T, ctx context.Context, n int, limit time.Duration, take func(i int, share time.Duration) (time.Duration, error)) (s swept, err error) {
 	begin := time.Now()
 	o := Options{Time: limit, MinPerRound: 100 * time.Millisecond, MaxPerRound: limit, Rounds: 1}.withDefaults()
@@ -62,10 +62,10 @@ func sweepFor(t *testing.T, ctx context.Context, n int, limit time.Duration, tak
 	return s, err
 }
 
-// asTold takes as long as a point may.
+// asTold takes exactly its share of the time.
 func asTold(_ int, share time.Duration) (time.Duration, error) { return share, nil }
 
-// TestSweepTime: points share the time, and what it does not suffice for is left out.
+// TestSweepTime: points share the time. Points for which it does not suffice are left out.
 func TestSweepTime(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -110,8 +110,8 @@ func TestSweepTime(t *testing.T) {
 	}
 }
 
-// TestSweepFails: points that fail are left out, and the others are measured; a server that is
-// lost, and an interrupt, end it.
+// TestSweepFails: points that fail are left out, and the others are measured. A lost server or an
+// interrupt ends the sweep.
 func TestSweepFails(t *testing.T) {
 	broken := errors.New("broken")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -151,7 +151,7 @@ func TestSweepFails(t *testing.T) {
 	}
 }
 
-// TestFigures: the yardsticks' medians, by size.
+// TestFigures: the medians of the yardsticks, by size.
 func TestFigures(t *testing.T) {
 	y := make(yardsticks)
 	for _, f := range []Figure{{4, 30}, {1, 5}, {4, 10}, {4, 20}, {2, 1}, {2, 2}} {
@@ -162,7 +162,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestRecorder: samples of several workers come together, and what is too long is not lost.
+// TestRecorder: samples of several workers are merged, and overlong samples are not lost.
 func TestRecorder(t *testing.T) {
 	r := newRecorder()
 	for w := range 3 {

@@ -11,24 +11,24 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
-// world is a machine that was made up: its crossovers are known, and how unsteady it is.
+// world is a simulated machine with known crossovers and known noise.
 type world struct {
 	random *rand.Rand
-	sizes  map[Way]float64 // at which a chunk crosses inline, by the chunk's way
-	more   float64         // how many times more a chunk costs before its first byte
+	sizes  map[Way]float64 // crossover between inline and chunk, by the chunk's way
+	more   float64         // factor of a chunk's cost before its first byte
 
-	noise    float64 // of a round that nothing disturbs: the standard deviation of its logarithm
+	noise    float64 // standard deviation of the logarithm of an undisturbed round
 	drift    float64 // of the machine's speed, which changes within seconds
-	fickle   float64 // as noise, of the yardstick
-	outliers float64 // the share of rounds that are slow, and nobody knows why
-	busy     float64 // the share that others disturb
-	untold   bool    // and the system does not tell
+	fickle   float64 // like noise, of the yardstick
+	outliers float64 // share of rounds that are slow for no visible reason
+	busy     float64 // share of rounds disturbed by other processes
+	untold   bool    // the system does not report these
 
-	speed float64 // of the machine now, as a logarithm
+	speed float64 // logarithm of the machine's current speed
 	last  time.Time
 }
 
-// newWorld returns one with crossovers between 1 KiB and 40 KiB.
+// newWorld returns a world with crossovers between 1 KiB and 40 KiB.
 func newWorld(seed uint64, like world) *world {
 	w := &like
 	w.random = rand.New(rand.NewPCG(seed, 24))
@@ -39,7 +39,7 @@ func newWorld(seed uint64, like world) *world {
 	return w
 }
 
-// measure takes a round as Run does, in which calls cost a fixed time and one for each byte.
+// measure takes a round as Run does. A call costs a fixed time, and a time for each byte.
 func (w *world) measure(_ context.Context, p Point, share time.Duration) (Measurement, error) {
 	time.Sleep(share)
 	w.change()
@@ -56,7 +56,7 @@ func (w *world) measure(_ context.Context, p Point, share time.Duration) (Measur
 	}
 	raw := 1.4e10 * n / (n + 30000)
 
-	// What slows the machine down slows both down, though not equally.
+	// A slower machine slows down both, though not equally.
 	raw *= math.Exp(w.speed + w.random.NormFloat64()*w.fickle)
 	took *= math.Exp(-.8*w.speed + w.random.NormFloat64()*w.noise)
 	r := Round{Mark: rounds.Mark{Yardstick: raw}}
@@ -78,14 +78,14 @@ func (w *world) measure(_ context.Context, p Point, share time.Duration) (Measur
 	return m, nil
 }
 
-// change has the machine's speed drift: it forgets within some seconds how fast it was.
+// change lets the machine's speed drift. Earlier speeds stop mattering within a few seconds.
 func (w *world) change() {
 	keeps := math.Exp(-time.Since(w.last).Seconds() / 3)
 	w.last = time.Now()
 	w.speed = w.speed*keeps + w.random.NormFloat64()*w.drift*math.Sqrt(1-keeps*keeps)
 }
 
-// advice is what a quick run in this world comes to.
+// advice returns the recommendation of a quick run in this world.
 func (w *world) advice(t *testing.T) Recommendation {
 	t.Helper()
 	o := Options{Grid: QuickGrid(), Time: 36 * time.Second, shuffle: w.random.Shuffle}.withDefaults()
@@ -97,14 +97,14 @@ func (w *world) advice(t *testing.T) Recommendation {
 	return r.Advice
 }
 
-// TestAdviceInKnownWorlds has many quick runs in machines of each kind. Of two directions in each,
-// as many must be told, and of those that are told 9 in 10 must be right: by one step of the grid
-// at most from where inline and chunk really cross.
+// TestAdviceInKnownWorlds makes many quick runs on machines of each kind. The share of directions
+// with a recommendation must be within the bounds. 9 in 10 recommendations must be right: at most
+// one step of the grid from the true crossover.
 func TestAdviceInKnownWorlds(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		like        world
-		least, most float64 // share that is told
+		least, most float64 // share of directions with a recommendation
 	}{
 		{"quiet", world{noise: .03, drift: .1, fickle: .02, outliers: .01, busy: .02}, .8, 1},
 		{"quiet, but for the yardstick", world{noise: .03, fickle: .3, outliers: .01, busy: .02}, .8, 1},

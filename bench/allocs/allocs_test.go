@@ -76,8 +76,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestTable shows that the table in the repository parses, and that writing it gives the same
-// bytes.
+// TestTable: the table in the repository parses, and writing it gives the same bytes.
 func TestTable(t *testing.T) {
 	b, err := os.ReadFile("allocs.txt")
 	if err != nil {

@@ -29,7 +29,7 @@ var (
 		"\x00\x00\x00\x00\x00\x00\x00\x08"
 )
 
-// codec is what both results are.
+// codec is implemented by both results.
 type codec interface {
 	oncrpc.Marshaler
 	oncrpc.Unmarshaler
@@ -48,7 +48,7 @@ func decode(m oncrpc.Unmarshaler, b []byte) error {
 	return d.Finish()
 }
 
-// TestCodec: the bytes of each result, and that no part of them will do.
+// TestCodec: the bytes of each result. No truncation of them decodes.
 func TestCodec(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
@@ -72,7 +72,7 @@ func TestCodec(t *testing.T) {
 	}
 }
 
-// TestInfoLimits: ports that are none, and texts that are too long.
+// TestInfoLimits: invalid ports, and texts that are too long.
 func TestInfoLimits(t *testing.T) {
 	port := []byte(infoBytes)
 	port[13] = 1
@@ -87,7 +87,7 @@ func TestInfoLimits(t *testing.T) {
 	}
 }
 
-// FuzzInfo: what is decoded is encoded to the same bytes.
+// FuzzInfo: whatever decodes, encodes to the same bytes.
 func FuzzInfo(f *testing.F) {
 	f.Add([]byte(infoBytes))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -98,7 +98,7 @@ func FuzzInfo(f *testing.F) {
 	})
 }
 
-// FuzzUsage does so.
+// FuzzUsage does the same for Usage.
 func FuzzUsage(f *testing.F) {
 	f.Add([]byte(usageBytes))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -109,8 +109,7 @@ func FuzzUsage(f *testing.F) {
 	})
 }
 
-// TestProgram asks a server, over TCP, which is this process: what it does shows in what it has
-// used.
+// TestProgram asks a server in this process, over TCP. The usage reported is that of this process.
 func TestProgram(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -173,4 +172,4 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-var kept []byte // keeps an allocation from being none
+var kept []byte // forces a real allocation

@@ -25,7 +25,7 @@ import (
 // sample is one run of one way.
 type sample struct{ took, cpu time.Duration }
 
-// BenchmarkCopy copies a file in all ways by turns. One iteration covers all rounds.
+// BenchmarkCopy copies a file in all ways in turn. One iteration covers all rounds.
 func BenchmarkCopy(b *testing.B) {
 	if _, err := exec.LookPath("cp"); err != nil {
 		b.Skip("there is no cp to compare with")
@@ -82,15 +82,15 @@ func (r *rig) timed(name string, run func() (cpu time.Duration, err error)) samp
 	return sample{took, cpu}
 }
 
-// newRig makes the file, builds the command, and starts a server. They last until the benchmark
-// ends.
+// newRig makes the file, builds the command, and starts a server. Everything is cleaned up when the
+// benchmark ends.
 func newRig(b *testing.B, size int) *rig {
 	r := &rig{b: b, dir: fastDir(b), command: build(b)}
 	r.source = r.path("source")
 	if err := writeRandom(r.source, size); err != nil {
 		b.Fatal(err)
 	}
-	// A file is replaced only when its successor is complete.
+	// While a file is replaced, both copies exist.
 	r.serve("--memory", "/bench", "--memory-size", strconv.Itoa(4*size+64<<20))
 	return r
 }

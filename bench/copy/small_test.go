@@ -39,8 +39,7 @@ type smallWay struct {
 
 func (w smallWay) String() string { return w.name }
 
-// BenchmarkSmall copies a tree of small files in all ways by turns. One iteration covers all
-// rounds.
+// BenchmarkSmall copies a tree of small files in all ways in turn. One iteration covers all rounds.
 func BenchmarkSmall(b *testing.B) {
 	o := env.Default()
 	o.Files, o.Rounds = 20000, 3

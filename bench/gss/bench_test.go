@@ -22,7 +22,7 @@ const (
 	mib = 1 << 20
 )
 
-// overIWARP is iWARP without CRC, as the rows of package nfs have it.
+// overIWARP is iWARP without CRC, as in the rows of package nfs.
 func overIWARP() Carrier {
 	config := func(s paired.Sockets) iwarp.Config {
 		return iwarp.Config{CRC: iwarp.CRCOff, Control: s.Control}
@@ -36,18 +36,17 @@ func overIWARP() Carrier {
 	})
 }
 
-// many is how many calls are in flight where sealing and opening may take place at the same time.
+// many is the number of calls in flight with which sealing and opening can overlap.
 const many = 4
 
 var (
-	// besideSys are the flavours of Kerberos beside AUTH_SYS.
+	// besideSys compares flavours of Kerberos with AUTH_SYS.
 	besideSys []paired.Comparison
-	// besideCrypto is READ of 1 MiB with krb5p beside AES and SHA.
+	// besideCrypto compares READ of 1 MiB with krb5p with AES and SHA alone.
 	besideCrypto []paired.Comparison
 )
 
-// long is the length of rounds whose operations take milliseconds, so that there are enough of
-// them.
+// long is the length of rounds whose operations take milliseconds, so that each has enough of them.
 const long = 500 * time.Millisecond
 
 func roundOf(s paired.Scenario) time.Duration {
@@ -97,5 +96,5 @@ func BenchmarkPaired(b *testing.B) { paired.Bench(b, besideSys...) }
 //	go test -run '^$' -bench PairedCrypto -benchtime 1x ./bench/gss
 func BenchmarkPairedCrypto(b *testing.B) { paired.Bench(b, besideCrypto...) }
 
-// TestPaired demands the bounds, if BENCH_GATE is set.
+// TestPaired requires the bounds if BENCH_GATE is set.
 func TestPaired(t *testing.T) { paired.Gate(t, besideCrypto...) }

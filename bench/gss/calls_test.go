@@ -23,8 +23,8 @@ func inProcess() Carrier {
 	})
 }
 
-// BenchmarkCall makes calls within one process. Allocations are those of both ends. Transfers of
-// 1 KiB travel inline, those of 64 KiB by chunks.
+// BenchmarkCall makes calls within one process. Allocations are those of both ends. Transfers of 1
+// KiB travel inline, transfers of 64 KiB by chunks.
 func BenchmarkCall(b *testing.B) {
 	for _, ca := range []Carrier{inProcess(), TCP()} {
 		for _, f := range []Flavor{Sys, Krb5, Krb5i, Krb5p} {
@@ -39,7 +39,7 @@ func BenchmarkCall(b *testing.B) {
 }
 
 func calls(b *testing.B, s paired.Scenario) {
-	// What a server says would stand in the middle of a benchmark's line.
+	// The server's log lines would break up the benchmark's output.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	sv, err := s.Listen(b.Context(), paired.Sockets{})
 	if err != nil {
@@ -49,7 +49,7 @@ func calls(b *testing.B, s paired.Scenario) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := c.Run(200, nil); err != nil { // calls rest before they are used again
+	if err := c.Run(200, nil); err != nil { // a call rests before it is reused
 		b.Fatal(err)
 	}
 	b.ReportAllocs()

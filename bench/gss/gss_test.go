@@ -45,7 +45,7 @@ func everywhere(t *testing.T, test func(*testing.T, Carrier, Flavor)) {
 	}
 }
 
-// TestRead checks that each slot reads what is its own.
+// TestRead checks that each slot reads its own part.
 func TestRead(t *testing.T) {
 	everywhere(t, func(t *testing.T, ca Carrier, f Flavor) {
 		c := setUp(t, Read(ca, f, testSize, 3)).(*client)
@@ -58,7 +58,7 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, b := range c.slots {
-			// Not every slot has its turn: the first may take all calls.
+			// Some slots may be unused: the first may take all calls.
 			if !bytes.Equal(b, want[i]) && !bytes.Equal(b, make([]byte, testSize)) {
 				t.Errorf("slot %d holds something else than the file", i)
 			}
@@ -100,7 +100,7 @@ func TestNull(t *testing.T) {
 	})
 }
 
-// TestCrypto: one at a time, what was sealed is opened again.
+// TestCrypto: with one operation in flight, sealed data is opened again.
 func TestCrypto(t *testing.T) {
 	const size = 4096 // whole blocks
 	c := setUp(t, Crypto(size, 1)).(*opener)
@@ -116,7 +116,7 @@ func TestCrypto(t *testing.T) {
 	}
 }
 
-// TestCryptoTogether: with more in flight each end does its half.
+// TestCryptoTogether: with several in flight, each end does its half.
 func TestCryptoTogether(t *testing.T) {
 	const size = 4096
 	c := setUp(t, Crypto(size, 2)).(*opener)

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// TestChild: a child knows its role, ends when its input does, and what it said last is told.
+// TestChild: a child knows its role and ends when its input ends. Its last output is reported.
 func TestChild(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		then     string // what the child does when it has told its role
+		then     string // what the child does after printing its role
 		patience time.Duration
 		want     string // of Stop
 	}{

@@ -29,8 +29,8 @@ func congestion(t *testing.T, c net.Conn) string {
 	return name
 }
 
-// TestSockets: a listening socket is set up, what it accepts takes after it, and so is one that
-// dials.
+// TestSockets: a listening socket is set up, and accepted sockets inherit this. So is a dialing
+// socket.
 func TestSockets(t *testing.T) {
 	s := Sockets{Congestion: "reno"}
 	l, err := (&net.ListenConfig{Control: s.Control}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// threads returns the CPUs that each thread of this process may use, as Linux says.
+// threads returns the CPUs that each thread of this process may use, as Linux reports them.
 func threads(t *testing.T) (lists []string) {
 	t.Helper()
 	names, err := filepath.Glob("/proc/self/task/*/status")
@@ -33,7 +33,7 @@ func threads(t *testing.T) (lists []string) {
 	return slices.Compact(lists)
 }
 
-// TestPin: all threads of this process are on one CPU, and later ones too, until that is undone.
+// TestPin: all threads of this process, including new ones, are on one CPU until it is undone.
 func TestPin(t *testing.T) {
 	cpus, err := AllowedCPUs()
 	if err != nil {
@@ -48,7 +48,7 @@ func TestPin(t *testing.T) {
 	if got := runtime.GOMAXPROCS(0); got != 1 {
 		t.Errorf("got GOMAXPROCS %d, want 1", got)
 	}
-	var wg sync.WaitGroup // of threads that begin now
+	var wg sync.WaitGroup // of new threads
 	for range 4 {
 		wg.Go(func() {
 			runtime.LockOSThread()
@@ -70,7 +70,7 @@ func TestPin(t *testing.T) {
 	}
 }
 
-// TestPinNowhere: CPUs that are not there leave everything as it was.
+// TestPinNowhere: CPUs that do not exist change nothing.
 func TestPinNowhere(t *testing.T) {
 	before, procs := threads(t), runtime.GOMAXPROCS(0)
 	if _, err := Pin(1000); err == nil || !strings.Contains(err.Error(), "pinning to CPU 1000") {
@@ -84,7 +84,7 @@ func TestPinNowhere(t *testing.T) {
 	}
 }
 
-// TestStartPinned: the child is on those CPUs.
+// TestStartPinned: a child starts on the given CPUs.
 func TestStartPinned(t *testing.T) {
 	cpus, err := AllowedCPUs()
 	if err != nil {
@@ -104,7 +104,7 @@ func TestStartPinned(t *testing.T) {
 	}
 }
 
-// TestCheck: a congestion control that is there, and one that is not.
+// TestCheck: a congestion control that exists, and one that does not.
 func TestCheck(t *testing.T) {
 	for _, name := range []string{"", "reno"} {
 		if err := (Sockets{Congestion: name}).Check(); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMeter: a meter counts what is allocated, and nothing of its own.
+// TestMeter: a meter counts allocations, but not its own.
 func TestMeter(t *testing.T) {
 	var m Meter
 	if n := testing.AllocsPerRun(10, func() { m.Used() }); n != 0 {
@@ -21,9 +21,9 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-var kept []byte // keeps an allocation from being none
+var kept []byte // forces a real allocation
 
-// TestUsage: what was used adds up; what is so at the end stays.
+// TestUsage: amounts used are added up, and current values are the last ones.
 func TestUsage(t *testing.T) {
 	a := Usage{CPU: 1, Allocs: 2, Bytes: 3, GCs: 4, Heap: 5, Stacks: 6, Conns: 7, Busy: 8}
 	b := Usage{CPU: 10, Allocs: 20, Bytes: 30, GCs: 40, Heap: 50, Stacks: 60, Conns: 70, Busy: 80}

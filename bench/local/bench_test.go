@@ -12,8 +12,8 @@ const (
 	mib = 1 << 20
 )
 
-// comparisons are all of them, with what is owed. The goals beyond that: NULL 4, READ of 64 KiB
-// 0.40, READ of 1 MiB 0.92.
+// comparisons are all comparisons with their bounds. The goals beyond the bounds: NULL 4, READ of
+// 64 KiB 0.40, READ of 1 MiB 0.92.
 var comparisons = []paired.Comparison{
 	owed(Null(), 8),
 	owed(NullMany(64), 0),
@@ -28,19 +28,20 @@ var comparisons = []paired.Comparison{
 	owed(Write(mib, FileSize), 0),
 }
 
-// owed is the comparison of p, with what it owes.
+// owed registers p with its bounds.
 //
-// The steady state has no allocations, as tests of package nfsdemo show, but from one round to the
-// next the goroutine may come to another processor, whose pools are empty; and a round has few
-// operations if they are long.
+// Tests of package nfsdemo show that the steady state does not allocate. But between rounds the
+// goroutine may move to another processor, whose pools are empty, and a round of long operations
+// has only few of them.
 func owed(p Pair, bound float64) paired.Comparison {
 	c := p.Register()
 	c.Bound, c.MaxAllocs, c.Time = bound, 0.2, 20*time.Millisecond
 	return c
 }
 
-// BenchmarkLocal measures; see the comment of the package. One iteration is a whole comparison.
+// BenchmarkLocal measures all comparisons, see the package comment. One iteration is a whole
+// comparison.
 func BenchmarkLocal(b *testing.B) { paired.Bench(b, comparisons...) }
 
-// TestLocal demands the bounds, if BENCH_GATE is set.
+// TestLocal requires the bounds if BENCH_GATE is set.
 func TestLocal(t *testing.T) { paired.Gate(t, comparisons...) }

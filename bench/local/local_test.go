@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestComparisons makes each comparison for a moment: what is measured is done.
+// TestComparisons runs each comparison briefly.
 func TestComparisons(t *testing.T) {
 	o := env.Options{Starts: 1, Rounds: 2, Time: time.Millisecond, Limit: time.Minute}
 	for _, c := range comparisons {
@@ -35,7 +35,7 @@ func TestComparisons(t *testing.T) {
 	}
 }
 
-// TestShared: both scenarios of a pair have one rig, and each start has its own.
+// TestShared: both scenarios of a pair share one rig, and each start has its own.
 func TestShared(t *testing.T) {
 	var rigs []*Rig
 	p := Null()
@@ -57,7 +57,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestBytes: a READ brings what the copy beside it brings, from each place in the file.
+// TestBytes: a READ returns the bytes that the copy beside it copies, at each place in the file.
 func TestBytes(t *testing.T) {
 	r, err := NewRig(t.Context())
 	if err != nil {

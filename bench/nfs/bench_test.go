@@ -24,7 +24,7 @@ const (
 	mib = 1 << 20
 )
 
-// provider is iWARP, with both ends set to cfg.
+// provider is iWARP with cfg at both ends.
 func provider(name string, cfg iwarp.Config) Ends {
 	config := func(s paired.Sockets) iwarp.Config {
 		cfg := cfg
@@ -40,8 +40,8 @@ func provider(name string, cfg iwarp.Config) Ends {
 	}}
 }
 
-// overTLS is iWARP whose TCP connections are TLS 1.3. The certificate is made by the server's
-// process; the client's does not look at it.
+// overTLS is iWARP over TLS 1.3. The server's process makes the certificate; the client does not
+// verify it.
 var overTLS = Ends{Provider: rdma.Provider{
 	Name: "iwarp+tls",
 	Listen: func(ctx context.Context, s paired.Sockets) (transport.Listener, error) {
@@ -98,9 +98,9 @@ func init() {
 	}
 }
 
-// comparisons are the scenarios with what is demanded of them. The goals beyond that: READ 0.90,
-// with CRC 0.65; WRITE 0.85, with CRC 0.60; READ of 64 KiB 0.88; CPU 1.1; NULL 1.2 and, with 64 in
-// flight, 3.
+// comparisons are the scenarios with their bounds. The goals beyond the bounds: READ 0.90, with CRC
+// 0.65; WRITE 0.85, with CRC 0.60; READ of 64 KiB 0.88; CPU 1.1; NULL 1.2 and, with 64 in flight,
+// 3.
 var comparisons = []paired.Comparison{
 	{Yardstick: "tcp/read-1024KiBx1", Candidate: "iwarp/read-1024KiBx1", Bound: 0.80, MaxAllocs: 0.05, MaxCPU: 1.25},
 	{Yardstick: "tcp/read-1024KiBx4", Candidate: "iwarp/read-1024KiBx4", Bound: 0.80, MaxAllocs: 0.05, MaxCPU: 1.25},
@@ -121,8 +121,8 @@ var comparisons = []paired.Comparison{
 	{Yardstick: "iwarp/null-x64", Candidate: "iwarp/getattr-x64", Bound: 1 / 1.3, MaxAllocs: 2.05},
 }
 
-// withMetrics are scenarios beside the same without metrics: the 95 % interval of the ratio must
-// lie above the bound.
+// withMetrics compares scenarios with and without metrics. The 95 % interval of the ratio must lie
+// above the bound.
 var withMetrics = []paired.Comparison{
 	{Yardstick: "iwarp/null-x64", Candidate: "iwarp+metrics/null-x64", Above: 0.98, MaxAllocs: 0.05},
 	{Yardstick: "iwarp/read-1024KiBx4", Candidate: "iwarp+metrics/read-1024KiBx4", Above: 0.98, MaxAllocs: 0.05},
@@ -130,14 +130,14 @@ var withMetrics = []paired.Comparison{
 	{Yardstick: "iwarp/null-x64", Candidate: "iwarp+metrics at both ends/null-x64"},
 }
 
-// BenchmarkPairedMetrics compares a server with metrics and one without, and a client, too. It is
-// meant for 200 rounds or more:
+// BenchmarkPairedMetrics compares a server with metrics to one without, and likewise a client. It
+// needs 200 rounds or more:
 //
 //	BENCH_STARTS=20 BENCH_ROUNDS=20 \
 //		go test -run '^$' -bench PairedMetrics -benchtime 1x ./bench/nfs
 func BenchmarkPairedMetrics(b *testing.B) { paired.Bench(b, withMetrics...) }
 
-// BenchmarkPairedTLS says what TLS below iWARP costs.
+// BenchmarkPairedTLS measures the cost of TLS below iWARP.
 //
 //	go test -run '^$' -bench PairedTLS -benchtime 1x ./bench/nfs
 func BenchmarkPairedTLS(b *testing.B) {
@@ -148,7 +148,7 @@ func BenchmarkPairedTLS(b *testing.B) {
 		paired.Comparison{Yardstick: "iwarp/null-x64", Candidate: "iwarp+tls/null-x64"})
 }
 
-// TestPairedMetrics demands the bounds, if BENCH_GATE is set.
+// TestPairedMetrics requires the bounds if BENCH_GATE is set.
 func TestPairedMetrics(t *testing.T) { paired.Gate(t, withMetrics...) }
 
 // BenchmarkPaired compares NFS over iWARP with raw TCP, in two processes; see package paired.
@@ -156,5 +156,5 @@ func TestPairedMetrics(t *testing.T) { paired.Gate(t, withMetrics...) }
 //	go test -run '^$' -bench Paired -benchtime 1x ./bench/nfs
 func BenchmarkPaired(b *testing.B) { paired.Bench(b, comparisons...) }
 
-// TestPaired demands the bounds, if BENCH_GATE is set.
+// TestPaired requires the bounds if BENCH_GATE is set.
 func TestPaired(t *testing.T) { paired.Gate(t, comparisons...) }

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// inProcess returns the loopback provider of a fabric of its own.
+// inProcess returns the loopback provider of a new fabric.
 func inProcess() Ends {
 	f := loopback.New()
 	return Ends{Provider: rdma.Provider{
@@ -59,7 +59,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestRead checks that each slot reads what is its own.
+// TestRead checks that each slot reads its own part.
 func TestRead(t *testing.T) {
 	c := setUp(t, Read(inProcess(), testSize, 3))
 	want := make([][]byte, len(c.slots))
@@ -71,14 +71,14 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, b := range c.slots {
-		// Not every slot has its turn: the first may take all calls.
+		// Some slots may be unused: the first may take all calls.
 		if !bytes.Equal(b, want[i]) && !bytes.Equal(b, make([]byte, testSize)) {
 			t.Errorf("slot %d holds something else than the file", i)
 		}
 	}
 }
 
-// TestWrite checks that the file holds what each slot has written.
+// TestWrite checks that the file holds what each slot wrote.
 func TestWrite(t *testing.T) {
 	c := setUp(t, Write(inProcess(), testSize, 1))
 	for i := range c.slots[0] {
@@ -117,7 +117,7 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// TestServerGone checks that a run fails whose server has ended.
+// TestServerGone checks that a run fails if its server has ended.
 func TestServerGone(t *testing.T) {
 	p := inProcess()
 	s := Read(p, testSize, 2)

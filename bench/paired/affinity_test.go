@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
 )
 
-// allowedList returns the CPUs that this process may use, as Linux says; elsewhere it is empty.
+// allowedList returns the CPUs that this process may use, as Linux reports them. It is empty on
+// other systems.
 func allowedList() string {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {

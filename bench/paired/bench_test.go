@@ -2,8 +2,8 @@ package paired
 
 import "testing"
 
-// BenchmarkPaired compares the yardsticks among themselves: what the ratios are worth on
-// this machine, and what it gains to write messages together.
+// BenchmarkPaired compares the yardsticks with each other. It shows how reliable the ratios are on
+// this machine, and the gain from writing several messages together.
 func BenchmarkPaired(b *testing.B) {
 	Bench(b,
 		Comparison{Yardstick: TCPStream, Candidate: TCPStream},

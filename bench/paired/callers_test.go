@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestCallers: as many operations are done as are asked for, by whoever is free; times are taken of
-// a single caller's.
+// TestCallers: exactly the requested number of operations is done, by any callers that are free.
+// Samples are taken of a single caller.
 func TestCallers(t *testing.T) {
 	for _, callers := range []int{1, 3, 100} {
 		var done [100]atomic.Int64

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// quick are options for tests that are not about speed.
+// quick returns options for tests that do not measure speed.
 func quick() Options {
 	return Options{Starts: 1, Rounds: 2, Time: time.Millisecond, Limit: 30 * time.Second}
 }
@@ -35,7 +35,7 @@ func TestCompare(t *testing.T) {
 						t.Errorf("round %d: got a median latency of %v, want one: %v", i, m.P50, want)
 					}
 				}
-				first := r.Rounds[i/3*3] // after the same start
+				first := r.Rounds[i/3*3] // of the same start
 				if got, want := round.Candidate.Operations, first.Candidate.Operations; got != want {
 					t.Errorf("round %d: got %d operations, want %d as in the first", i, got, want)
 				}
@@ -107,7 +107,7 @@ func TestCompareOptions(t *testing.T) {
 		{"no time", func(o *Options) { o.Time = 0 }, "rounds of 0s"},
 		{"no limit", func(o *Options) { o.Limit = 0 }, "a limit of 0s"},
 		{"one CPU", func(o *Options) { o.CPUs = []int{0} }, "1 CPUs for two processes"},
-		{ // of the process that is the first to try
+		{ // from the process that tries first
 			"no such directory", func(o *Options) { o.Profile = "/does/not/exist" },
 			" process: profile: open /does/not/exist",
 		},

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// fakeEnd is the Server or the Client of a Scenario, and does as it is told.
+// fakeEnd is the Server or the Client of a Scenario. Its fields determine its behaviour.
 type fakeEnd struct {
 	addr  string
 	run   func(n int, samples []time.Duration) error
@@ -34,8 +34,7 @@ func (f fakeEnd) Close() error {
 	return f.close()
 }
 
-// registerFake registers a scenario. Where listen or dial is nil, a fake without peculiarities is
-// returned.
+// registerFake registers a scenario. If listen or dial is nil, a plain fake is used.
 func registerFake(name string, metric Metric, listen,
 	dial func(s Sockets, addr string) (fakeEnd, error)) {
 	plain := func(Sockets, string) (fakeEnd, error) { return fakeEnd{addr: "nowhere"}, nil }
@@ -54,7 +53,7 @@ func registerFake(name string, metric Metric, listen,
 	})
 }
 
-// keep is where allocations go that must not be optimized away.
+// keep holds allocations that must not be optimized away.
 var keep []byte
 
 func init() {
@@ -73,7 +72,7 @@ func init() {
 	registerFake("fake/plain", Rate, nil, nil)
 	registerFake("fake/bytes", Throughput, nil, nil)
 	registerFake("fake/latency", Latency, nil, running(func(n int, samples []time.Duration) error {
-		for i := range samples { // descending, so that they are to be sorted
+		for i := range samples { // descending, so that sorting matters
 			samples[i] = time.Duration(n-i) * time.Microsecond
 		}
 		time.Sleep(time.Duration(n) * time.Microsecond)
@@ -111,12 +110,11 @@ func init() {
 		return nil
 	}))
 
-	// The server's address is what its process is like; the client's error what its
-	// own is like.
+	// The server's address describes its process; the client's error describes the client's.
 	registerFake("fake/process", Rate,
 		func(Sockets, string) (fakeEnd, error) { return fakeEnd{addr: describeProcess()}, nil },
 		running(func(int, []time.Duration) error { return errors.New(describeProcess()) }))
-	// The address that the client gets.
+	// Reports the address that the client gets.
 	registerFake("fake/address", Rate,
 		func(s Sockets, _ string) (fakeEnd, error) { return fakeEnd{addr: "somewhere " + s.Congestion}, nil },
 		func(s Sockets, addr string) (fakeEnd, error) {

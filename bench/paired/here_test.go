@@ -12,7 +12,7 @@ import (
 
 var errHere = errors.New("deliberately")
 
-// here are what in-process scenarios have done.
+// here records what in-process scenarios did.
 var here struct{ open, runs, procs int }
 
 func init() {
@@ -58,13 +58,14 @@ func init() {
 	register("here/hangs", Rate, 0, func(int) error { <-*hung.Load(); return nil })
 }
 
-// hung is what here/hangs waits for: a channel of each run of TestInProcessHangs, which closes it.
+// hung is the channel that here/hangs waits for. Each run of TestInProcessHangs makes one and
+// closes it.
 var hung atomic.Pointer[chan struct{}]
 
-// TestInProcess: both ends run here, and all that they use is the client's.
+// TestInProcess: both ends run in this process, and all usage counts as the client's.
 func TestInProcess(t *testing.T) {
 	for _, name := range []string{"here/rate", "here/batches"} {
-		here.open, here.runs, here.procs = 0, 0, 0 // what hung has left its ends open
+		here.open, here.runs, here.procs = 0, 0, 0 // a hung run leaves its ends open
 		procs := runtime.GOMAXPROCS(2)
 		r, err := Compare(t.Context(), quick(), name, name)
 		if got := runtime.GOMAXPROCS(procs); got != 2 {
@@ -100,7 +101,7 @@ func TestInProcessFails(t *testing.T) {
 	}
 }
 
-// TestInProcessHangs: what hangs is given up, and left behind.
+// TestInProcessHangs: a scenario that hangs is abandoned.
 func TestInProcessHangs(t *testing.T) {
 	over := make(chan struct{})
 	defer close(over)

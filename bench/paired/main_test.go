@@ -12,7 +12,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(coordinatorVariable) != "" {
 		coordinate()
 	}
-	// of the children, which otherwise take a second to end
+	// In children, the race detector otherwise sleeps for a second at exit.
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m)
 }

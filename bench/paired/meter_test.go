@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// metered is a fake that has others work: an hour for each run and for each look at what they have
-// used.
+// metered is a fake that also reports CPU time of other processes: one hour more at each reading.
 type metered struct {
 	fakeEnd
 	looks *int

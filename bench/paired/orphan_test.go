@@ -15,18 +15,18 @@ import (
 
 const (
 	coordinatorVariable = "BENCH_TEST_COORDINATOR" // makes this binary a coordinator
-	reportVariable      = "BENCH_TEST_REPORT"      // where fake/watched connects to
+	reportVariable      = "BENCH_TEST_REPORT"      // the address that fake/watched connects to
 )
 
-// coordinate compares what never ends.
+// coordinate runs a comparison that never ends.
 func coordinate() {
 	_, err := Compare(context.Background(), quick(), "fake/plain", "fake/watched")
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
 
-// TestOrphans kills a coordinator while its client is busy and its server is not. Both
-// end, which their connections to us show.
+// TestOrphans kills a coordinator while its client is busy and its server is not. Both children
+// end, which closes their connections to this test.
 func TestOrphans(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,8 +67,7 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// isReset reports whether err is what the end of a process looks like that had not closed its
-// connection.
+// isReset reports whether err results from a process that ended without closing its connection.
 func isReset(err error) bool {
 	ne, ok := err.(net.Error)
 	return ok && !ne.Timeout()

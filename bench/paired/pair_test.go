@@ -14,7 +14,7 @@ import (
 // opened returns a pair with one open scenario.
 func opened(t *testing.T, name string) (p *pair, id int) {
 	t.Helper()
-	p, err := startPair(context.Background(), quick()) // which t.Context does not outlive
+	p, err := startPair(context.Background(), quick()) // t.Context would end before the pair
 	if err != nil {
 		t.Fatal(err)
 	}

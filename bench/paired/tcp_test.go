@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTCPSockets: both ends set up their sockets as they are told to, or fail.
+// TestTCPSockets: both ends set up their sockets as configured, or fail.
 func TestTCPSockets(t *testing.T) {
 	bad, good := Sockets{Congestion: "no such thing"}, Sockets{}
 	if runtime.GOOS == "linux" {

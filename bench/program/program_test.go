@@ -45,7 +45,7 @@ func overRDMA(t *testing.T, server, client rpcrdma.Config) oncrpc.Transport {
 	return c
 }
 
-// overTCP does so over TCP.
+// overTCP does the same over TCP.
 func overTCP(t *testing.T) oncrpc.Transport {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -70,7 +70,7 @@ func overTCP(t *testing.T) oncrpc.Transport {
 	return c
 }
 
-// transports are those that the program is to be served over.
+// transports are the transports to serve the program over.
 func transports(t *testing.T) map[string]oncrpc.Transport {
 	large := rpcrdma.Config{MaxMessage: program.MaxMessage}
 	draft := rpcrdma.Config{MaxMessage: program.MaxMessage, Dialect: rpcrdma.Draft, InlineSend: 64 << 10, InlineRecv: 64 << 10}
@@ -83,8 +83,8 @@ func transports(t *testing.T) map[string]oncrpc.Transport {
 	}
 }
 
-// TestCalls: payloads of all sizes go up and come down, and those that come down are as they were
-// written at the server.
+// TestCalls: payloads of all sizes go up and come down. Those that come down are as the server
+// wrote them.
 func TestCalls(t *testing.T) {
 	want := host.Pattern(program.MaxPayload)
 	for name, conn := range transports(t) {
@@ -105,13 +105,13 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// raw is arguments as they are, and takes any results.
+// raw encodes arguments as they are, and accepts any results.
 type raw []byte
 
 func (r raw) MarshalXDR(e *xdr.Encoder)   { e.Raw(r) }
 func (r raw) UnmarshalXDR(d *xdr.Decoder) { d.Raw(d.Remaining()) }
 
-// TestGarbage: arguments that make no sense.
+// TestGarbage: malformed arguments.
 func TestGarbage(t *testing.T) {
 	c := oncrpc.NewClient(overTCP(t), program.Number, program.Version, oncrpc.AuthNone())
 	for _, tt := range []struct {
@@ -121,7 +121,7 @@ func TestGarbage(t *testing.T) {
 	}{
 		{program.Null, nil, oncrpc.Success},
 		{program.Give, raw{0, 0, 0, 8}, oncrpc.Success},
-		{program.Give, raw{0, 0x40, 0, 1}, oncrpc.GarbageArgs}, // a byte too many
+		{program.Give, raw{0, 0x40, 0, 1}, oncrpc.GarbageArgs}, // one byte too many
 		{program.Give, raw{0xff, 0xff, 0xff, 0xff}, oncrpc.GarbageArgs},
 		{program.Give, nil, oncrpc.GarbageArgs},
 		{program.Give, raw{0, 0, 0, 8, 0, 0, 0, 8}, oncrpc.GarbageArgs},
@@ -144,10 +144,10 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestLength: a payload of another length than was asked for is an error.
+// TestLength: a payload of the wrong length is an error.
 func TestLength(t *testing.T) {
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{})
-	// an opaque of no bytes, or a length of 0
+	// An empty opaque, or a length of 0.
 	short := func(_ context.Context, c *oncrpc.Call) error {
 		c.Results.Uint32(0)
 		return nil
@@ -178,7 +178,7 @@ func TestLength(t *testing.T) {
 	}
 }
 
-// TestAllocs: in the steady state neither side allocates.
+// TestAllocs: neither side allocates in the steady state.
 func TestAllocs(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

@@ -38,8 +38,7 @@ func start(t *testing.T) (addr string) {
 	return l.Addr().String()
 }
 
-// TestClient: streams and echoes take turns on a connection. That each stream is answered, and each
-// message, is what they wait for.
+// TestClient: streams and echoes take turns on a connection. Each waits for its answer.
 func TestClient(t *testing.T) {
 	c, err := Dial(t.Context(), start(t), host.Sockets{}, make([]byte, 1<<20))
 	if err != nil {
@@ -73,7 +72,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// TestServer: what the server answers, byte for byte.
+// TestServer: the server's answers, byte for byte.
 func TestServer(t *testing.T) {
 	addr := start(t)
 	message := func(b byte) (m []byte) {
@@ -124,7 +123,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// call encodes the head of one call, its message, and payload.
+// call encodes one call: its head, its message, and payload.
 func call(slot, request, response uint32, payload string) []byte {
 	b := append([]byte("\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x01"), host.Pattern(MessageSize)...)
 	binary.BigEndian.PutUint32(b[headSize:], slot)
@@ -133,7 +132,7 @@ func call(slot, request, response uint32, payload string) []byte {
 	return append(b, payload...)
 }
 
-// TestCalls: any number of calls is answered, and the payload of responses lands in the slots.
+// TestCalls: any number of calls is answered, and payloads of responses land in the slots.
 func TestCalls(t *testing.T) {
 	c, err := Dial(t.Context(), start(t), host.Sockets{}, nil)
 	if err != nil {
@@ -163,7 +162,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestSlotMemory: the slots of a connection are bounded together, too.
+// TestSlotMemory: the total size of a connection's slots is bounded too.
 func TestSlotMemory(t *testing.T) {
 	b := new(callBook)
 	for slot := range 4 {
@@ -179,7 +178,7 @@ func TestSlotMemory(t *testing.T) {
 	}
 }
 
-// TestFile: a file arrives as it is; one that is shorter than was said is an error.
+// TestFile: a file arrives unchanged. A file shorter than announced is an error.
 func TestFile(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -208,7 +207,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestManyConns: more connections than there are places wait, and have their turn.
+// TestManyConns: connections beyond the limit wait for their turn.
 func TestManyConns(t *testing.T) {
 	addr := start(t)
 	var all []*Client

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// inProcess returns the loopback provider of a fabric of its own.
+// inProcess returns the loopback provider of a new fabric.
 func inProcess() (Provider, *loopback.Fabric) {
 	f := loopback.New()
 	return Provider{
@@ -49,7 +49,7 @@ func setUp(t *testing.T, s paired.Scenario, f *loopback.Fabric) (paired.Client, 
 	return client, sv.(*server)
 }
 
-// base returns the client that c makes use of.
+// base returns the client inside c.
 func base(c paired.Client) *client {
 	switch c := c.(type) {
 	case messages:
@@ -60,8 +60,8 @@ func base(c paired.Client) *client {
 	return c.(*bulk).client
 }
 
-// runs are numbers of operations on both sides of 1, 8 and 64, and more than the ring has
-// requests for.
+// runs are numbers of operations: below, at and above 1, 8 and 64, and more than the ring's
+// requests.
 var runs = []int{1, 7, 8, 9, 63, 64, 65, 300, 1}
 
 func TestMessages(t *testing.T) {
@@ -69,7 +69,7 @@ func TestMessages(t *testing.T) {
 	for _, s := range []paired.Scenario{p.PingPong(), p.Calls(), p.Messages()} {
 		t.Run(s.Name, func(t *testing.T) {
 			c, sv := setUp(t, s, f)
-			posted := func() int { // Sends of the server
+			posted := func() int { // Sends by the server
 				sv.sends.mu.Lock()
 				defer sv.sends.mu.Unlock()
 				return sv.sends.next
@@ -203,7 +203,7 @@ func (d closable) Close() error {
 	return nil
 }
 
-// A client closes its dialer, and so does a Dial that fails.
+// TestDialerClosed: a client closes its dialer, and so does a Dial that fails.
 func TestDialerClosed(t *testing.T) {
 	p, f := inProcess()
 	open := 0

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// chartOf returns the chart of that name, of all that there are.
+// chartOf returns the chart with the given name.
 func chartOf(t *testing.T, r *bench.Result, name string) chart {
 	t.Helper()
 	all := charts(r)
@@ -31,7 +31,7 @@ func seriesOf(p *panel) map[string][][2]float64 {
 	return all
 }
 
-// TestCharts shows what lines the charts have, that is, which figures end up where.
+// TestCharts checks which lines the charts have and which figures they show.
 func TestCharts(t *testing.T) {
 	for _, tt := range []struct {
 		chart string
@@ -60,7 +60,7 @@ func TestCharts(t *testing.T) {
 			"RPC over TCP":        {{1024, 9e3 / 1024}},
 		}, nil},
 		{"paths", 0, "Calls: client to server", map[string][][2]float64{
-			// inline, then by chunk
+			// Inline, then by chunk.
 			"iwarp":        {{1024, 102.4e6}, {16384, 819.2e6}, {1 << 20, 1.048576e10}},
 			"RPC over TCP": {{1024, 1024e9 / 12000}},
 		}, nil},
@@ -84,10 +84,10 @@ func TestCharts(t *testing.T) {
 	}
 }
 
-// near takes for equal what differs by rounding.
+// near compares numbers up to rounding errors.
 var near = cmp.Comparer(func(a, b float64) bool { return a == b || (a-b)*(a-b) < 1e-18*a*b })
 
-// TestChartNames shows which charts there are, those of the path that is recommended for first.
+// TestChartNames checks which charts there are. Those of the recommended path come first.
 func TestChartNames(t *testing.T) {
 	of := func(r *bench.Result) (names []string) {
 		for _, c := range charts(r) {
@@ -116,7 +116,7 @@ func TestChartNames(t *testing.T) {
 	}
 }
 
-// onePoint is a result with nothing to draw but RPC over TCP.
+// onePoint is a result with nothing to draw except RPC over TCP.
 func onePoint() *bench.Result {
 	r := small()
 	tcp := r.Measured[8]
@@ -126,7 +126,7 @@ func onePoint() *bench.Result {
 	return r
 }
 
-// TestChartsLooks shows that lines of a panel can be told apart, and that one name has one look.
+// TestChartsLooks: the lines of a panel look different, and a name looks the same everywhere.
 func TestChartsLooks(t *testing.T) {
 	for _, c := range charts(sample()) {
 		looks := make(map[string]look)

@@ -14,7 +14,7 @@ import (
 
 func TestWriteDir(t *testing.T) {
 	r := small()
-	for i := range r.Measured { // with fewer charts: the race detector makes them slow
+	for i := range r.Measured { // fewer charts, which are slow under the race detector
 		m := &r.Measured[i]
 		m.Latency, m.Client, m.ServerUsage = bench.Latency{}, bench.Usage{}, bench.Usage{}
 	}
@@ -40,7 +40,7 @@ func TestWriteDir(t *testing.T) {
 	}
 }
 
-// checkPNG shows that a chart has its size, and something drawn on it.
+// checkPNG checks the size of a chart, and that something is drawn on it.
 func checkPNG(t *testing.T, name string) {
 	t.Helper()
 	f, err := os.Open(name)
@@ -78,7 +78,7 @@ func TestWriteDirErrors(t *testing.T) {
 		t.Errorf("got %v, %v for a file, want an error", files, err)
 	}
 
-	// In the place of the second file is a directory: the first has been written.
+	// A directory in place of the second file: only the first file is written.
 	if err := os.Mkdir(filepath.Join(dir, "results.json"), 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// phone is how wide a narrow screen is in CSS pixels.
+// phone is the width of a narrow screen in CSS pixels.
 const phone = 400
 
 // pictureText returns the SVG in an attribute.
@@ -30,9 +30,9 @@ var (
 	fontSize   = regexp.MustCompile(`font-size:([0-9.]+)px`)
 )
 
-// TestPageNarrow holds the page to what a screen of 400 px takes: its own width is the device's,
-// nothing has a larger one, tables are in what scrolls, and charts have a form of their own, with
-// text of 10 px at least.
+// TestPageNarrow checks that the page fits a screen of 400 px: its width is the device's width, no
+// element is wider, tables scroll within their boxes, and charts have a narrow form with text of at
+// least 10 px.
 func TestPageNarrow(t *testing.T) {
 	page := pageOf(t, sample())
 	if !strings.Contains(page, `<meta name="viewport" content="width=device-width, initial-scale=1">`) {
@@ -55,7 +55,7 @@ func TestPageNarrow(t *testing.T) {
 
 	tables, charts := 0, 0
 	elements, _ := parse(t, page)
-	var before string // the class of the element before
+	var before string // class of the previous element
 	for _, e := range elements {
 		class, media, srcset := "", "", ""
 		for _, a := range e.Attr {
@@ -102,7 +102,7 @@ func TestPageNarrow(t *testing.T) {
 	}
 }
 
-// TestFolded: a title has as many lines as it needs.
+// TestFolded: a title is broken into as many lines as it needs.
 func TestFolded(t *testing.T) {
 	f := figure{light, narrowForm}
 	style := f.style(13)

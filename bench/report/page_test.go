@@ -33,7 +33,7 @@ func parse(t *testing.T, markup string) (elements []xml.StartElement, text strin
 	}
 }
 
-// pageOf returns the HTML.
+// pageOf returns the report as HTML.
 func pageOf(t *testing.T, r *bench.Result) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -43,7 +43,7 @@ func pageOf(t *testing.T, r *bench.Result) string {
 	return b.String()
 }
 
-// TestPageContained shows that neither the page nor the charts in it refer to anything outside.
+// TestPageContained: neither the page nor its charts refer to anything outside.
 func TestPageContained(t *testing.T) {
 	const embedded = "data:image/svg+xml;base64,"
 	pictures := 0
@@ -68,7 +68,7 @@ func TestPageContained(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"url(", "@import", "http:", "https:"} {
-		if strings.Contains(text, bad) { // the style among it
+		if strings.Contains(text, bad) { // includes the style
 			t.Errorf("got %q in the text", bad)
 		}
 	}
@@ -77,7 +77,7 @@ func TestPageContained(t *testing.T) {
 	}
 }
 
-// refers tells whether an attribute names something to load, or to run.
+// refers reports whether an attribute names something to load or to run.
 func refers(a xml.Attr) bool {
 	return slices.Contains([]string{"src", "srcset", "href", "action", "data", "poster", "background"}, a.Name.Local) ||
 		strings.HasPrefix(a.Name.Local, "on") || strings.Contains(a.Value, "url(")
@@ -105,8 +105,7 @@ func checkSVG(t *testing.T, svg string) {
 	}
 }
 
-// TestPageEscapes shows that what comes from outside stays text: where the server is, and what went
-// wrong there.
+// TestPageEscapes: text from outside, such as the server's address and its errors, stays text.
 func TestPageEscapes(t *testing.T) {
 	const hostile = `"><script>alert('1' & 2)</script><img src=//host/x>`
 	r := small()
@@ -132,13 +131,13 @@ func TestPageEscapes(t *testing.T) {
 	if want := len(charts(r)); images != want {
 		t.Errorf("got %d images, want the %d charts", images, want)
 	}
-	// The server and the grid, a condition, a reason, a sentence; the crossover; the points.
+	// The server, the grid, a condition, a reason, a sentence, the crossover, and the points.
 	if got := strings.Count(text, hostile); got < 7 {
 		t.Errorf("got the text %d times, want it wherever it was put", got)
 	}
 }
 
-// TestPageFirst shows that what matters comes first.
+// TestPageFirst: the most important parts come first.
 func TestPageFirst(t *testing.T) {
 	page := pageOf(t, small())
 	at := 0

@@ -9,14 +9,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
 )
 
-// cost is what a call takes in a made-up world: so much for itself, and so much for each byte.
+// cost is the cost of a call in an invented world: a fixed part, and a part for each byte.
 type cost struct {
 	us     float64
-	perGBs float64 // GB/s of a stream without end
+	perGBs float64 // GB/s of an endless stream
 }
 
-// sample is what a run of the whole grid could have measured: what no machine has, but with curves
-// of the right kind.
+// sample is an invented result of the whole grid. No machine has these numbers, but the curves have
+// realistic shapes.
 func sample() *bench.Result {
 	r := &bench.Result{
 		Began:  time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC),
@@ -73,16 +73,16 @@ func sample() *bench.Result {
 	return r
 }
 
-// measure makes up what p takes.
+// measure invents a measurement of p.
 func measure(p bench.Point, c cost, noise *rand.Rand) bench.Measurement {
 	n := float64(p.Size)
 	switch p.Way {
 	case bench.InlineCall, bench.InlineReply:
-		c.perGBs *= .35 // is copied on the way
+		c.perGBs *= .35 // copied on the way
 	case bench.Padded:
 		c.perGBs *= .45
 	case bench.ReadChunk:
-		c.us *= 1.45 // there and back once more
+		c.us *= 1.45 // one more round trip
 	case bench.WriteChunk:
 		c.us *= 1.12
 		c.perGBs *= 1.05
@@ -95,7 +95,7 @@ func measure(p bench.Point, c cost, noise *rand.Rand) bench.Measurement {
 	}
 	wobble := func() float64 { return math.Exp(noise.NormFloat64() * .02) }
 	calls := float64(p.InFlight * p.Conns)
-	// of the machine for each call
+	// Time of the machine for each call.
 	us := (c.us*(.12+.88/math.Pow(calls, .8)) + n/c.perGBs/1e3) * wobble()
 	latency := us * calls
 	m := bench.Measurement{Point: p, Calls: max(1, int64(3e5/us)), Elapsed: 300 * time.Millisecond}

@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench"
 )
 
-// small is a result with little of everything: figures that can be checked by hand.
+// small is a small result whose figures can be checked by hand.
 func small() *bench.Result {
 	point := func(path bench.Path, way bench.Way, size, inFlight, conns int, us float64) bench.Measurement {
 		const calls = 1000
@@ -69,7 +69,7 @@ func small() *bench.Result {
 	return r
 }
 
-// partial are results in which something is missing.
+// partial are results with missing parts.
 func partial() map[string]*bench.Result {
 	all := map[string]*bench.Result{"nothing": {}}
 	add := func(name string, change func(*bench.Result)) {

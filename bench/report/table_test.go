@@ -43,8 +43,7 @@ func TestWriteTable(t *testing.T) {
 	}
 }
 
-// TestWriteTableWidth shows that the table of a whole run, with all its long numbers, fits in a
-// wide terminal.
+// TestWriteTableWidth: the table of a full run, with its long numbers, fits in a wide terminal.
 func TestWriteTableWidth(t *testing.T) {
 	var b strings.Builder
 	if err := WriteTable(&b, sample()); err != nil {
@@ -57,7 +56,7 @@ func TestWriteTableWidth(t *testing.T) {
 	}
 }
 
-// full is a disk without room.
+// full is a writer to a full disk.
 type full struct{ err error }
 
 func (f full) Write([]byte) (int, error) { return 0, f.err }

@@ -37,7 +37,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestBrief shows the few words for a decision, and what is marked in a chart.
+// TestBrief checks the short text of a decision and its marks in a chart.
 func TestBrief(t *testing.T) {
 	x := bench.Crossover{Path: bench.IWARP, Inline: bench.InlineCall, Chunk: bench.ReadChunk, InFlight: 1, Conns: 1, Least: 256, Up: 32 << 10}
 	with := func(change func(*bench.Crossover)) bench.Crossover {

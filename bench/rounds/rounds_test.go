@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// taken runs s, of which each round takes what took says, and returns the things of all rounds.
+// taken runs s and returns the thing of each round. took decides how long a round takes.
 func taken(t *testing.T, s Schedule, took func(n int, share time.Duration) (time.Duration, error)) (things []int, err error) {
 	t.Helper()
 	err = s.Run(func(thing int, share time.Duration) error {
@@ -22,7 +22,7 @@ func taken(t *testing.T, s Schedule, took func(n int, share time.Duration) (time
 	return things, err
 }
 
-// TestOrder: each pass has a round of each thing that lacks one.
+// TestOrder: each pass has one round of each thing that still lacks rounds.
 func TestOrder(t *testing.T) {
 	reverse := func(n int, swap func(i, j int)) {
 		for i := range n / 2 {
@@ -49,7 +49,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestTakenAgain: what does not count is taken again, within the time, and not for ever.
+// TestTakenAgain: rounds that do not count are repeated, within the time limit and not for ever.
 func TestTakenAgain(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -99,7 +99,7 @@ func TestTakenAgain(t *testing.T) {
 	}
 }
 
-// TestErrors: a thing that is given up leaves the others; any other error ends all.
+// TestErrors: a thing that is skipped leaves the others. Any other error ends everything.
 func TestErrors(t *testing.T) {
 	broken := errors.New("broken")
 	for _, tt := range []struct {
@@ -118,7 +118,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestJudge: what disturbs is others' CPU time, and a yardstick that is off by two from its median.
+// TestJudge: a round is disturbed by CPU time of other processes, or by a yardstick that is off by
+// a factor of two from its median.
 func TestJudge(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -126,7 +127,7 @@ func TestJudge(t *testing.T) {
 		want  []Disturbance
 	}{
 		{"some", []Mark{
-			{Yardstick: 100, Disturbed: YardstickOff}, // as it had seemed before
+			{Yardstick: 100, Disturbed: YardstickOff}, // from an earlier judgement
 			{Yardstick: 120, Others: .15}, {Yardstick: 201}, {Yardstick: 49}, {Yardstick: 100, Others: .16},
 			{Yardstick: 199}, {Yardstick: 51},
 		}, []Disturbance{"", "", YardstickOff, YardstickOff, OthersBusy, "", ""}},
@@ -148,7 +149,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestCalibrate: operations that take a while each, more of it until they are warm.
+// TestCalibrate: operations take a fixed time each, and longer until they are warm.
 func TestCalibrate(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -160,7 +161,7 @@ func TestCalibrate(t *testing.T) {
 	}{
 		{"fast", 1, time.Microsecond, 20 * time.Millisecond, 16000, 25000, 8},
 		{"in batches", 16, time.Microsecond, time.Millisecond, 800, 1248, 8},
-		// no more often than to warm up
+		// No more runs than it takes to warm up.
 		{"longer than a round", 1, time.Second, time.Microsecond, 1, 1, 2},
 		{"no time at all", 1, 0, time.Millisecond, 1, 1 << 62, calibrations},
 	} {

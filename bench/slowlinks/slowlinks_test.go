@@ -37,7 +37,7 @@ func cells(row func(transfer Transfer, draft bool, roundTrip, stall time.Duratio
 	}
 }
 
-// length returns how long a link takes for so many bytes, but at least eight round trips.
+// length returns the time that a link takes for the given bytes, but at least eight round trips.
 func length(c Cell, bytes int) time.Duration {
 	return max(8*c.RoundTrip, time.Duration(bytes)*time.Second/time.Duration(c.bandwidth()))
 }
@@ -53,10 +53,10 @@ func run(t *testing.T, c Cell, length time.Duration) (r *Result) {
 	return r
 }
 
-// TestSlowLinks shows that no connection is lost while bytes move or when they stop for a while,
-// and that bulk transfers leave little of a link unused. A NULL beside them waits for at most 1 MiB
-// and what the network holds, or for 1.5 times what the link has in flight, if that is more. That
-// much is posted because the path is measured with what is posted.
+// TestSlowLinks: no connection is lost while bytes move, or when they stop for a while, and bulk
+// transfers use most of a link. A NULL at the same time waits for at most 1 MiB and what the
+// network holds, or for 1.5 times what the link has in flight, if that is more. That much is
+// posted, because the path is measured with posted data.
 func TestSlowLinks(t *testing.T) {
 	cells(func(transfer Transfer, draft bool, roundTrip, stall time.Duration) {
 		for _, mbits := range rates {
@@ -141,7 +141,7 @@ func print1(c Cell, r *Result) {
 	fmt.Printf(" %.2f, %v, %d KiB |", r.Used, r.Null.Round(round), r.Ahead(c)/kib)
 }
 
-// TestWithout has a NULL before, after, around and inside a stall, and across its ends.
+// TestWithout: NULLs before, after, around and inside a stall, and across its ends.
 func TestWithout(t *testing.T) {
 	stall := time.Now()
 	for _, tt := range []struct{ began, took, want time.Duration }{

@@ -32,12 +32,12 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestInterval holds the ranks to those of tables of the binomial distribution, or one further out.
+// TestInterval: the ranks match tables of the binomial distribution, or are one further out.
 func TestInterval(t *testing.T) {
 	for _, tt := range []struct{ n, low, high int }{{1, 1, 1}, {5, 1, 5}, {20, 5, 16}, {100, 40, 61}, {200, 86, 115}} {
 		var values []float64
 		for i := range tt.n {
-			values = append(values, float64((i*7919)%tt.n+1)) // each of 1 to n, mixed up
+			values = append(values, float64((i*7919)%tt.n+1)) // each of 1 to n, shuffled
 		}
 		if low, high := Interval(values); low != float64(tt.low) || high != float64(tt.high) {
 			t.Errorf("of %d values the interval is from rank %v to %v, want %d to %d",
