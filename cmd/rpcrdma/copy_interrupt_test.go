@@ -142,6 +142,53 @@ func TestPutTreeInterrupted(t *testing.T) {
 	}
 }
 
+// TestArchiveInterrupted: directories that put -a has made and not filled get the mode of their
+// source, and the owner may write. put -auT sets the rest.
+func TestArchiveInterrupted(t *testing.T) {
+	source := t.TempDir()
+	inner := filepath.Join(source, "inner")
+	if err := os.Mkdir(inner, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		rig.Write(t, filepath.Join(inner, fmt.Sprint(i)), rig.Pattern(10000))
+	}
+	chmod := func(dir string, mode os.FileMode) {
+		t.Helper()
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chmod(source, 0o755)
+	chmod(inner, 0o550)
+	t.Cleanup(func() { chmod(inner, 0o755) })
+	for _, scheme := range schemes {
+		t.Run(scheme, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			r, _ := startStepped(t, func(_ context.Context, p nfs3.Proc, i int64) {
+				if p == nfs3.ProcWrite && i == 50 {
+					cancel()
+				}
+			})
+			modes := func(want string) {
+				t.Helper()
+				got := r.exec(t, "tcp", "stat", "@/memory/up", "@/memory/up/inner")
+				all := regexp.MustCompile(`Mode: (\d+)`).FindAllStringSubmatch(got.stdout, -1)
+				if len(all) != 2 || all[0][1]+" "+all[1][1] != want {
+					t.Errorf("modes are not %s: %+v", want, got)
+				}
+			}
+			if got := r.execContext(ctx, scheme, "put", "-a", source, "@/memory/up"); got != interrupted {
+				t.Errorf("got %+v, want %+v", got, interrupted)
+			}
+			modes("0755 0750")
+			done(t, r.exec(t, scheme, "put", "-auTq", source, "@/memory/up"))
+			modes("0755 0550")
+		})
+	}
+}
+
 // TestInterruptCounted: an interrupt counts as a failure, in the line at the end and in JSON.
 func TestInterruptCounted(t *testing.T) {
 	up := rig.Write(t, filepath.Join(t.TempDir(), "up"), interruptedData)

@@ -15,6 +15,7 @@ type end struct {
 	transport.Endpoint
 	t       *testing.T
 	name    string
+	advice  string // what may be the cause if the end waits in vain
 	ledger  ledger
 	inbox   inbox
 	started sync.Once
@@ -26,6 +27,9 @@ type end struct {
 
 func (r *rig) end(name string, ep transport.Endpoint) *end {
 	e := &end{Endpoint: ep, t: r.t, name: name}
+	if !r.f.DialerFirst {
+		e.advice = " (if the listening end may send only after the dialing end, set Factory.DialerFirst)"
+	}
 	e.inbox.arrived = make(chan struct{}, 1)
 	r.ends = append(r.ends, e)
 	return e
@@ -174,7 +178,7 @@ func (e *end) send(p []byte) {
 // completion waits for the completion of a request.
 func (e *end) completion(en *entry) error {
 	e.t.Helper()
-	wait(e.t, e.name+": completion of "+en.String(), en.done)
+	wait(e.t, e.name+": completion of "+en.String()+e.advice, en.done)
 	return en.err
 }
 
@@ -195,7 +199,7 @@ func (e *end) next() message {
 			}
 			e.t.Fatalf("%s: the connection ended while a message was expected: %v", e.name, e.Err())
 		case <-timer.C:
-			hang(e.t, e.name+": a message")
+			hang(e.t, e.name+": a message"+e.advice)
 		}
 	}
 }

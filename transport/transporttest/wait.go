@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long the suite waits for an event before it fails.
-const patience = 30 * time.Second
+var patience = 30 * time.Second
 
 // patient returns a context that ends with t, or after patience.
 func patient(t *testing.T) context.Context {

@@ -132,8 +132,8 @@ under way. Data from standard input or from a device cannot be compared: that co
 
 An interrupt removes the temporary files. If the server does not answer, this takes some seconds;
 a second interrupt, at least a second after the first, ends the command at once. With -r,
-directories and complete files stay. The same command with -u copies the rest; add -T if the
-last argument was a new name.
+directories and complete files stay; with -p, the directories get their permissions and owner.
+The same command with -u copies the rest; add -T if the last argument was a new name.
 
 At the end, a line on standard error says how many files were copied, how many bytes of content
 were transferred, in which time and at which rate, how many files were skipped, and how many

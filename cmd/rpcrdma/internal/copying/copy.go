@@ -90,6 +90,8 @@ func (c *copier) all(ctx context.Context, items []Item) error {
 	g.SetLimit(copiers)
 	c.medium = make(chan struct{}, mediumCopiers)
 	w := &walk{copier: c, group: g}
+	last, done := lasting(ctx)
+	defer done()
 	w.named(ctx, items)
 	err := w.items(ctxOfAll, items)
 	c.bar.Complete()
@@ -101,6 +103,9 @@ func (c *copier) all(ctx context.Context, items []Item) error {
 	}
 	if err == nil {
 		err = w.retry(ctx)
+	}
+	if ctx.Err() != nil {
+		w.unfinished.leave(last)
 	}
 	return err
 }

@@ -19,7 +19,8 @@ type walk struct {
 	group  *errgroup.Group
 	noRoom noRoom
 
-	leftovers []leftover
+	unfinished unfinished
+	leftovers  []leftover
 }
 
 // dir is a directory being copied.
@@ -189,6 +190,9 @@ func (w *walk) mkdir(ctx context.Context, d *dir) error {
 	if d.made = err == nil; d.made && d.dir != nil {
 		d.dir.changed.Store(true)
 	}
+	if d.made && w.preserve && !w.dryRun {
+		w.unfinished.add(d)
+	}
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -223,6 +227,9 @@ func (w *walk) done(ctx context.Context, d *dir) error {
 			err = w.refit(ctx, &d.Item, d.there)
 		case w.preserve:
 			err = d.to.keep(ctx, d.as, d.details, true, nil)
+			if ctx.Err() == nil {
+				w.unfinished.remove(d)
+			}
 		case d.made && d.mode.Perm()|0o700 != d.mode.Perm():
 			bare := details{mode: fs.ModeDir | d.mode.Perm()&^remote.Umask, uid: -1}
 			err = d.to.keep(ctx, d.as, bare, false, nil)
