@@ -23,14 +23,14 @@ soak:
 mount:
 	go test $(interop_flags) -timeout 5m -run '^TestVariants$$/^stock$$' ./interop/linux
 
-# All interoperability tests, as in CI. Needs root; the first run installs what the guest is made of.
+# All interoperability tests, as in CI. Needs root. The first run installs what the guest needs.
 # interop/hostile has no tag, so "make test" runs it.
 interop:
 	go test $(interop_flags) -p 1 -timeout 40m \
 		$$(go list -tags interop ./interop/... | grep -v /interop/hostile$$)
 
-# The same in full: all variants of siw, 1 GiB each way, and all combinations of sizes. One guest at a
-# time, because the figures are of interest.
+# The same in full: all variants of siw, 1 GiB each way, and all combinations of sizes. One guest at
+# a time, because the figures matter.
 interop-full:
 	go test $(interop_flags) -parallel 1 -timeout 4h ./interop/linux -full
 	go test $(interop_flags) -p 1 -timeout 20m $$(go list -tags interop ./interop/... | grep -v /interop/linux$$)

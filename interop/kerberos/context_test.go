@@ -32,7 +32,7 @@ func initiator(t *testing.T, cfg krb5.InitiatorConfig) *krb5.Initiator {
 	return i
 }
 
-// keytab is a keytab of a principal's keys.
+// keytab makes a keytab with a principal's keys.
 func keytab(t *testing.T, k *testkdc.KDC, names ...string) string {
 	t.Helper()
 	path, err := k.Keytab(names...)
@@ -42,7 +42,7 @@ func keytab(t *testing.T, k *testkdc.KDC, names ...string) string {
 	return path
 }
 
-// kinit is a credential cache of alice's.
+// kinit makes a credential cache for alice.
 func kinit(t *testing.T, k *testkdc.KDC, arg ...string) string {
 	t.Helper()
 	path, err := k.Kinit("alice", "secret", arg...)
@@ -52,7 +52,7 @@ func kinit(t *testing.T, k *testkdc.KDC, arg ...string) string {
 	return path
 }
 
-// mitInitiator is MIT's library as alice, who calls a service.
+// mitInitiator starts MIT's library as the client alice.
 func mitInitiator(t *testing.T, k *testkdc.KDC, cache string, arg ...string) *peer {
 	t.Helper()
 	cmd := k.Command(peerProgram, append([]string{"initiate", service}, arg...)...)
@@ -60,7 +60,7 @@ func mitInitiator(t *testing.T, k *testkdc.KDC, cache string, arg ...string) *pe
 	return startPeer(t, cmd)
 }
 
-// mitAcceptor is MIT's library as a service.
+// mitAcceptor starts MIT's library as a service.
 func mitAcceptor(t *testing.T, k *testkdc.KDC, keytab string) *peer {
 	t.Helper()
 	cmd := k.Command(peerProgram, "accept")
@@ -68,7 +68,7 @@ func mitAcceptor(t *testing.T, k *testkdc.KDC, keytab string) *peer {
 	return startPeer(t, cmd)
 }
 
-// step is a step that must succeed.
+// step takes a step of a negotiation that must succeed.
 func step(t *testing.T, n gss.Negotiation, token []byte) ([]byte, gss.Context) {
 	t.Helper()
 	reply, made, err := n.Step(t.Context(), token)
@@ -87,13 +87,13 @@ func initiate(t *testing.T, i *krb5.Initiator) gss.Negotiation {
 	return n
 }
 
-// enctypes are the encryption types that sessions have.
+// enctypes are the supported encryption types of session keys.
 var enctypes = []string{
 	"aes128-cts-hmac-sha1-96", "aes256-cts-hmac-sha1-96",
 	"aes128-cts-hmac-sha256-128", "aes256-cts-hmac-sha384-192",
 }
 
-// eachEnctype runs a test in a realm that has one encryption type only.
+// eachEnctype runs a test in realms with one encryption type each.
 func eachEnctype(t *testing.T, test func(*testing.T, *testkdc.KDC)) {
 	for _, e := range enctypes {
 		t.Run(e, func(t *testing.T) {
@@ -102,7 +102,7 @@ func eachEnctype(t *testing.T, test func(*testing.T, *testkdc.KDC)) {
 	}
 }
 
-// ourPair makes a context between both ends of ours.
+// ourPair makes a context between our initiator and our acceptor.
 func ourPair(t *testing.T, i *krb5.Initiator, a *krb5.Acceptor) (client, server gss.Context) {
 	t.Helper()
 	n := initiate(t, i)
@@ -115,7 +115,7 @@ func ourPair(t *testing.T, i *krb5.Initiator, a *krb5.Acceptor) (client, server 
 	return client, server
 }
 
-// Ours with ours, by a cache that MIT's kinit has made, and by a keytab.
+// TestOurs: our client with our service, from a cache made by MIT's kinit and from a keytab.
 func TestOurs(t *testing.T) {
 	eachEnctype(t, func(t *testing.T, k *testkdc.KDC) {
 		a := acceptor(t, krb5.AcceptorConfig{Keytab: keytab(t, k, "nfs/server.test")})
@@ -143,7 +143,7 @@ func TestOurs(t *testing.T) {
 	})
 }
 
-// exchange sends tokens of both kinds one way.
+// exchange sends both kinds of tokens in one direction.
 func exchange(t *testing.T, from, to gss.Context) {
 	t.Helper()
 	for _, text := range texts() {
@@ -219,7 +219,7 @@ func withPeer(t *testing.T, ours gss.Context, p *peer) {
 	}
 }
 
-// MIT's library calls a service of ours, with mutual authentication and without.
+// TestAcceptMIT: MIT's library calls our service, with and without mutual authentication.
 func TestAcceptMIT(t *testing.T) {
 	eachEnctype(t, func(t *testing.T, k *testkdc.KDC) {
 		a := acceptor(t, krb5.AcceptorConfig{Keytab: keytab(t, k, "nfs/server.test")})
@@ -244,7 +244,7 @@ func TestAcceptMIT(t *testing.T) {
 	})
 }
 
-// We call a service of MIT's library.
+// TestInitiateMIT: we call a service that uses MIT's library.
 func TestInitiateMIT(t *testing.T) {
 	eachEnctype(t, func(t *testing.T, k *testkdc.KDC) {
 		i := initiator(t, krb5.InitiatorConfig{Cache: kinit(t, k), Conf: k.Conf()})

@@ -22,7 +22,7 @@ type clock struct{ ahead atomic.Int64 }
 func (c *clock) now() time.Time            { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c *clock) shift(ahead time.Duration) { c.ahead.Store(int64(ahead)) }
 
-// says checks that an error is one of the mechanism, and has words.
+// says checks that err is an error of the mechanism and contains words.
 func says(t *testing.T, err error, words ...string) {
 	t.Helper()
 	var status *gss.StatusError
@@ -36,7 +36,8 @@ func says(t *testing.T, err error, words ...string) {
 	}
 }
 
-// Clocks that differ: ours say by how much, and MIT's programs show the error in our token.
+// TestSkew: if clocks differ, our error says by how much, and MIT's programs show the error from
+// our token.
 func TestSkew(t *testing.T) {
 	k := realm(t, testkdc.Config{})
 	keys := keytab(t, k, "nfs/server.test")
@@ -68,12 +69,12 @@ func TestSkew(t *testing.T) {
 	_, _, err = n.Step(t.Context(), fromHex(t, words[len(words)-1]))
 	says(t, err, service, "clock skew too great", "behind ours")
 
-	// The KDC says it, too.
+	// The KDC reports it too.
 	_, err = i.Initiate(t.Context(), "nfs@other.test")
 	says(t, err, "the KDC's clock is 12m", "behind ours")
 }
 
-// Tickets end, at both ends.
+// TestExpired: tickets expire at both ends.
 func TestExpired(t *testing.T) {
 	k := realm(t, testkdc.Config{})
 	var ours clock
@@ -92,8 +93,8 @@ func TestExpired(t *testing.T) {
 	says(t, err, "alice@"+k.Realm, "has expired", "run kinit")
 }
 
-// The service's keys change: the acceptor says so, and reads its keytab again when it has been
-// changed.
+// TestNewKeys: if the service's keys change, the acceptor reports it. It reads its keytab again
+// once the file has changed.
 func TestNewKeys(t *testing.T) {
 	k := realm(t, testkdc.Config{})
 	var ours clock
@@ -125,7 +126,7 @@ func TestNewKeys(t *testing.T) {
 	ours.shift(2 * time.Second)
 	ourPair(t, i, a)
 
-	// An acceptor without the service.
+	// An acceptor for another service.
 	add(t, k, "host/server.test", testkdc.Principal{})
 	a = acceptor(t, krb5.AcceptorConfig{Keytab: keytab(t, k, "host/server.test")})
 	n = initiate(t, i)
@@ -134,7 +135,7 @@ func TestNewKeys(t *testing.T) {
 	says(t, err, "nfs/server.test@"+k.Realm, "it has host/server.test@"+k.Realm)
 }
 
-// What the KDC does not have is said in words.
+// TestUnknown: the error names the principal that the KDC does not have.
 func TestUnknown(t *testing.T) {
 	k := realm(t, testkdc.Config{})
 	i := initiator(t, krb5.InitiatorConfig{Cache: kinit(t, k), Conf: k.Conf()})
@@ -150,7 +151,7 @@ func TestUnknown(t *testing.T) {
 	_, err = i.Initiate(t.Context(), service)
 	says(t, err, "gone@"+k.Realm, "not a principal that the KDC knows")
 
-	// RC4 and others are not asked for.
+	// RC4 and other weak types are not requested.
 	if err := k.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,8 @@ func TestUnknown(t *testing.T) {
 	says(t, err, "no KDC of realm "+k.Realm+" has answered", k.Addr)
 }
 
-// A keytab gets tickets, with preauthentication, and new ones before they expire.
+// TestKeytabRenews: a keytab gets tickets, with preauthentication, and renews them before they
+// expire.
 func TestKeytabRenews(t *testing.T) {
 	k := realm(t, testkdc.Config{Libdefaults: []string{"clockskew = 1200"}})
 	add(t, k, "brief", testkdc.Principal{MaxLife: 12 * time.Minute})
@@ -177,7 +179,7 @@ func TestKeytabRenews(t *testing.T) {
 		t.Errorf("the KDC has issued %d tickets for three contexts, want 2:\n%s", n, k.Log())
 	}
 
-	// The ticket-granting ticket is in its last sixth; that for the service still does.
+	// The ticket-granting ticket is in its last sixth. The service ticket is still valid.
 	var ours clock
 	i = initiator(t, krb5.InitiatorConfig{Keytab: keytab(t, k, "brief"), Conf: k.Conf(), Now: ours.now})
 	before := logins()
@@ -188,7 +190,7 @@ func TestKeytabRenews(t *testing.T) {
 		t.Errorf("the KDC has issued %d tickets, want 3:\n%s", n, k.Log())
 	}
 
-	// The KDC gets other keys than the keytab has.
+	// The KDC's keys no longer match the keytab.
 	if err := k.ChangeKeys("nfs/client.test"); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +199,8 @@ func TestKeytabRenews(t *testing.T) {
 	says(t, err, "nfs/client.test@"+k.Realm, "get a new keytab")
 }
 
-// A service of a realm that the client's realm shares a key with, which domain_realm tells.
+// TestCrossRealm: a service in another realm that shares a key with the client's realm. The realm
+// comes from domain_realm.
 func TestCrossRealm(t *testing.T) {
 	k := realm(t, testkdc.Config{})
 	other := realm(t, testkdc.Config{Realm: "OTHER.EXAMPLE"})
@@ -224,7 +227,7 @@ func TestCrossRealm(t *testing.T) {
 	if want := "alice@" + k.Realm; made.Peer() != want {
 		t.Errorf("the peer is %s, want %s", made.Peer(), want)
 	}
-	// A host whose realm krb5.conf does not tell: the client's KDC is asked.
+	// The realm of this host is not in krb5.conf, so the client's KDC is asked.
 	add(t, k, "nfs/server.elsewhere", testkdc.Principal{})
 	if _, err := i.Initiate(t.Context(), "nfs@server.elsewhere"); err != nil {
 		t.Error(err)

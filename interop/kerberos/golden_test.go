@@ -17,22 +17,22 @@ import (
 var goldenDir = flag.String("golden", "", "where to write what MIT's library has made, "+
 	"for the tests of oncrpc/gss/krb5: ../../oncrpc/gss/krb5/testdata")
 
-// golden is what MIT's library has made. Bytes are written in base64.
+// golden is what MIT's library made. Byte slices are stored in base64.
 type golden struct {
 	Now    time.Time // of the requests
 	Keytab []byte    // of nfs/server.test
-	Cache  []byte    // of alice, with a ticket for it
+	Cache  []byte    // of alice, with a ticket for the service
 
 	Request    []byte        // MIT's AP-REQ, without mutual authentication
 	ToAcceptor []goldenToken // MIT's tokens, of that context
-	Reply      []byte        // MIT's AP-REP to a request of ours at Now
+	Reply      []byte        // MIT's AP-REP to our request at Now
 	ToOurs     []goldenToken // MIT's tokens, of that context
-	Error      []byte        // MIT's KRB-ERROR to a request of ours 20 minutes later
+	Error      []byte        // MIT's KRB-ERROR to our request 20 minutes later
 }
 
 type goldenToken struct {
 	Text, MIC, Wrap []byte
-	Rotated         []byte // by the length of what follows the text
+	Rotated         []byte // rotated by the length of the data after the text
 	Plain           []byte // without confidentiality
 }
 
@@ -46,7 +46,8 @@ func goldenTokens(p *peer) (all []goldenToken) {
 	return all
 }
 
-// TestGolden makes the files in testdata of oncrpc/gss/krb5, whose tests run without MIT's library.
+// TestGolden makes the files in oncrpc/gss/krb5/testdata. With them, the tests of package krb5 run
+// without MIT's library.
 func TestGolden(t *testing.T) {
 	eachEnctype(t, func(t *testing.T, k *testkdc.KDC) {
 		keys, cache := keytab(t, k, "nfs/server.test"), kinit(t, k)

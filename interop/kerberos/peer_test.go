@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// peerLimit ends a peer that hangs.
+// peerLimit is the time after which a hanging peer is killed.
 const peerLimit = time.Minute
 
-// peer is an end of a context that MIT's library has.
+// peer is MIT's end of a context.
 type peer struct {
 	t       *testing.T
 	in      io.Writer
 	answers *bufio.Reader
 }
 
-// startPeer runs the program in peer until the test is over.
+// startPeer runs the program in peer until the test ends.
 func startPeer(t *testing.T, cmd *exec.Cmd) *peer {
 	t.Helper()
 	in, err := cmd.StdinPipe()
@@ -46,7 +46,7 @@ func startPeer(t *testing.T, cmd *exec.Cmd) *peer {
 	return &peer{t, in, bufio.NewReaderSize(out, 8<<20)}
 }
 
-// ask has the peer do something. It returns the words of its answer, or its error.
+// ask sends the peer a command. It returns the words of its answer, or its error.
 func (p *peer) ask(command string, args ...[]byte) ([]string, error) {
 	p.t.Helper()
 	line := command
@@ -71,7 +71,7 @@ func (p *peer) ask(command string, args ...[]byte) ([]string, error) {
 	return nil, nil
 }
 
-// bytes is ask for an answer of bytes.
+// bytes is ask for an answer that is bytes.
 func (p *peer) bytes(command string, args ...[]byte) []byte {
 	p.t.Helper()
 	words, err := p.ask(command, args...)
@@ -81,7 +81,7 @@ func (p *peer) bytes(command string, args ...[]byte) []byte {
 	return fromHex(p.t, words[len(words)-1])
 }
 
-// must is ask for something that succeeds.
+// must is ask for a command that must succeed.
 func (p *peer) must(command string, args ...[]byte) []string {
 	p.t.Helper()
 	words, err := p.ask(command, args...)

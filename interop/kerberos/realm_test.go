@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/testkdc"
 )
 
-// realm starts a KDC that serves until the test is over. It has alice, whose password is "secret",
-// and the service nfs/server.test.
+// realm starts a KDC that serves until the test ends. It has alice, whose password is "secret", and
+// the service nfs/server.test.
 func realm(t *testing.T, cfg testkdc.Config) *testkdc.KDC {
 	t.Helper()
 	k, err := testkdc.Start(t.TempDir(), cfg)
@@ -39,7 +39,7 @@ func add(t *testing.T, k *testkdc.KDC, name string, p testkdc.Principal) {
 	}
 }
 
-// The realm does what tests take it for, as MIT's own programs see it.
+// TestRealm: the realm works as the tests assume, seen by MIT's own programs.
 func TestRealm(t *testing.T) {
 	k := realm(t, testkdc.Config{})
 	sha2 := []string{"aes128-cts-hmac-sha256-128"}
@@ -81,7 +81,7 @@ func TestRealm(t *testing.T) {
 	}
 }
 
-// The KDC can be stopped and started again.
+// TestRestart: the KDC can be stopped and started again.
 func TestRestart(t *testing.T) {
 	k := realm(t, testkdc.Config{})
 	if err := k.Stop(); err != nil {
@@ -98,7 +98,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A command's clock can be shifted, and so can the KDC's.
+// TestShifted: the clocks of a command and of the KDC can be shifted.
 func TestShifted(t *testing.T) {
 	if _, err := exec.LookPath("faketime"); err != nil {
 		t.Fatal(err)

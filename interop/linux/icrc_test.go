@@ -9,13 +9,13 @@ import (
 
 // roceFrame is a UDP datagram to RoCE's port.
 type roceFrame struct {
-	ip, udp, packet []byte // headers, and what is behind them, with the ICRC
+	ip, udp, packet []byte // headers, and everything after them, with the ICRC
 	to              string // address
 }
 
 const rocePort = 4791
 
-// roceOf finds a RoCE packet in an Ethernet frame.
+// roceOf returns the RoCE packet in an Ethernet frame, if there is one.
 func roceOf(p []byte) (d roceFrame, ok bool) {
 	be := binary.BigEndian
 	if len(p) < etherHeader+48 {
@@ -37,9 +37,9 @@ func roceOf(p []byte) (d roceFrame, ok bool) {
 	return d, be.Uint16(d.udp[2:]) == rocePort && len(d.packet) >= 16
 }
 
-// checked reports whether the ICRC is right. It is a CRC-32 over 64 ones, the headers of IP and
-// UDP, and the packet, with ones in place of the fields that routers may change (annex A17 of the
-// InfiniBand specification, section A17.3.3).
+// checked reports whether the ICRC is right. It is a CRC-32 over 64 one bits, the IP and UDP
+// headers, and the packet. Fields that routers may change count as ones (InfiniBand specification,
+// annex A17, section A17.3.3).
 func (d roceFrame) checked() bool {
 	n := len(d.packet) - 4
 	var all []byte
@@ -70,7 +70,7 @@ func (d roceFrame) checked() bool {
 	return binary.LittleEndian.Uint32(d.packet[n:]) == ^crc
 }
 
-// crcTable has the remainder of each byte with Ethernet's polynomial.
+// crcTable holds the remainder of each byte for Ethernet's polynomial.
 var crcTable = func() (table [256]uint32) {
 	for i := range table {
 		r := uint32(i)

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The header of a capture, of a packet in it, and those of Ethernet, IPv4 and TCP without options.
+// The lengths of headers: of a capture, of a packet in it, of Ethernet, and of IPv4 and TCP without
+// options.
 const (
 	pcapHeader   = 24
 	packetHeader = 16
@@ -20,7 +21,7 @@ const (
 	rawIP = 101 // LINKTYPE_RAW
 )
 
-// packet is a TCP segment of a capture.
+// packet is a TCP segment in a capture.
 type packet struct {
 	src, dst int // ports
 	seq      uint32
@@ -28,7 +29,7 @@ type packet struct {
 	payload  []byte
 }
 
-// readPcap returns the TCP segments of a capture that QEMU has made.
+// readPcap returns the TCP segments in a capture made by QEMU.
 func readPcap(t *testing.T, file string) (packets []packet) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -42,7 +43,7 @@ func readPcap(t *testing.T, file string) (packets []packet) {
 		n := int(binary.LittleEndian.Uint32(b[8:]))
 		b = b[packetHeader:]
 		if n > len(b) {
-			break // the guest was ended while it was written
+			break // the guest was killed while this was written
 		}
 		if p, ok := parsePacket(b[:n]); ok {
 			packets = append(packets, p)
@@ -52,7 +53,7 @@ func readPcap(t *testing.T, file string) (packets []packet) {
 	return packets
 }
 
-// selectPcap copies of a capture that QEMU has made the TCP segments from and to some ports.
+// selectPcap copies the TCP segments from and to the given ports out of a capture made by QEMU.
 func selectPcap(t *testing.T, file, to string, ports []int) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -66,7 +67,7 @@ func selectPcap(t *testing.T, file, to string, ports []int) {
 	for b = b[pcapHeader:]; len(b) >= packetHeader; {
 		n := packetHeader + int(binary.LittleEndian.Uint32(b[8:]))
 		if n > len(b) {
-			break // the guest was ended while it was written
+			break // the guest was killed while this was written
 		}
 		if p, ok := parsePacket(b[packetHeader:n]); ok && (slices.Contains(ports, p.src) || slices.Contains(ports, p.dst)) {
 			out = append(out, b[:n]...)
@@ -78,7 +79,7 @@ func selectPcap(t *testing.T, file, to string, ports []int) {
 	}
 }
 
-// parsePacket reads a frame of Ethernet, if it has TCP over IPv4.
+// parsePacket parses an Ethernet frame that holds TCP over IPv4.
 func parsePacket(b []byte) (p packet, ok bool) {
 	be := binary.BigEndian
 	if len(b) < etherHeader+ipHeader+tcpHeader || be.Uint16(b[12:]) != 0x0800 || b[etherHeader+9] != 6 {
@@ -96,8 +97,8 @@ func parsePacket(b []byte) (p packet, ok bool) {
 	return p, true
 }
 
-// writePcap writes a capture in which each packet is as it is given, one a millisecond. Those
-// longer than an IP packet can be are as before segmentation by an adapter.
+// writePcap writes a capture with the given packets, one per millisecond. A packet may be longer
+// than an IP packet, as before segmentation by a network card.
 func writePcap(t *testing.T, file string, packets []packet) {
 	t.Helper()
 	be := binary.BigEndian
@@ -118,7 +119,7 @@ func writePcap(t *testing.T, file string, packets []packet) {
 		}
 		b = append(b, 0x45, 0) // IPv4, without options
 		b = be.AppendUint16(b, uint16(n))
-		// TCP, from and to one address
+		// IPv4 and TCP, from and to the same address.
 		b = append(b, 0, 0, 0x40, 0, 64, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 1)
 
 		b = be.AppendUint16(b, uint16(p.src))

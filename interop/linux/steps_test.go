@@ -12,38 +12,38 @@ import (
 	"time"
 )
 
-// steps are scripts, each of which does something with a directory of a mount, and fails if that is
-// not as it should be. prelude.sh says what they can rely on.
+// steps are scripts. Each does something in a directory of a mount, and fails if the result is
+// wrong. prelude.sh describes their environment.
 //
 //go:embed steps
 var steps embed.FS
 
-// sizes is how much the steps do.
+// sizes is the amount of work for the steps.
 type sizes struct {
-	data    int // bytes there and back
-	entries int // of a large directory
+	data    int // bytes copied each way
+	entries int // in a large directory
 	fio     int // MiB
 }
 
-// variants are those of siw.
+// variants are the variants of siw.
 var variants = []string{"stock", "crc", "p2p", "mpa1"}
 
-// TestStepsInMemory has Linux mount a file system in memory, and go through all steps.
+// TestStepsInMemory has Linux mount an in-memory file system and run all steps.
 func TestStepsInMemory(t *testing.T) {
 	t.Parallel()
-	// what takes long is for the others
+	// Long steps are left to the other tests.
 	testSteps(t, nil, memory, sizes{data: 64 << 20, entries: 2000, fio: 32})
 }
 
-// TestStepsByName is the same on a directory of which the server may not use the kernel's handles.
+// TestStepsByName runs the steps on a directory whose server may not use the kernel's handles.
 func TestStepsByName(t *testing.T) {
 	t.Parallel()
 	testSteps(t, withoutHandles, directory, sizes{data: 16 << 20, entries: 2000, fio: 16})
 }
 
-// TestSteps is the same on a directory. It takes the longest, so that it is to begin early: it and
-// the one above are not among the subtests of one test, since what is parallel there begins behind
-// all that is parallel here.
+// TestSteps runs the steps on a directory. It takes longest, so it must start early. Therefore it
+// and TestStepsByName are not subtests of one test: parallel subtests start after all parallel
+// tests here.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	if *full {
@@ -61,7 +61,7 @@ func testSteps(t *testing.T, by []string, export string, n sizes) {
 		t.Run(siw, func(t *testing.T) {
 			s := serveBy(t, by)
 			m := machine{Siw: siw, Limit: longLimit()}
-			if !*full { // it would be gigabytes
+			if !*full { // otherwise gigabytes
 				m.Capture = filepath.Join(t.TempDir(), "pcap")
 			}
 			g, sh := bootShells(t, m, 1)
@@ -85,7 +85,7 @@ func testSteps(t *testing.T, by []string, export string, n sizes) {
 	}
 }
 
-// inFull are the variants of siw with which everything is done.
+// inFull returns the variants of siw that run all steps.
 func inFull() []string {
 	if *full {
 		return variants
@@ -93,7 +93,7 @@ func inFull() []string {
 	return variants[:1]
 }
 
-// longLimit is for guests that do much.
+// longLimit is the time limit of guests with much work.
 func longLimit() time.Duration {
 	if *full {
 		return time.Hour
@@ -112,7 +112,7 @@ func (m *mount) timed(t *testing.T, name string, n sizes) {
 	t.Logf("%.1f s %s", time.Since(start).Seconds(), out)
 }
 
-// allSteps are the names of all, data first: what needs the most goes by it.
+// allSteps returns the names of all steps, data first.
 func allSteps(t *testing.T) []string {
 	t.Helper()
 	entries, err := steps.ReadDir("steps")
@@ -128,7 +128,7 @@ func allSteps(t *testing.T) []string {
 	return names
 }
 
-// step runs a step in a new directory of its own, which it leaves there. /host/data has the data.
+// step runs a step in a new directory, which it leaves there. The data is in /host/data.
 func (m *mount) step(t *testing.T, name string, n sizes) string {
 	t.Helper()
 	return m.sh.run(t, fmt.Sprintf("SOURCE=%s MOUNTPOINT=%s OPTIONS=%s SIZE=%d ENTRIES=%d FIO_MIB=%d\ncd $MOUNTPOINT && rm -rf %[7]s && mkdir %[7]s && cd %[7]s || exit\n",

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// splitTrailer reports whether a line of the kernel's tells of the one CRC error that is siw's own:
-// when the CRC of an FPDU comes in two pieces, as TCP may cut it, siw_get_trailer stores the second
-// over the first. What it compares then is the rest of the right CRC, and bytes from before. The
-// connection ends, and the NFS client makes another one.
+// splitTrailer reports whether a line of the kernel's log shows a CRC error that siw causes itself.
+// If TCP delivers the CRC of an FPDU in two pieces, siw_get_trailer stores the second piece over
+// the first. It then compares with a mixture of the right CRC and earlier bytes. The connection
+// ends, and the NFS client makes another one.
 func splitTrailer(line string) bool {
 	var (
 		at       float64
@@ -26,8 +26,8 @@ func splitTrailer(line string) bool {
 	binary.LittleEndian.PutUint32(got[:], in)
 	binary.LittleEndian.PutUint32(fit[:], own)
 	for first := 1; first < 4; first++ {
-		// first bytes were stored at the beginning, and the others over them; what neither has
-		// reached was there before.
+		// The first bytes were stored at the beginning, and the others over them. The remaining
+		// bytes are from before.
 		others := 4 - first
 		if bytes.Equal(got[:others], fit[first:]) && (first <= others || bytes.Equal(got[others:first], fit[others:first])) {
 			return true

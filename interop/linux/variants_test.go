@@ -8,7 +8,7 @@ import (
 )
 
 // TestVariants boots a guest with each variant of siw. It mounts both file systems, and its rping
-// and ours ping each other. tshark decodes what went to the server.
+// and ours ping each other. tshark decodes the traffic with the server.
 func TestVariants(t *testing.T) {
 	t.Parallel()
 	for _, siw := range variants {
@@ -29,7 +29,7 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// mountBoth has a guest mount both file systems, and go through some of the steps.
+// mountBoth has a guest mount both file systems and run some of the steps.
 func (s *nfsd) mountBoth(t *testing.T, sh *shell, siw string) {
 	t.Helper()
 	n := sizes{data: 3<<20 + 1, entries: 200}
@@ -37,7 +37,7 @@ func (s *nfsd) mountBoth(t *testing.T, sh *shell, siw string) {
 		n = sizes{data: 24<<20 + 1, entries: 2000}
 	}
 	names := []string{"data", "symlinks"}
-	if siw == "stock" { // the variants differ in how a connection begins
+	if siw == "stock" { // the variants differ only in how a connection begins
 		names = append(names, "bigdir", "rename", "trees")
 	}
 	sh.g.put("data", random(t, n.data))

@@ -17,8 +17,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// wire is a network of Ethernet between this machine, which has a tap device for it, and the second
-// card of a guest. Or between two guests. All frames are checked.
+// wire is an Ethernet network between this machine, with a tap device, and the second card of a
+// guest. It can also connect two guests. All frames are checked.
 type wire struct {
 	*faultnet.Frames
 	card        *card // the guest's
@@ -29,7 +29,7 @@ type wire struct {
 
 var wires atomic.Int32
 
-// newWire makes a wire between this machine and a guest. It ends with the test.
+// newWire makes a wire between this machine and a guest. It is removed when the test ends.
 func newWire(t *testing.T, way faultnet.Way) *wire {
 	t.Helper()
 	w := unusedWire(t)
@@ -47,7 +47,7 @@ func newWire(t *testing.T, way faultnet.Way) *wire {
 	return w
 }
 
-// unusedWire returns one that has addresses and nothing else.
+// unusedWire returns a wire that only has addresses.
 func unusedWire(t *testing.T) *wire {
 	n := byte(wires.Add(1))
 	return &wire{
@@ -58,10 +58,10 @@ func unusedWire(t *testing.T) *wire {
 
 func (w *wire) number() byte { return w.host.As4()[2] }
 
-// guest6 is the guest's address of IPv6, which its init derives from the other one.
+// guest6 returns the guest's IPv6 address. Its init derives it from the IPv4 address.
 func (w *wire) guest6() string { return fmt.Sprintf("fd00:0:0:%d::15", w.number()) }
 
-// join joins two devices. What either sends is looked at before anything happens to it.
+// join connects two devices. Frames are checked before anything else happens to them.
 func (w *wire) join(t *testing.T, a, b io.ReadWriteCloser, way faultnet.Way) {
 	way.Buffer = 4 << 20
 	w.Frames = faultnet.NewFrames(watched{a, w.seen, fromHost}, watched{b, w.seen, fromGuest},
@@ -69,7 +69,7 @@ func (w *wire) join(t *testing.T, a, b io.ReadWriteCloser, way faultnet.Way) {
 	t.Cleanup(func() { w.Frames.Close() })
 }
 
-// watched has an observer see what a device sends.
+// watched is a device whose frames an observer sees.
 type watched struct {
 	io.ReadWriteCloser
 	seen *observer
@@ -84,15 +84,15 @@ func (d watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// card is the network card of a guest, as QEMU has it: frames in a TCP connection, each behind its
-// length. A guest that is booted anew connects anew.
+// card is a guest's network card, as QEMU provides it: a TCP connection with frames, each preceded
+// by its length. A rebooted guest connects again.
 type card struct {
 	addr     netip.Addr   // the guest's, there
 	listener net.Listener // for QEMU
 	frames   chan []byte
 
 	mu   sync.Mutex // guards conn
-	conn net.Conn   // nil: there is none
+	conn net.Conn   // nil if not connected
 }
 
 func newCard(t *testing.T, addr netip.Addr) *card {

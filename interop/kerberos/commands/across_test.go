@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// TestAcross: a context that was made over TCP is good over RDMA, and the other way round.
+// TestAcross: a context made over TCP is valid over RDMA, and vice versa.
 func TestAcross(t *testing.T) {
 	r := newRealm(t)
 	t.Setenv("KRB5_CONFIG", r.Conf())

@@ -18,16 +18,16 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/testkdc"
 )
 
-// TestChoice shows that calls have the flavour of the URL, or else the first of the server's
+// TestChoice: calls use the flavour in the URL. Without one they use the first of the server's
 // flavours for which there are credentials.
 func TestChoice(t *testing.T) {
 	r := newRealm(t)
-	const self = "7" // who says he is user 7
+	const self = "7" // claims to be user 7
 	for _, tt := range []struct {
 		sec  string // of the export
-		user string // whose tickets there are
+		user string // the user whose tickets exist
 		url  string // what it says
-		want int    // whose a new file is
+		want int    // the owner of a new file
 	}{
 		{"sys:krb5", "alice", "", 7},
 		{"sys:krb5", "alice", "krb5", aliceID},
@@ -48,7 +48,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestRefused shows what commands say, and advise, if they cannot make calls.
+// TestRefused checks the errors and hints of commands that cannot make calls.
 func TestRefused(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "krb5i:krb5p")
@@ -88,7 +88,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNoGSS shows what commands say of a server without RPCSEC_GSS.
+// TestNoGSS checks the errors for a server without RPCSEC_GSS.
 func TestNoGSS(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "sys")
@@ -96,7 +96,7 @@ func TestNoGSS(t *testing.T) {
 	r.fails(t, "alice", "", "ping", "--count", "1", "tcp://localhost:1?sec=krb5")
 }
 
-// TestExpired shows that commands name expired tickets.
+// TestExpired: the error of a command says that its tickets have expired.
 func TestExpired(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "krb5")
@@ -120,7 +120,7 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// TestSkew shows that commands name clocks of KDC and server that differ.
+// TestSkew: the error of a command says that the clocks of KDC and server differ.
 func TestSkew(t *testing.T) {
 	r := newRealmOf(t, testkdc.Config{ClockShift: 20 * time.Minute})
 	s := r.serve(t, "krb5")
@@ -129,7 +129,7 @@ func TestSkew(t *testing.T) {
 	r.fails(t, "alice", what, "ls", s.url("tcp", "/export", "krb5"))
 }
 
-// TestClientKeytab shows that a command gets its tickets with a keytab.
+// TestClientKeytab: a command gets its tickets with a keytab.
 func TestClientKeytab(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "krb5p")
@@ -151,7 +151,7 @@ func TestClientKeytab(t *testing.T) {
 	}
 }
 
-// TestReload shows that re-reading the exports can turn on Kerberos, and that contexts stay.
+// TestReload: re-reading the exports can turn on Kerberos, and existing contexts stay valid.
 func TestReload(t *testing.T) {
 	r := newRealm(t)
 	file := filepath.Join(t.TempDir(), "exports")
@@ -179,8 +179,7 @@ func TestReload(t *testing.T) {
 	r.fails(t, "alice", "/b is for callers with sec=krb5p", "stat", s.url("rdma", "/b", "krb5"))
 }
 
-// TestConf: with --conf gss connections are configured for who proves who he is, and for nobody
-// else.
+// TestConf: with --conf gss, only authenticated clients can configure connections.
 func TestConf(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "sys:krb5", "--conf", "gss")
@@ -193,8 +192,8 @@ func TestConf(t *testing.T) {
 	r.ok(t, "alice", "ls", "--dialect", "draft", draft.url("rdma", "/export", "krb5"))
 }
 
-// TestNFSPort: NFS over TCP is at port 2049, too, where clients may make contexts (RFC 8166 section
-// 8.2.2.1), and the server says so.
+// TestNFSPort: NFS over TCP is also served at port 2049, where clients can make contexts (RFC 8166
+// section 8.2.2.1). The server prints this.
 func TestNFSPort(t *testing.T) {
 	for _, port := range []string{":2049", ":20048"} {
 		l, err := net.Listen("tcp", port)
@@ -219,7 +218,7 @@ func TestNFSPort(t *testing.T) {
 		got = r.run(t, "alice", "ping", "--count", "1", "tcp://localhost:2049?sec=krb5")
 	}
 	cancel()
-	_ = cmd.Wait() // that it was ended
+	_ = cmd.Wait() // it was killed
 	if got.code != 0 {
 		t.Errorf("ping at port 2049: %+v", got)
 	}
@@ -234,8 +233,7 @@ func TestNFSPort(t *testing.T) {
 	}
 }
 
-// TestPingAndProbe shows that ping calls with the flavour of the URL, and that probe lists the
-// flavours.
+// TestPingAndProbe: ping calls with the flavour in the URL, and probe lists the flavours.
 func TestPingAndProbe(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "krb5i:sys")

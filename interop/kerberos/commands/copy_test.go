@@ -19,7 +19,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
-// random is data that nobody can guess, of more than a READ or WRITE has.
+// random is unpredictable data, longer than one READ or WRITE.
 var random = sync.OnceValue(func() []byte {
 	p := make([]byte, 3<<20+1)
 	rng := rand.NewChaCha8([32]byte{7})
@@ -27,7 +27,7 @@ var random = sync.OnceValue(func() []byte {
 	return p
 })
 
-// copied puts a file at a URL and gets it again.
+// copied puts a file at a URL and gets it back.
 func (r *realm) copied(t *testing.T, user, url string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func (r *realm) copied(t *testing.T, user, url string) {
 	}
 }
 
-// owner is the number of the user that a file belongs to.
+// owner returns the user ID of a file's owner.
 func (r *realm) owner(t *testing.T, user, url string) int {
 	t.Helper()
 	fields := strings.Fields(r.ok(t, user, "ls", "-dn", url))
@@ -57,8 +57,8 @@ func (r *realm) owner(t *testing.T, user, url string) int {
 	return n
 }
 
-// TestCopy: files go up and down with each service, over RDMA and TCP, and belong to who has proved
-// to be their owner. In the end the server has no contexts any more.
+// TestCopy: files are copied in both directions with each service, over RDMA and TCP, and are owned
+// by the authenticated user. At the end the server has no contexts left.
 func TestCopy(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "krb5:krb5i:krb5p")
@@ -88,7 +88,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// metrics is what the server has for Prometheus.
+// metrics returns the server's metrics as text.
 func metrics(t *testing.T, s *server) string {
 	t.Helper()
 	res, err := http.Get(s.metrics)
@@ -103,7 +103,7 @@ func metrics(t *testing.T, s *server) string {
 	return string(text)
 }
 
-// value is that of a metric.
+// value returns the value of a metric.
 func value(t *testing.T, text, name string) float64 {
 	t.Helper()
 	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + ` (\S+)$`).FindStringSubmatch(text)
@@ -117,7 +117,7 @@ func value(t *testing.T, text, name string) float64 {
 	return v
 }
 
-// TestGateway: a gateway passes on what it cannot read.
+// TestGateway: a gateway passes on data that it cannot read.
 func TestGateway(t *testing.T) {
 	r := newRealm(t)
 	s := r.serve(t, "krb5:krb5i:krb5p")

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/mdblocks"
 )
 
-// documentedSetup makes the realm that the documents speak of. In their sandbox there is no
-// kadmind, and nobody who types the password of alice.
+// documentedSetup makes the realm used in the documentation. In the sandbox there is no kadmind,
+// and nobody to type alice's password.
 const documentedSetup = `
 set -e
 export KRB5CCNAME=FILE:$SANDBOX/tickets
@@ -48,7 +48,7 @@ kinit() { echo secret | command kinit "$@"; }
 set +e
 `
 
-// TestDocumented runs the commands of the documents that take Kerberos, as they are printed.
+// TestDocumented runs the commands in the documentation that need Kerberos, as printed.
 func TestDocumented(t *testing.T) {
 	blocks, err := mdblocks.ReadAll("../../..", "sh kerberos")
 	if err != nil {

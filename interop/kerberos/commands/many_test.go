@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestManyFiles: many calls at a time, over several connections that share a context, and none is
+// TestManyFiles makes many calls at a time over several connections that share a context. None is
 // taken for a replay.
 func TestManyFiles(t *testing.T) {
 	r := newRealm(t)

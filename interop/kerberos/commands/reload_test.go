@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestReloadUsers: a principal is another user after the file of --map-users was read again, though
-// the server has known him before. The file of exports has its flavours from --sec.
+// TestReloadUsers: once --map-users has been read again, a principal is another user, even if the
+// server knew the principal before. The flavours of the exports come from --sec.
 func TestReloadUsers(t *testing.T) {
 	r := newRealm(t)
 	exports := filepath.Join(t.TempDir(), "exports")

@@ -19,7 +19,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
-// command is the name of rpcrdma.
+// command is the path of the rpcrdma command.
 var command string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -37,18 +37,18 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// realm is a realm with alice and bob, and a server's keytab.
+// realm is a realm with alice and bob, and the server's keytab.
 type realm struct {
 	*testkdc.KDC
 	keytab string // of nfs/localhost
-	users  string // the file that says who alice is
+	users  string // maps alice to a user
 	caches map[string]string
 }
 
-// aliceID is the user and the group that alice is at servers.
+// aliceID is alice's user and group ID at servers.
 const aliceID = 1001
 
-// newRealm starts a KDC that serves until the test is over.
+// newRealm starts a KDC that serves until the test ends.
 func newRealm(t *testing.T) *realm {
 	t.Helper()
 	return newRealmOf(t, testkdc.Config{})
@@ -89,27 +89,27 @@ func newRealmOf(t *testing.T, cfg testkdc.Config) *realm {
 	return r
 }
 
-// serve starts a server with an export in memory that takes some flavours.
+// serve starts a server with an in-memory export that accepts the given flavours.
 func (r *realm) serve(t *testing.T, sec string, options ...string) *server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	metrics := l.Addr().String() // which nobody else takes so soon
+	metrics := l.Addr().String() // unlikely to be taken again so soon
 	l.Close()
 	options = append([]string{"--memory", "/export", "--sec", sec, "--squash", "none", "--keytab", r.keytab,
 		"--map-users", r.users, "--metrics", metrics}, options...)
 	return &server{served.Start(t, command, options...), "http://" + metrics + "/metrics"}
 }
 
-// server is one that is called by the name that its keytab has.
+// server is a server addressed by the name in its keytab.
 type server struct {
 	*served.Server
 	metrics string // the URL
 }
 
-// url names something there.
+// url returns the URL of a path on the server.
 func (s *server) url(scheme, path, sec string) string {
 	port := map[string]int{"rdma": s.RDMA, "tcp": s.TCP}[scheme]
 	return at(scheme, port, path, sec)
@@ -123,19 +123,19 @@ func at(scheme string, port int, path, sec string) string {
 	return u.String()
 }
 
-// outcome is what a command leaves.
+// outcome is the exit status and the output of a command.
 type outcome struct {
 	code           int
 	stdout, stderr string
 }
 
-// run runs a command with the tickets of a user; "" has none.
+// run runs a command with a user's tickets, or without any if user is "".
 func (r *realm) run(t *testing.T, user string, args ...string) outcome {
 	t.Helper()
 	return r.runWith(t, []string{"KRB5CCNAME=FILE:" + r.cache(user)}, args...)
 }
 
-// cache is the credential cache of a user.
+// cache returns the path of a user's credential cache.
 func (r *realm) cache(user string) string {
 	if user == "" {
 		return filepath.Join(r.Dir, "nothing")
@@ -143,7 +143,7 @@ func (r *realm) cache(user string) string {
 	return r.caches[user]
 }
 
-// runWith runs a command with a further environment.
+// runWith runs a command with additional environment variables.
 func (r *realm) runWith(t *testing.T, env []string, args ...string) outcome {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command, args...)
@@ -157,7 +157,7 @@ func (r *realm) runWith(t *testing.T, env []string, args ...string) outcome {
 	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// ok runs a command that must succeed, and returns what it prints.
+// ok runs a command that must succeed, and returns its output.
 func (r *realm) ok(t *testing.T, user string, args ...string) string {
 	t.Helper()
 	got := r.run(t, user, args...)
@@ -167,7 +167,7 @@ func (r *realm) ok(t *testing.T, user string, args ...string) string {
 	return got.stdout
 }
 
-// fails runs a command that must fail, and say something.
+// fails runs a command that must fail with a message containing want.
 func (r *realm) fails(t *testing.T, user, want string, args ...string) {
 	t.Helper()
 	got := r.run(t, user, args...)

@@ -34,7 +34,7 @@ touch -d @0 file
 fresh
 same "the first second" "$(stat -c %.9Y file)" 0.000000000
 
-# Changes of which the client is told.
+# Changes that must show in the times that the client sees.
 stamps() { stat -c '%.9Y %.9Z' "$1"; }
 changed() { # WHAT FILE COMMAND...: both times of the directory, or the change time of the file
 	what=$1 file=$2
@@ -55,7 +55,7 @@ echo more >>file
 fresh
 [ "$(stat -c %.9Y file)" != "$before" ] || same "modification time after a write" "$before" "another"
 
-# What is made in a directory with the setgid bit.
+# New files and directories in a directory with the setgid bit.
 mkdir shared
 chown 0:5678 shared
 chmod 2775 shared

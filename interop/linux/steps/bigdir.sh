@@ -1,4 +1,4 @@
-# A directory of $ENTRIES files: made, listed by name and with attributes, and removed.
+# Make, list (by name and with attributes) and remove a directory of $ENTRIES files.
 lap() {
 	now=$(cut -d ' ' -f 1 /proc/uptime)
 	echo "$1 until $now;"

@@ -1,4 +1,4 @@
-# $SIZE bytes to the server, and back.
+# $SIZE bytes to the server and back.
 want=$(sum /host/data)
 seconds() { cut -d ' ' -f 1 /proc/uptime; }
 start=$(seconds)

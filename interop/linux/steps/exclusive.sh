@@ -1,4 +1,4 @@
-# O_EXCL: what is there is not opened, and of many who create one file one does.
+# O_EXCL does not open an existing file. If many processes create a file, exactly one succeeds.
 echo first >file
 refused "File exists" dd if=/dev/zero of=file count=1 conv=excl
 same "contents" "$(cat file)" first

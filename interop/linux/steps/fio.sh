@@ -1,4 +1,5 @@
-# Random reads and writes by several jobs, each byte verified; buffered, direct, asynchronous, and by mmap. $FIO_MIB in all.
+# Random reads and writes by several jobs, with each byte verified: buffered, direct, asynchronous,
+# and by mmap. $FIO_MIB in total.
 each=$((FIO_MIB / 16))m
 verified() {
 	fio --output=/tmp/fio --directory=. --size=$each --fallocate=none --verify_fatal=1 --verify_dump=0 --thread \

@@ -1,4 +1,4 @@
-# Hard links, and a file that is removed while it is open.
+# Hard links, and an open file that is removed.
 echo one >a
 ln a b
 mkdir dir

@@ -1,4 +1,4 @@
-# What the server lets other users do. 1000 is the owner, 1001 somebody else, and 2000 a group.
+# What other users may do. 1000 is the owner, 1001 another user, 2000 a group.
 cp /bin/busybox busybox
 chmod 711 busybox
 mkdir -m 755 owned
@@ -25,13 +25,14 @@ refused "Permission denied" as 1001 1001 - touch -c owned/public
 chmod 666 owned/public
 as 1001 1001 - touch owned/public
 
-# The owner writes through what was open before it became read-only, and to what he made so.
+# The owner can write through a descriptor opened before the file became read-only, and to a file
+# that it created read-only.
 as 1000 1000 - sh -c 'umask 333; echo written >owned/readonly; exec 3>owned/closed; chmod 0 owned/closed; echo written >&3'
 fresh
 same "a read-only file" "$(stat -c %a owned/readonly) $(cat owned/readonly)" "444 written"
 same "a closed file" "$(stat -c %a owned/closed) $(cat owned/closed)" "0 written"
 
-# Who may execute a file reads it, by way of the server.
+# To execute a file, the client must read it from the server.
 same "a program that can only be executed" "$(as 1001 1001 - ./busybox echo ran)" ran
 
 chmod 700 owned
@@ -49,7 +50,7 @@ refused "not permitted" as 1001 1001 - mv sticky/of-1000 sticky/mine
 as 1000 1000 - mv sticky/of-1000 sticky/mine
 as 1000 1000 - rm sticky/mine
 
-# Another's write takes the setuid bit away.
+# A write by another user clears the setuid bit.
 echo x >setuid
 chmod 6777 setuid
 as 1001 1001 - sh -c 'echo y >>setuid'

@@ -1,5 +1,6 @@
-# What every step begins with. It runs in an empty directory of the mount at $MOUNTPOINT, which is of $SOURCE with $OPTIONS. $SIZE is
-# the bytes of /host/data, $ENTRIES and $FIO_MIB how much there is to do. What a step prints before it fails tells why.
+# The beginning of every step. A step runs in an empty directory of the mount at $MOUNTPOINT, which
+# is of $SOURCE with $OPTIONS. $SIZE is the length of /host/data in bytes. $ENTRIES and $FIO_MIB set
+# the amount of work. A step that fails first prints why.
 set -e
 umask 022
 ulimit -n 512
@@ -12,7 +13,7 @@ same() {
 	}
 }
 
-# refused TEXT COMMAND...: the command must fail, with the message of this error.
+# refused TEXT COMMAND...: the command must fail, with TEXT in its error.
 refused() {
 	want=$1
 	shift
@@ -29,7 +30,7 @@ refused() {
 	esac
 }
 
-# as UID GID GROUPS COMMAND...: the command with these credentials; GROUPS is "-" for none.
+# as UID GID GROUPS COMMAND...: run the command as this user; GROUPS is "-" for none.
 as() {
 	id="--reuid $1 --regid $2"
 	[ "$3" = - ] && id="$id --clear-groups" || id="$id --groups $3"
@@ -37,7 +38,7 @@ as() {
 	setpriv $id "$@"
 }
 
-# fresh forgets what the client has cached.
+# fresh drops the client's cache.
 fresh() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches

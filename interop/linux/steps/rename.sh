@@ -1,4 +1,4 @@
-# Renaming over what is there.
+# Renaming over existing files.
 printf old >a
 printf newer >b
 inode=$(stat -c %i b)

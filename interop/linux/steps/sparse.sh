@@ -11,7 +11,7 @@ dd if=sparse of=/tmp/part bs=$mib skip=511 count=2 2>/dev/null
 { head -c $mib /dev/zero; cat /tmp/block; head -c $((mib - 4096)) /dev/zero; } | cmp - /tmp/part
 same "bytes at the end" "$(tail -c 10000 sparse | tr -d '\0' | wc -c)" 0
 
-# A whole gibibyte behind each write.
+# A gibibyte between the writes.
 for i in 1 2 3; do dd if=/tmp/block of=far bs=4096 seek=$((i * 1024 * mib / 4096)) conv=notrunc 2>/dev/null; done
 fresh
 same "size beyond 32 bits" "$(stat -c %s far)" $((3 * 1024 * mib + 4096))

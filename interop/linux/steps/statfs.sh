@@ -1,4 +1,4 @@
-# What df and pathconf say.
+# The output of df and pathconf.
 df -P . | tail -n 1
 set -- $(stat -f -c '%S %b %f %a %c %d %l' .)
 [ "$1" -ge 512 ] || same "block size" "$1" "at least 512"

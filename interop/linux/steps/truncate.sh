@@ -1,4 +1,5 @@
-# Truncation down and up, to odd sizes, with data cached and not; a local file shows what must come out.
+# Truncate and extend to odd sizes, with and without cached data. A local file shows the expected
+# result.
 head -c 300001 /dev/urandom >/tmp/local
 cp /tmp/local file
 for size in 200003 100000 250007 4096 4095 70001 1 65536 0 12345; do
@@ -7,7 +8,7 @@ for size in 200003 100000 250007 4096 4095 70001 1 65536 0 12345; do
 	cmp file /tmp/local
 	fresh
 	cmp file /tmp/local
-	# Something at the end, and then a cut in the middle of it without the cache being flushed.
+	# Append, then truncate inside the new data without flushing the cache.
 	head -c 5000 /dev/urandom >/tmp/tail
 	cat /tmp/tail >>file
 	cat /tmp/tail >>/tmp/local

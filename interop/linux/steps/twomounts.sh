@@ -1,4 +1,5 @@
-# Two mounts of the export, each with a cache of its own, see each other's changes: all with noac, what was closed without.
+# Two mounts of the export with separate caches. With noac each sees all changes of the other;
+# without, it sees changes to closed files.
 here=${PWD#"$MOUNTPOINT"/}
 pair() { # OPTIONS: mounts the export twice, and goes by $one and $two to this directory
 	for i in 1 2; do
