@@ -60,8 +60,10 @@ func writeJSON(w io.Writer, results []result) error {
 }
 
 // columns has the columns of the CSV file.
-var columns = []string{"workload", "ours", "against", "ratio", "q1", "q3", "owed", "goal", "unit", "value_ours", "value_theirs",
-	"cpu_unit", "server_cpu_ours", "client_cpu_ours", "server_cpu_theirs", "client_cpu_theirs", "others", "left_out"}
+var columns = []string{
+	"workload", "ours", "against", "ratio", "q1", "q3", "owed", "goal", "unit", "value_ours", "value_theirs",
+	"cpu_unit", "server_cpu_ours", "client_cpu_ours", "server_cpu_theirs", "client_cpu_theirs", "others", "left_out",
+}
 
 // writeCSV writes the results, one on a line.
 func writeCSV(w io.Writer, results []result) error {
@@ -78,7 +80,8 @@ func writeCSV(w io.Writer, results []result) error {
 		}
 		err := c.Write([]string{rec.Workload, rec.Ours, rec.Against, number(rec.Ratio), number(rec.Q1), number(rec.Q3),
 			number(rec.Owed), number(rec.Goal), rec.Unit, number(us.Value), number(them.Value),
-			rec.CPUUnit, number(us.ServerCPU), number(us.ClientCPU), number(them.ServerCPU), number(them.ClientCPU), number(rec.Others), rec.LeftOut})
+			rec.CPUUnit, number(us.ServerCPU), number(us.ClientCPU),
+			number(them.ServerCPU), number(them.ClientCPU), number(rec.Others), rec.LeftOut})
 		if err != nil {
 			return err
 		}

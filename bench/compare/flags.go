@@ -18,7 +18,7 @@ const (
 	defaultStarts = 2
 )
 
-// flags has the flags of the command.
+// flags are the flags of the command.
 type flags struct {
 	options paired.Options
 	only    *regexp.Regexp // nil means all except the extra ones
@@ -30,8 +30,9 @@ type flags struct {
 
 const usage = `Usage: go run . [flags]
 
-Measures NFS over iWARP beside what others have, on 127.0.0.1: a table of how many times as fast ours is. What is not
-installed is left out. Linux and root are best: see go doc.
+Compares the speed of NFS over iWARP with other NFS implementations, on 127.0.0.1. Prints a table of
+our speed divided by theirs. Programs that are not installed are left out. Use Linux and run it as
+root: see go doc.
 
 `
 
@@ -47,17 +48,20 @@ func parseFlags(args []string) (*flags, error) {
 		fs.PrintDefaults()
 	}
 	fs.DurationVar(&f.options.Time, "time", defaultTime, "length of a round")
-	fs.IntVar(&f.options.Rounds, "rounds", defaultRounds, "rounds of either, after each start of the processes")
-	fs.IntVar(&f.options.Starts, "starts", defaultStarts, "how often the processes are started")
-	fs.Func("only", "make the comparisons only that match this `regexp`, those among them that are left out otherwise; -list shows them all", func(s string) (err error) {
-		f.only, err = regexp.Compile(s)
-		return err
-	})
-	fs.BoolVar(&f.large, "large", false, "list a directory of 100,000 entries, too")
-	fs.BoolVar(&f.list, "list", false, "show all comparisons, or those that match -only, and make none")
-	fs.StringVar(&f.csv, "csv", "", "write the results to a `file`")
-	fs.StringVar(&f.json, "json", "", "write the results to a `file`, with those of each round")
-	fs.StringVar(&f.options.Profile, "profile", f.options.Profile, "write CPU profiles of our server and our client, of a run of 2 s apart from the rounds, to a `directory`")
+	fs.IntVar(&f.options.Rounds, "rounds", defaultRounds, "rounds of each side per start of the processes")
+	fs.IntVar(&f.options.Starts, "starts", defaultStarts, "number of starts of the processes")
+	fs.Func("only", "make only the comparisons that match this `regexp`, including those left out by "+
+		"default; -list shows all",
+		func(s string) (err error) {
+			f.only, err = regexp.Compile(s)
+			return err
+		})
+	fs.BoolVar(&f.large, "large", false, "also list a directory of 100,000 entries")
+	fs.BoolVar(&f.list, "list", false, "print all comparisons, or those that match -only, without making them")
+	fs.StringVar(&f.csv, "csv", "", "write the results to a `file` as CSV")
+	fs.StringVar(&f.json, "json", "", "write the results, with those of each round, to a `file` as JSON")
+	fs.StringVar(&f.options.Profile, "profile", f.options.Profile,
+		"write CPU profiles of our server and client, from a separate run of 2 s, to a `directory`")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}

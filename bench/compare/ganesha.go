@@ -71,7 +71,8 @@ func (g *ganeshaServer) start(w workload) error {
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		return err
 	}
-	g.daemon, err = startDaemon(g.location.nfsAddr(), ganeshaCommand, "-F", "-L", log, "-p", filepath.Join(g.dir, "pid"), "-f", conf)
+	g.daemon, err = startDaemon(g.location.nfsAddr(), ganeshaCommand,
+		"-F", "-L", log, "-p", filepath.Join(g.dir, "pid"), "-f", conf)
 	if err != nil {
 		said, _ := os.ReadFile(log) // may not exist
 		return fmt.Errorf("%w\n%s", err, last(string(said), 10))

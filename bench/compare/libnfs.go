@@ -34,7 +34,8 @@ func missingLibnfs(dir string) error {
 	}
 	if out, err := exec.Command("gcc", "-O2", "-o", program, source, "-lnfs").CombinedOutput(); err != nil {
 		said, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		return fmt.Errorf("libnfs cannot be compiled against (apt-get install gcc libc6-dev libnfs-dev): %w: %s", err, said)
+		return fmt.Errorf("libnfs cannot be compiled against (apt-get install gcc libc6-dev libnfs-dev): %w: %s",
+			err, said)
 	}
 	return os.Setenv(libnfsVariable, program)
 }

@@ -21,7 +21,9 @@ const localhost = "127.0.0.1:0"
 
 // start makes the export for w and serves it. serve runs on a goroutine until the server is shut
 // down.
-func start(ctx context.Context, w workload, addr string, serve func(context.Context, *oncrpc.Server) error) (paired.Server, error) {
+func start(
+	ctx context.Context, w workload, addr string, serve func(context.Context, *oncrpc.Server) error,
+) (paired.Server, error) {
 	m, err := memory.New(memfs.Config{RootMode: 0o777}, oncrpc.ServerConfig{})
 	if err != nil {
 		return nil, err

@@ -87,7 +87,9 @@ func profileDirectory(path string) (string, error) {
 
 // compare makes comparisons. A result says if and why a comparison was left out. It reports its
 // progress to progress.
-func compare(ctx context.Context, o paired.Options, dir string, selected []comparison, progress io.Writer) ([]result, error) {
+func compare(
+	ctx context.Context, o paired.Options, dir string, selected []comparison, progress io.Writer,
+) ([]result, error) {
 	missing := make(map[string]error)
 	for _, c := range selected {
 		if _, known := missing[c.other]; !known {
@@ -105,7 +107,8 @@ func compare(ctx context.Context, o paired.Options, dir string, selected []compa
 		if r.left == nil {
 			about := ""
 			if made > 0 {
-				about = fmt.Sprintf("about %v left", (time.Since(begin) / time.Duration(made) * time.Duration(present(selected[i:], missing))).Round(time.Second))
+				about = fmt.Sprintf("about %v left", (time.Since(begin) / time.Duration(made) *
+					time.Duration(present(selected[i:], missing))).Round(time.Second))
 			}
 			fmt.Fprint(progress, progressLine(i+1, len(selected), about, c))
 			made++

@@ -8,7 +8,8 @@ func (r *Report) missed(c Comparison) []string {
 	ratio := r.Ratio().Median
 	if low, high := r.Interval(); c.Above > 0 && !(low > c.Above) {
 		all = append(all, fmt.Sprintf(
-			"got %.3f times the %s of %s, from %.3f to %.3f at 95 %%, want more than %v", ratio, r.Candidate.Metric, c.Yardstick, low, high, c.Above))
+			"got %.3f times the %s of %s, from %.3f to %.3f at 95 %%, want more than %v",
+			ratio, r.Candidate.Metric, c.Yardstick, low, high, c.Above))
 	}
 	switch {
 	case c.Bound == 0:

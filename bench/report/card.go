@@ -41,7 +41,8 @@ func cards(r *bench.Result) []card {
 	if single != nil {
 		c := card{duration(single.Latency.P50), "for a small call (median)", describe(single)}
 		if ping := r.Yardsticks.PingPong.P50; ping > 0 && path != bench.Loopback {
-			c.Note += fmt.Sprintf(": %s times raw TCP's %s", number(float64(single.Latency.P50)/float64(ping)), duration(ping))
+			c.Note += fmt.Sprintf(": %s times raw TCP's %s",
+				number(float64(single.Latency.P50)/float64(ping)), duration(ping))
 		}
 		all = append(all, c)
 	}

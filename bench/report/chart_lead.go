@@ -13,7 +13,8 @@ func leadChart(r *bench.Result, path bench.Path) chart {
 	all := combinations(r, path)
 	ch := chart{path: path, name: "crossover-" + string(path),
 		title: "Throughput by chunk, relative to inline, over " + string(path)}
-	ch.about = fmt.Sprintf("the chunk is faster where a line is above × 1; corrected by %s right before; within × %.1f is noise",
+	ch.about = fmt.Sprintf("the chunk is faster where a line is above × 1; corrected by %s right before; "+
+		"within × %.1f is noise",
 		rawName(path), bench.NoiseBand)
 	if n := len(light.palette); len(all) > n {
 		all, ch.about = all[:n], ch.about+fmt.Sprintf("; the first %d numbers of calls and connections", n)

@@ -43,8 +43,22 @@ func (s *scaling) chart(r *bench.Result) chart {
 		choices []series
 		f       func(*bench.Measurement) float64
 	}{
-		{"Calls a second: ", rateAxis, false, []series{{way: bench.InlineReply, tcp: bench.InlineReply}, {way: bench.InlineCall, tcp: bench.InlineCall}}, (*bench.Measurement).Rate},
-		{"Throughput: ", speedAxis, true, []series{{way: bench.WriteChunk, tcp: bench.InlineReply}, {way: bench.ReadChunk, tcp: bench.InlineCall}}, (*bench.Measurement).Throughput},
+		{
+			"Calls a second: ", rateAxis, false,
+			[]series{
+				{way: bench.InlineReply, tcp: bench.InlineReply},
+				{way: bench.InlineCall, tcp: bench.InlineCall},
+			},
+			(*bench.Measurement).Rate,
+		},
+		{
+			"Throughput: ", speedAxis, true,
+			[]series{
+				{way: bench.WriteChunk, tcp: bench.InlineReply},
+				{way: bench.ReadChunk, tcp: bench.InlineCall},
+			},
+			(*bench.Measurement).Throughput,
+		},
 	} {
 		best, ok := s.best(r, side.choices, side.large)
 		if !ok {

@@ -59,7 +59,9 @@ func (d *direction) chunk() bench.Way {
 }
 
 // curveOf returns f of the points of one way, by size.
-func curveOf(r *bench.Result, path bench.Path, way bench.Way, c combination, f func(*bench.Measurement) float64) []point {
+func curveOf(
+	r *bench.Result, path bench.Path, way bench.Way, c combination, f func(*bench.Measurement) float64,
+) []point {
 	var points []point
 	for i := range r.Measured {
 		m := &r.Measured[i]
@@ -91,7 +93,8 @@ func bySize(r *bench.Result, path bench.Path, name, title string, y axis, f func
 		}
 		p.lines = append(p.lines, line{nameOf(bench.TCP), yardstickLook, curveOf(r, bench.TCP, d.tcpWay(), c, f)})
 		for i := range r.Crossovers {
-			if x := &r.Crossovers[i]; x.Path == path && x.Chunk == d.chunk() && c == (combination{x.InFlight, x.Conns}) {
+			if x := &r.Crossovers[i]; x.Path == path && x.Chunk == d.chunk() &&
+				c == (combination{x.InFlight, x.Conns}) {
 				p.marks = append(p.marks, markOf(x)...)
 			}
 		}
@@ -133,13 +136,14 @@ func latencyChart(r *bench.Result, path bench.Path) chart {
 }
 
 func cpuChart(r *bench.Result, path bench.Path) chart {
-	c := bySize(r, path, "cpu", "CPU time of both ends for a GB of payload", cpuAxis, func(m *bench.Measurement) float64 {
-		s := perGB(m, &m.Client)
-		if u := server(m); u != nil {
-			s += perGB(m, u)
-		}
-		return s
-	})
+	c := bySize(r, path, "cpu", "CPU time of both ends for a GB of payload", cpuAxis,
+		func(m *bench.Measurement) float64 {
+			s := perGB(m, &m.Client)
+			if u := server(m); u != nil {
+				s += perGB(m, u)
+			}
+			return s
+		})
 	for i := range c.panels {
 		c.panels[i].marks = nil // marks apply to throughput only
 	}

@@ -201,7 +201,8 @@ func (f *figure) legend(c *chart, dc draw.Canvas) vg.Length {
 	x, rows := vg.Length(0), 0
 	for _, p := range c.panels {
 		for _, l := range p.lines {
-			if len(l.points) == 0 || slices.ContainsFunc(places, func(other place) bool { return other.name == l.name }) {
+			if len(l.points) == 0 ||
+				slices.ContainsFunc(places, func(other place) bool { return other.name == l.name }) {
 				continue
 			}
 			width := sample + 6 + style.Width(l.name)*widerFont

@@ -82,7 +82,9 @@ type rows struct {
 // writePage writes the HTML with these charts.
 func writePage(w io.Writer, r *bench.Result, all []chart) error {
 	p := page{
-		Advice: advice(r), Settings: settings(&r.Advice), Band: aboutBand(), Why: r.Advice.Why, Cards: cards(r), About: about(r), Conditions: conditions(r),
+		Advice: advice(r), Settings: settings(&r.Advice),
+		Band: aboutBand(), Why: r.Advice.Why,
+		Cards: cards(r), About: about(r), Conditions: conditions(r),
 		PingPong: pingPong(&r.Yardsticks), AboutRatio: aboutRatio, Total: len(r.Measured),
 	}
 	for i := range all {

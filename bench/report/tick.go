@@ -65,7 +65,13 @@ var (
 	countAxis   = axis{"", func(x float64) string { return strconv.Itoa(int(math.Round(x))) }, 2, nil}
 	speedAxis   = axis{"", short(throughput), 10, []float64{2, 5}}
 	rateAxis    = axis{"", short(func(x float64) string { return scaled(x, "", "k", "M") }), 10, []float64{2, 5}}
-	latencyAxis = axis{"", short(func(x float64) string { return scaled(x, "ns", "µs", "ms", "s") }), 10, []float64{2, 5}}
-	cpuAxis     = axis{"", short(func(x float64) string { return scaled(x*1e6, "µs", "ms", "s") }), 10, []float64{2, 5}}
-	leadAxis    = axis{"", func(x float64) string { return "× " + strconv.FormatFloat(x, 'g', 2, 64) }, 2, []float64{1.5}}
+	latencyAxis = axis{
+		"", short(func(x float64) string { return scaled(x, "ns", "µs", "ms", "s") }), 10, []float64{2, 5},
+	}
+	cpuAxis = axis{
+		"", short(func(x float64) string { return scaled(x*1e6, "µs", "ms", "s") }), 10, []float64{2, 5},
+	}
+	leadAxis = axis{
+		"", func(x float64) string { return "× " + strconv.FormatFloat(x, 'g', 2, 64) }, 2, []float64{1.5},
+	}
 )

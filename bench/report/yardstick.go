@@ -60,7 +60,8 @@ func pingPong(y *bench.Yardsticks) string {
 		return ""
 	}
 	return fmt.Sprintf("raw TCP, 128 B there and back: p50 %s us, p99 %s us, p99.9 %s us",
-		number(microseconds(y.PingPong.P50)), number(microseconds(y.PingPong.P99)), number(microseconds(y.PingPong.P999)))
+		number(microseconds(y.PingPong.P50)),
+		number(microseconds(y.PingPong.P99)), number(microseconds(y.PingPong.P999)))
 }
 
 func writeYardsticks(w io.Writer, y *bench.Yardsticks) {

@@ -36,8 +36,10 @@ type options struct {
 
 var (
 	crcNames      = map[string]iwarp.CRC{"auto": iwarp.CRCAuto, "on": iwarp.CRCOn, "off": iwarp.CRCOff}
-	enhancedNames = map[string]mpa.Enhanced{"auto": mpa.EnhancedAuto, "required": mpa.EnhancedRequired, "never": mpa.EnhancedNever}
-	rtrNames      = map[string]mpa.RTR{"any": 0, "send": mpa.RTRSend, "write": mpa.RTRWrite, "read": mpa.RTRRead}
+	enhancedNames = map[string]mpa.Enhanced{
+		"auto": mpa.EnhancedAuto, "required": mpa.EnhancedRequired, "never": mpa.EnhancedNever,
+	}
+	rtrNames = map[string]mpa.RTR{"any": 0, "send": mpa.RTRSend, "write": mpa.RTRWrite, "read": mpa.RTRRead}
 )
 
 // parse reads a command line. What is wrong with it has been printed to stderr when it fails.
@@ -60,7 +62,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.ping.Verify, "V", false, "verify the data")
 	f.BoolVar(&o.verbose, "v", false, "print what was agreed on, and the data")
 	f.DurationVar(&o.timeout, "timeout", 0, "give up after this `time`, 0 to take any")
-	f.Func("crc", "CRC32C on FPDUs: auto (default: except on loopback addresses), on, off", choice(&o.iwarp.CRC, crcNames))
+	f.Func("crc",
+		"CRC32C on FPDUs: auto (default: except on loopback addresses), on, off", choice(&o.iwarp.CRC, crcNames))
 	f.Func("enhanced", "setup by RFC 6581: auto (default), required, never", choice(&o.iwarp.Enhanced, enhancedNames))
 	f.BoolVar(&o.iwarp.PeerToPeer, "peer-to-peer", false, "ask for the peer-to-peer model (client)")
 	f.Func("rtr", "ready-to-receive in that model: any (default), send, write, read", choice(&o.iwarp.RTR, rtrNames))

@@ -43,7 +43,8 @@ func testAccess(f *fixture) {
 				got, attr, err := f.fs.Access(f.ctx, c, h, mask)
 				f.ok(err)
 				if got != want&mask || !attr.Present {
-					f.Errorf("directory %v, mode %o, %s: %#x of %#x, want %#x", tt.dir, tt.mode, names[c], got, mask, want&mask)
+					f.Errorf("directory %v, mode %o, %s: %#x of %#x, want %#x",
+						tt.dir, tt.mode, names[c], got, mask, want&mask)
 				}
 			}
 		}
@@ -58,8 +59,10 @@ func testAccessKinds(f *fixture) {
 		all    = nfs3.AccessAll
 	)
 	r := f.fs.Root()
-	for what, h := range map[string]nfs3.FH{"root": r, "directory": f.dir("dir", 0o777), "file": f.fileOf(root, r, "file", 0o777),
-		"link": f.symlink(r, "link", "path"), "FIFO": f.fifo(r, "fifo")} {
+	for what, h := range map[string]nfs3.FH{
+		"root": r, "directory": f.dir("dir", 0o777), "file": f.fileOf(root, r, "file", 0o777),
+		"link": f.symlink(r, "link", "path"), "FIFO": f.fifo(r, "fifo"),
+	} {
 		a := f.attr(h)
 		never := inDirs
 		if a.Type == nfs3.TypeDir {
@@ -68,7 +71,8 @@ func testAccessKinds(f *fixture) {
 		for _, c := range []*vfs.Cred{root, alice} {
 			got, attr, err := f.fs.Access(f.ctx, c, h, ^nfs3.Access(0))
 			f.ok(err)
-			if got&never != 0 || got&^all != 0 || got&nfs3.AccessRead == 0 && a.Mode&0o444 == 0o444 || attr != nfs3.PostOpAttrOf(a) {
+			if got&never != 0 || got&^all != 0 ||
+				got&nfs3.AccessRead == 0 && a.Mode&0o444 == 0o444 || attr != nfs3.PostOpAttrOf(a) {
 				f.Errorf("%s, mode %o, by %s: %#x, %+v", what, a.Mode, names[c], got, attr)
 			}
 		}

@@ -19,7 +19,8 @@ func testSetAttr(f *fixture) {
 	}
 	f.set(h, set)
 	a := f.attr(h)
-	if a.Mode != 0o751 || a.UID != 7 || a.GID != 8 || a.Size != 9 || a.Atime != set.Atime.To || a.Mtime != set.Mtime.To {
+	if a.Mode != 0o751 || a.UID != 7 || a.GID != 8 || a.Size != 9 ||
+		a.Atime != set.Atime.To || a.Mtime != set.Mtime.To {
 		f.Errorf("%+v", a)
 	}
 	f.set(h, nfs3.Sattr{})
@@ -30,8 +31,12 @@ func testSetAttr(f *fixture) {
 	set = setMode(0o600)
 	set.Size = nfs3.Set64{Set: true, To: 1}
 	var err error
-	for _, guard := range []nfs3.Time{{}, {Sec: a.Ctime.Sec, Nsec: a.Ctime.Nsec ^ 1}, {Sec: a.Ctime.Sec + 1, Nsec: a.Ctime.Nsec},
-		{Sec: a.Ctime.Sec, Nsec: 1 << 31}} {
+	for _, guard := range []nfs3.Time{
+		{},
+		{Sec: a.Ctime.Sec, Nsec: a.Ctime.Nsec ^ 1},
+		{Sec: a.Ctime.Sec + 1, Nsec: a.Ctime.Nsec},
+		{Sec: a.Ctime.Sec, Nsec: 1 << 31},
+	} {
 		var wcc nfs3.WccData
 		wcc, err = f.fs.SetAttr(f.ctx, root, h, &set, &guard)
 		f.want("guard", err, nfs3.ErrNotSync)
@@ -107,7 +112,10 @@ func testTimes(f *fixture) {
 	}
 	// The server's time, for one of them.
 	client := nfs3.Time{Sec: 1, Nsec: 2}
-	f.set(h, nfs3.Sattr{Atime: nfs3.SetTime{How: nfs3.ToClientTime, To: client}, Mtime: nfs3.SetTime{How: nfs3.ToServerTime}})
+	f.set(h, nfs3.Sattr{
+		Atime: nfs3.SetTime{How: nfs3.ToClientTime, To: client},
+		Mtime: nfs3.SetTime{How: nfs3.ToServerTime},
+	})
 	b := f.attr(h)
 	if b.Atime != client || b.Mtime.Nanos() < a.Mtime.Nanos() {
 		f.Errorf("%+v", b)

@@ -27,7 +27,9 @@ func testConcurrentTree(f *fixture) {
 			for range rounds {
 				// The top directories stay; those below them come, move and go.
 				d, t := top[r.IntN(dirs)], top[r.IntN(dirs)]
-				if o, _, err := f.fs.Lookup(f.ctx, root, d, anyName(r)); err == nil && o.Attr.Attr.Type == nfs3.TypeDir {
+				if o, _, err := f.fs.Lookup(
+					f.ctx, root, d, anyName(r),
+				); err == nil && o.Attr.Attr.Type == nfs3.TypeDir {
 					d = o.File
 				}
 				if err := f.disturb(r, d, t); err != nil {
@@ -76,7 +78,10 @@ func (f *fixture) disturb(r *rand.Rand, d, t nfs3.FH) error {
 	default:
 		err = f.use(r, d, t)
 	}
-	for _, s := range []nfs3.Status{nfs3.ErrNoEnt, nfs3.ErrExist, nfs3.ErrNotDir, nfs3.ErrIsDir, nfs3.ErrNotEmpty, nfs3.ErrInval, nfs3.ErrStale} {
+	for _, s := range []nfs3.Status{
+		nfs3.ErrNoEnt, nfs3.ErrExist, nfs3.ErrNotDir, nfs3.ErrIsDir, nfs3.ErrNotEmpty, nfs3.ErrInval,
+		nfs3.ErrStale,
+	} {
 		if errors.Is(err, s) {
 			return nil
 		}
@@ -94,7 +99,8 @@ func (f *fixture) use(r *rand.Rand, d, t nfs3.FH) error {
 	case 0, 1:
 		_, _, err = f.fs.Link(f.ctx, root, o.File, t, anyName(r))
 	case 2:
-		_, err = f.fs.Write(f.ctx, root, o.File, uint64(r.IntN(100_000)), LazyBulk(pattern(1+r.IntN(100_000)), func() error { return nil }), nfs3.Unstable)
+		_, err = f.fs.Write(f.ctx, root, o.File, uint64(r.IntN(100_000)),
+			LazyBulk(pattern(1+r.IntN(100_000)), func() error { return nil }), nfs3.Unstable)
 	case 3:
 		_, err = f.fs.SetAttr(f.ctx, root, o.File, &set, nil)
 	default:

@@ -9,7 +9,8 @@ func testCreate(f *fixture) {
 	o, wcc, err := f.fs.Create(f.ctx, alice, d, "file", &nfs3.CreateHow{Mode: nfs3.Unchecked, Set: setMode(0o640)})
 	f.want("create", err, nfs3.OK)
 	a := f.attr(o.File)
-	if a.Type != nfs3.TypeReg || a.Mode != 0o640 || a.UID != alice.UID || a.GID != alice.GID || a.Nlink != 1 || a.Size != 0 {
+	if a.Type != nfs3.TypeReg || a.Mode != 0o640 ||
+		a.UID != alice.UID || a.GID != alice.GID || a.Nlink != 1 || a.Size != 0 {
 		f.Errorf("%+v", a)
 	}
 	if o.Attr != nfs3.PostOpAttrOf(a) || wcc.After != nfs3.PostOpAttrOf(f.attr(d)) {
@@ -55,7 +56,10 @@ func testCreateExisting(f *fixture) {
 		{"exclusive over plain", "plain", nfs3.CreateHow{Mode: nfs3.Exclusive, Verf: verf}, nfs3.ErrExist, nfs3.FH{}},
 		{"exclusive over plain, verifier 0", "plain", nfs3.CreateHow{Mode: nfs3.Exclusive}, nfs3.ErrExist, nfs3.FH{}},
 		{"exclusive again", "exclusive", nfs3.CreateHow{Mode: nfs3.Exclusive, Verf: verf}, nfs3.OK, exclusive},
-		{"exclusive, another's", "exclusive", nfs3.CreateHow{Mode: nfs3.Exclusive, Verf: other}, nfs3.ErrExist, nfs3.FH{}},
+		{
+			"exclusive, another's", "exclusive",
+			nfs3.CreateHow{Mode: nfs3.Exclusive, Verf: other}, nfs3.ErrExist, nfs3.FH{},
+		},
 		{"unchecked over a directory", "dir", nfs3.CreateHow{Mode: nfs3.Unchecked}, nfs3.ErrExist, nfs3.FH{}},
 	} {
 		o, wcc, err := f.fs.Create(f.ctx, root, r, tt.name, &tt.how)

@@ -155,7 +155,8 @@ func testWriteFetch(f *fixture) {
 		return nil
 	}), nfs3.FileSync)
 	f.ok(err)
-	if got, _ := f.read(h, 0, 100); string(got) != "after!" || w.Committed != nfs3.FileSync || w.Wcc.After.Attr.Mode != 0o600 {
+	if got, _ := f.read(h, 0, 100); string(got) != "after!" ||
+		w.Committed != nfs3.FileSync || w.Wcc.After.Attr.Mode != 0o600 {
 		f.Errorf("%q, %+v", got, w)
 	}
 }

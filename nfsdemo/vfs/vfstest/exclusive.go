@@ -8,12 +8,15 @@ import (
 func testExclusive(f *fixture) {
 	r := f.fs.Root()
 	d := f.dir("dir", 0o777)
-	for _, verf := range []nfs3.Verifier{{}, {1}, {0, 0, 0, 0, 0, 0, 0, 1}, {0x80, 0, 0, 0, 0x80}, {255, 255, 255, 255, 255, 255, 255, 255}} {
+	for _, verf := range []nfs3.Verifier{
+		{}, {1}, {0, 0, 0, 0, 0, 0, 0, 1}, {0x80, 0, 0, 0, 0x80}, {255, 255, 255, 255, 255, 255, 255, 255},
+	} {
 		how := nfs3.CreateHow{Mode: nfs3.Exclusive, Verf: verf}
 		first, _, err := f.fs.Create(f.ctx, alice, d, "file", &how)
 		f.want("first", err, nfs3.OK)
 		a := f.attr(first.File)
-		if a.Type != nfs3.TypeReg || a.Size != 0 || a.UID != alice.UID || a.GID != alice.GID || first.Attr != nfs3.PostOpAttrOf(a) {
+		if a.Type != nfs3.TypeReg || a.Size != 0 ||
+			a.UID != alice.UID || a.GID != alice.GID || first.Attr != nfs3.PostOpAttrOf(a) {
 			f.Errorf("verifier %x: %+v", verf, a)
 		}
 		again, wcc, err := f.fs.Create(f.ctx, alice, d, "file", &how)

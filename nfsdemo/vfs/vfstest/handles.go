@@ -69,10 +69,22 @@ func testWrongKind(f *fixture) {
 		h    nfs3.FH
 		want map[string]nfs3.Status
 	}{
-		{"file", file, map[string]nfs3.Status{"Read": ok, "Write": ok, "Commit": ok, "ReadLink": inval, "SetAttr size": ok, "Link file": ok}},
-		{"link", link, map[string]nfs3.Status{"Read": inval, "Write": inval, "Commit": inval, "ReadLink": ok, "SetAttr size": inval, "Link file": ok}},
-		{"FIFO", fifo, map[string]nfs3.Status{"Read": inval, "Write": inval, "Commit": inval, "ReadLink": inval, "SetAttr size": inval, "Link file": ok}},
-		{"directory", dir, map[string]nfs3.Status{"Read": isDir, "Write": isDir, "Commit": isDir, "ReadLink": inval, "SetAttr size": isDir, "Link file": isDir}},
+		{"file", file, map[string]nfs3.Status{
+			"Read": ok, "Write": ok, "Commit": ok,
+			"ReadLink": inval, "SetAttr size": ok, "Link file": ok,
+		}},
+		{"link", link, map[string]nfs3.Status{
+			"Read": inval, "Write": inval, "Commit": inval,
+			"ReadLink": ok, "SetAttr size": inval, "Link file": ok,
+		}},
+		{"FIFO", fifo, map[string]nfs3.Status{
+			"Read": inval, "Write": inval, "Commit": inval,
+			"ReadLink": inval, "SetAttr size": inval, "Link file": ok,
+		}},
+		{"directory", dir, map[string]nfs3.Status{
+			"Read": isDir, "Write": isDir, "Commit": isDir,
+			"ReadLink": inval, "SetAttr size": isDir, "Link file": isDir,
+		}},
 	} {
 		got := f.everything(tt.h, other)
 		for name, want := range tt.want {

@@ -10,7 +10,9 @@ func testLink(f *fixture) {
 	if f.fs.Info().Properties&nfs3.FSFLink == 0 {
 		f.Error("the file system says that it has no hard links")
 	}
-	for what, h := range map[string]nfs3.FH{"file": f.file("file"), "symbolic link": f.symlink(r, "link", "path"), "FIFO": f.fifo(r, "fifo")} {
+	for what, h := range map[string]nfs3.FH{
+		"file": f.file("file"), "symbolic link": f.symlink(r, "link", "path"), "FIFO": f.fifo(r, "fifo"),
+	} {
 		before, dir := f.attr(h), f.attr(d)
 		attr, wcc, err := f.fs.Link(f.ctx, root, h, d, "new "+what)
 		f.want("link to a "+what, err, nfs3.OK)
@@ -18,7 +20,8 @@ func testLink(f *fixture) {
 		if attr != nfs3.PostOpAttrOf(a) || wcc.Before != dir.Pre() || wcc.After != nfs3.PostOpAttrOf(f.attr(d)) {
 			f.Errorf("link to a %s: %+v, %+v", what, attr, wcc)
 		}
-		if a.Nlink != 2 || a.FileID != before.FileID || a.Mtime != before.Mtime || a.Ctime.Nanos() < before.Ctime.Nanos() {
+		if a.Nlink != 2 || a.FileID != before.FileID ||
+			a.Mtime != before.Mtime || a.Ctime.Nanos() < before.Ctime.Nanos() {
 			f.Errorf("link to a %s: %+v, then %+v", what, before, a)
 		}
 		f.wantName(d, "new "+what, h)

@@ -13,7 +13,8 @@ func testMkdir(f *fixture) {
 	f.ok(err)
 	d := o.File
 	a := f.attr(d)
-	if a.Type != nfs3.TypeDir || a.Mode != 0o750 || a.Nlink == 0 || a.Nlink > 2 || a.UID != 0 || o.Attr != nfs3.PostOpAttrOf(a) {
+	if a.Type != nfs3.TypeDir || a.Mode != 0o750 ||
+		a.Nlink == 0 || a.Nlink > 2 || a.UID != 0 || o.Attr != nfs3.PostOpAttrOf(a) {
 		f.Errorf("%+v", a)
 	}
 	if wcc.Before != before.Pre() || wcc.After != nfs3.PostOpAttrOf(f.attr(r)) {

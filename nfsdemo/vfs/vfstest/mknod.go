@@ -44,7 +44,9 @@ func testMknod(f *fixture) {
 			continue
 		}
 		a := f.attr(o.File)
-		if a.Type != tt.kind || a.Mode != 0o640 || a.UID != tt.c.UID || a.GID != tt.c.GID || a.Nlink != 1 || a.Size != 0 || o.Attr != nfs3.PostOpAttrOf(a) {
+		if a.Type != tt.kind || a.Mode != 0o640 ||
+			a.UID != tt.c.UID || a.GID != tt.c.GID ||
+			a.Nlink != 1 || a.Size != 0 || o.Attr != nfs3.PostOpAttrOf(a) {
 			f.Errorf("%s: %+v", what, a)
 		}
 		if device := tt.kind == nfs3.TypeChr || tt.kind == nfs3.TypeBlk; device && a.Rdev != numbers {

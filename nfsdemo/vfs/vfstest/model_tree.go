@@ -92,7 +92,9 @@ func (t *tree) step() {
 // outcome fails the test unless err is one of the statuses; it reports whether it is OK.
 func (t *tree) outcome(what string, err error, want ...nfs3.Status) bool {
 	t.Helper()
-	if !slices.ContainsFunc(want, func(s nfs3.Status) bool { return s == nfs3.OK && err == nil || err != nil && errors.Is(err, s) }) {
+	if !slices.ContainsFunc(want, func(s nfs3.Status) bool {
+		return s == nfs3.OK && err == nil || err != nil && errors.Is(err, s)
+	}) {
 		t.Errorf("%s: %v, want one of %v", what, err, want)
 	}
 	return err == nil

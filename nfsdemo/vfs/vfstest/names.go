@@ -62,7 +62,8 @@ func (f *fixture) everyName(name string) map[string]error {
 	f.ok(err)
 	_, _, all["Lookup"] = f.fs.Lookup(f.ctx, root, r, name)
 	_, _, all["Create"] = f.fs.Create(f.ctx, root, r, name, &nfs3.CreateHow{Mode: nfs3.Guarded})
-	_, _, all["Create exclusively"] = f.fs.Create(f.ctx, root, r, name, &nfs3.CreateHow{Mode: nfs3.Exclusive, Verf: nfs3.Verifier{1}})
+	_, _, all["Create exclusively"] = f.fs.Create(f.ctx, root, r, name,
+		&nfs3.CreateHow{Mode: nfs3.Exclusive, Verf: nfs3.Verifier{1}})
 	_, _, all["Create unchecked"] = f.fs.Create(f.ctx, root, r, name, &nfs3.CreateHow{})
 	_, _, all["Mkdir"] = f.fs.Mkdir(f.ctx, root, r, name, &nfs3.Sattr{})
 	_, _, all["Symlink"] = f.fs.Symlink(f.ctx, root, r, name, "path", &nfs3.Sattr{})

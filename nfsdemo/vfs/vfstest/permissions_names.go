@@ -83,7 +83,9 @@ func testNamePermissions(f *fixture) {
 			{0o666, ok, no, no, no}, // no searching
 			{0o000, ok, no, no, no},
 		} {
-			for c, want := range map[*vfs.Cred]nfs3.Status{root: tt.root, alice: tt.alice, bob: tt.bob, carol: tt.carol} {
+			for c, want := range map[*vfs.Cred]nfs3.Status{
+				root: tt.root, alice: tt.alice, bob: tt.bob, carol: tt.carol,
+			} {
 				what := fmt.Sprintf("%s in mode %o by %s", name, tt.mode, names[c])
 				d := f.dir(what, 0o755)
 				f.fileOf(root, d, "file", 0o600)

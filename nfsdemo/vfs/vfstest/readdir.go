@@ -60,7 +60,8 @@ func testReadDir(f *fixture) {
 			}
 			seen[e.Name] = true
 			a := f.attr(want[e.Name])
-			if e.FileID != a.FileID || e.Attr != nfs3.PostOpAttrOf(a) || e.File != (nfs3.PostOpFH{Present: true, FH: want[e.Name]}) || e.Cookie == 0 {
+			if e.FileID != a.FileID || e.Attr != nfs3.PostOpAttrOf(a) ||
+				e.File != (nfs3.PostOpFH{Present: true, FH: want[e.Name]}) || e.Cookie == 0 {
 				f.Errorf("%d at a time: %+v, want %+v", n, e, a)
 			}
 		}

@@ -63,7 +63,8 @@ func testRemoveLinked(f *fixture) {
 		before := f.attr(h)
 		f.remove(r, name)
 		a := f.attr(h)
-		if int(a.Nlink) != 2-i || a.Ctime.Nanos() < before.Ctime.Nanos() || a.Mtime != before.Mtime || a.FileID != before.FileID {
+		if int(a.Nlink) != 2-i || a.Ctime.Nanos() < before.Ctime.Nanos() ||
+			a.Mtime != before.Mtime || a.FileID != before.FileID {
 			f.Errorf("%s removed: %+v, then %+v", name, before, a)
 		}
 		if got, _ := f.read(h, 0, 10); string(got) != "data" {

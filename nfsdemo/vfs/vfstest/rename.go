@@ -87,7 +87,8 @@ func testRenameMoves(f *fixture) {
 		f.Errorf("%q", got)
 	}
 	a := f.attr(d)
-	if a.Ctime.Nanos() < before.Ctime.Nanos() || a.Mtime != before.Mtime || a.FileID != before.FileID || a.Nlink != before.Nlink {
+	if a.Ctime.Nanos() < before.Ctime.Nanos() || a.Mtime != before.Mtime ||
+		a.FileID != before.FileID || a.Nlink != before.Nlink {
 		f.Errorf("%+v, then %+v", before, a)
 	}
 	f.wantLinks("its directory has left", one, beforeOne, -1)

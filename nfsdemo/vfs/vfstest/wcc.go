@@ -66,7 +66,9 @@ func testWcc(f *fixture) {
 		{"write again", []nfs3.FH{h}, write},
 		{"chmod", []nfs3.FH{h}, set(setMode(0o600))},
 		{"truncate", []nfs3.FH{h}, set(setSize(2))},
-		{"set times", []nfs3.FH{h}, set(nfs3.Sattr{Mtime: nfs3.SetTime{How: nfs3.ToClientTime, To: nfs3.Time{Sec: 5}}})},
+		{"set times", []nfs3.FH{h}, set(nfs3.Sattr{
+			Mtime: nfs3.SetTime{How: nfs3.ToClientTime, To: nfs3.Time{Sec: 5}},
+		})},
 	} {
 		var before []nfs3.Fattr
 		for _, h := range tt.of {
@@ -86,7 +88,8 @@ func testWcc(f *fixture) {
 				f.Errorf("%s: after %+v, want %+v", tt.what, wcc.After, after)
 			}
 			if after.Ctime.Nanos() < before[i].Ctime.Nanos() || (after.Mtime == long) != (tt.what == "chmod") {
-				f.Errorf("%s: times %v, %v, then %v, %v", tt.what, before[i].Mtime, before[i].Ctime, after.Mtime, after.Ctime)
+				f.Errorf("%s: times %v, %v, then %v, %v",
+					tt.what, before[i].Mtime, before[i].Ctime, after.Mtime, after.Ctime)
 			}
 		}
 	}
