@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/bench/spread"
 )
 
-// comparison compares a workload of ours with that of another contender.
+// comparison compares our implementation with another contender on one workload.
 type comparison struct {
 	workload workload
 	ours     string // a contender
@@ -30,19 +30,18 @@ func (c comparison) scenarios() (theirs, ours string) {
 	return theirs, c.ours + "/" + c.workload.String()
 }
 
-// bounds say how many times as fast ours must be; 0 means no demand.
+// bounds are the required ratios of our speed to theirs; 0 means none.
 type bounds struct{ owed, goal float64 }
 
-// ofGanesha is demanded of ours beside Ganesha. There is no demand on short calls one at a time:
-// their time is mostly what the network takes to wake either end. A listing may take 1.5 times as
-// long.
+// ofGanesha is required of our speed relative to Ganesha. There is no bound on short calls made one
+// at a time: their time is mostly spent waking either end. A listing may take 1.5 times as long.
 var ofGanesha = map[workload]bounds{
 	read: {1.4, 2}, reads: {1.4, 2}, write: {1.2, 1.6}, writes: {1.2, 1.6},
 	randoms: {2, 3}, nulls: {2, 4}, getAttrs: {2, 4},
 	list: {1 / 1.5, 1}, listLarge: {1 / 1.5, 1},
 }
 
-// ofGoNFS is demanded of ours beside go-nfs, for each workload with a demand beside Ganesha.
+// ofGoNFS is required of our speed relative to go-nfs, for each workload with a bound for Ganesha.
 var ofGoNFS = bounds{2.5, 3.5}
 
 // comparisons returns all comparisons, grouped by workload.
@@ -79,7 +78,7 @@ func comparisons() []comparison {
 	return all
 }
 
-// ratio returns how many times as fast ours is in r.
+// ratio returns our speed divided by theirs in r.
 func ratio(r *paired.Report) spread.Spread {
 	s := r.Ratio()
 	if r.Candidate.Metric == paired.Latency { // less is better
@@ -88,7 +87,7 @@ func ratio(r *paired.Report) spread.Spread {
 	return s
 }
 
-// verdict says whether a ratio meets the demands.
+// verdict says which bounds a ratio meets.
 func (c comparison) verdict(ratio float64) string {
 	switch {
 	case c.owed == 0 || math.IsNaN(ratio):

@@ -32,7 +32,7 @@ func TestSelected(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		args  []string
-		want  []string // expressions, each of which must match a selected comparison
+		want  []string // expressions that must each match a selected comparison
 		never []string // expressions that must match none
 	}{
 		{"default", nil, []string{"^read-1024KiBx1 ours ganesha.libnfs$", "^list-10000 ours go-nfs"}, []string{"ours-crc", "list-100000", "ours-tcp.libnfs"}},
@@ -67,7 +67,7 @@ func TestSelected(t *testing.T) {
 	}
 }
 
-// took returns a report of a workload that took theirs and ours so long.
+// took returns a report of a workload with the given times of both sides.
 func took(w workload, theirs, ours time.Duration) *paired.Report {
 	s := paired.Scenario{Metric: w.metric(), Bytes: w.size}
 	m := func(d time.Duration) paired.Measurement {

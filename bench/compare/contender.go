@@ -64,7 +64,7 @@ func init() {
 	}
 }
 
-// both returns what either lacks.
+// both returns a function that reports what is missing for either.
 func both(a, b func(dir string) error) func(dir string) error {
 	return func(dir string) error {
 		if err := a(dir); err != nil {

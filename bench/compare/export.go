@@ -16,7 +16,7 @@ type record struct {
 	Against  string `json:"against"`
 	LeftOut  string `json:"left_out,omitempty"` // why
 
-	// How many times as fast ours is, and the demands; 0 means none.
+	// Our speed divided by theirs, and the required ratios; 0 means none.
 	Ratio float64 `json:"ratio,omitempty"`
 	Q1    float64 `json:"q1,omitempty"`
 	Q3    float64 `json:"q3,omitempty"`

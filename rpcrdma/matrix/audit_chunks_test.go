@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// checkHeader checks what is the same for calls and replies.
+// checkHeader checks what calls and replies have in common.
 func (a *audit) checkHeader(what string, from end, h *header) {
 	if !a.ours[from] {
 		return
@@ -31,7 +31,7 @@ func (a *audit) checkHeader(what string, from end, h *header) {
 	if from == client {
 		for _, c := range append(slices.Clone(h.writes), h.reply) {
 			for _, s := range c {
-				empty := s.length == 0 && len(c) > 1 // one alone keeps the place of a result
+				empty := s.length == 0 && len(c) > 1 // a single one keeps a place
 				if empty || int(s.length) > a.segment[client] {
 					a.fail("%s: write segment of %d bytes", what, s.length)
 				}
@@ -40,8 +40,8 @@ func (a *audit) checkHeader(what string, from end, h *header) {
 	}
 }
 
-// readChunks returns the read chunks of a message by position, with what its receiver has read
-// until another.
+// readChunks returns the read chunks of a message by position. Each has what the receiver read
+// between the message and until.
 func (a *audit) readChunks(what string, h *header, from end, message, until *event) (chunks []readChunk) {
 	byPosition := make(map[uint32]chunk)
 	for _, r := range h.reads {
@@ -52,12 +52,12 @@ func (a *audit) readChunks(what string, h *header, from end, message, until *eve
 		chunks = append(chunks, readChunk{int(position), segs.len(), data})
 	}
 	slices.SortFunc(chunks, func(a, b readChunk) int { return cmp.Compare(a.position, b.position) })
-	// What inserts nothing is no chunk.
+	// A chunk that inserts nothing is dropped.
 	return slices.DeleteFunc(chunks, func(c readChunk) bool { return c.len == 0 && !a.ours[from] })
 }
 
-// transferred returns the bytes that operations of an end have moved between two messages, to or
-// from the segments of a chunk: from their beginning, without gaps, each once.
+// transferred returns the bytes that an end moved from or to the segments of a chunk, between two
+// messages. It checks that they start at the beginning, without gaps, and move once.
 func (a *audit) transferred(segs chunk, k kind, by end, after, before *event) []byte {
 	data := make([]byte, segs.len())
 	have := make([]bool, len(data))
@@ -97,7 +97,7 @@ func (a *audit) transferred(segs chunk, k kind, by end, after, before *event) []
 	return data[:min(n, len(data))]
 }
 
-// find returns where in the chunk n bytes at a place of memory are: inside one segment.
+// find returns the offset in the chunk of n bytes at r. They must lie inside one segment.
 func (c chunk) find(r transport.Remote, n int) (at int, ok bool) {
 	for _, s := range c {
 		if uint32(r.STag) == s.handle && r.Offset >= s.offset && r.Offset+uint64(n) <= s.offset+uint64(s.length) {
@@ -108,8 +108,8 @@ func (c chunk) find(r transport.Remote, n int) (at int, ok bool) {
 	return 0, false
 }
 
-// returned checks a chunk of a reply against the one that was offered: the same segments, filled in
-// order (draft section 3.6), the round-up only in what the length says (3.7).
+// returned checks a chunk in a reply against the offered one: it has the same segments, filled in
+// order (draft section 3.6), and the round-up counts only in the length (section 3.7).
 func (a *audit) returned(offered, got chunk) {
 	if !a.ours[server] {
 		return

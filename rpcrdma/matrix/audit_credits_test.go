@@ -2,9 +2,9 @@ package matrix
 
 import "slices"
 
-// credits checks that the client never has more under way than it was granted: calls without a
-// reply, and RDMA_DONEs until the reply to a later call (draft section 3.8). A DONE with nothing
-// else under way is always allowed.
+// credits checks that the client never has more under way than the grant. These count: calls
+// without a reply, and RDMA_DONEs until the reply to a later call (draft section 3.8). A DONE with
+// nothing else under way is always allowed.
 func (a *audit) credits() {
 	if !a.ours[client] {
 		return

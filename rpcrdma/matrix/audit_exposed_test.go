@@ -2,8 +2,8 @@ package matrix
 
 import "github.com/rpcrdma/go-rpcrdma/transport"
 
-// windows checks that what is offered is exposed with the rights that it takes, and not longer than
-// it takes.
+// windows checks that exposed memory is offered in a message, with only the rights that are needed,
+// and only for as long as needed.
 func (a *audit) windows() {
 	for i := range a.log {
 		e := &a.log[i]

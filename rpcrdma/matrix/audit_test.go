@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// exchange is a call and what followed from it.
+// exchange is a call and everything that resulted from it.
 type exchange struct {
 	call, reply             *event
 	done                    *event
@@ -13,21 +13,21 @@ type exchange struct {
 	callBody, replyBody     []byte
 
 	proc             uint32
-	args, results    []byte // the call and the reply, whole
+	args, results    []byte // the whole call and reply
 	callErr          error
 	stat             uint32 // accept_stat
-	sawCall, sawBack string // in the words of Want
+	sawCall, sawBack string // in the notation of Want
 }
 
-// audit checks what the two ends of a connection have done to each other.
+// audit checks the traffic between the two ends of a connection.
 type audit struct {
 	draft   bool
-	ours    [2]bool // whether an end is ours, and not played by hand
+	ours    [2]bool // whether the end runs our code, or is played by hand
 	limit   [2]int  // the longest Send of an end, in bytes
-	segment [2]int  // the longest segment that an end makes
-	refuses bool    // the client, the first reply: it reads none of it
-	garbage bool    // the first reply makes no sense
-	above   bool    // padded is what exceeds the threshold
+	segment [2]int  // the longest segment made by an end
+	refuses bool    // the client refuses the first reply and reads none of it
+	garbage bool    // the first reply is malformed
+	above   bool    // only data above the threshold is padded
 
 	log       []event
 	exchanges []*exchange
@@ -39,7 +39,7 @@ func (a *audit) fail(format string, args ...any) {
 	a.errs = append(a.errs, fmt.Errorf(format, args...))
 }
 
-// run goes through the log. What was wrong is in errs then.
+// run goes through the log and collects errors in errs.
 func (a *audit) run(log []event) error {
 	a.log, a.used = log, make(map[*event]bool)
 	a.sends()
@@ -49,7 +49,7 @@ func (a *audit) run(log []event) error {
 			a.checkReply(x)
 		}
 		a.checkDone(x)
-		// what is refused need not be read
+		// What is refused need not be read.
 		if x.callErr != nil && x.replyHeader.proc != fault && x.stat != garbageArgs {
 			a.fail("call: %w", x.callErr)
 		}
@@ -124,7 +124,7 @@ func (a *audit) sends() {
 	}
 }
 
-// checkCall puts a call together and checks it.
+// checkCall rebuilds a call and checks it.
 func (a *audit) checkCall(x *exchange) {
 	h := &x.callHeader
 	until := x.reply
@@ -147,12 +147,12 @@ func (a *audit) checkCall(x *exchange) {
 	x.sawCall = h.describe(len(x.call.data), s.padding)
 }
 
-// checkReply puts a reply together and checks it against what the call has offered.
+// checkReply rebuilds a reply and checks it against what the call offered.
 func (a *audit) checkReply(x *exchange) {
 	offer, h := &x.callHeader, &x.replyHeader
 	x.sawBack = h.describe(len(x.reply.data), 0)
 	if h.proc == fault {
-		a.free(x) // what was written does not matter any more
+		a.free(x) // written data no longer matters
 		return
 	}
 	a.checkHeader("reply", server, h)
@@ -211,8 +211,8 @@ func (a *audit) checkReply(x *exchange) {
 	x.sawBack = h.describe(len(x.reply.data), s.padding)
 }
 
-// free marks the operations on the chunks of an exchange with an error, of which it does not matter
-// how far they have come.
+// free marks the operations on the chunks of a failed exchange. It does not matter how far they
+// got.
 func (a *audit) free(x *exchange) {
 	var all chunk
 	for _, h := range []*header{&x.callHeader, &x.replyHeader} {
@@ -226,7 +226,7 @@ func (a *audit) free(x *exchange) {
 	}
 }
 
-// checkDone checks that there is one for each reply with a read list, and behind all Reads of it.
+// checkDone checks that each reply with a read list has one DONE, after all of its Reads.
 func (a *audit) checkDone(x *exchange) {
 	if x.reply == nil || !a.draft || !a.ours[client] {
 		return
@@ -241,7 +241,7 @@ func (a *audit) checkDone(x *exchange) {
 	}
 }
 
-// stream begins to put a message together.
+// stream begins to rebuild a message.
 func (a *audit) stream(e *event, h *header, body []byte) stream {
 	s := stream{inline: body, at: len(e.data) - len(body), draft: a.draft, ours: a.ours[e.end]}
 	if h.proc == msgp {
@@ -253,7 +253,7 @@ func (a *audit) stream(e *event, h *header, body []byte) stream {
 	return s
 }
 
-// long puts the chunk at position zero in place of the inline part.
+// long uses the chunk at position zero in place of the inline part.
 func (s *stream) long() {
 	c := s.reads[0]
 	if s.inline, s.reads = c.data, s.reads[1:]; len(c.data) != c.len {

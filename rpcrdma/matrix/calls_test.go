@@ -14,18 +14,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// handCall is a call that is made by hand, as our client never does.
+// handCall is a call made by hand, in a way that our client never makes it.
 type handCall struct {
 	name    string
 	call    script
-	writes  [][]int // the segments of the write chunks that are offered
-	reply   []int   // those of the reply chunk
+	writes  [][]int // segments of the offered write chunks
+	reply   []int   // segments of the reply chunk
 	results []Item
 	server  rpcrdma.Config
 
-	want       string // the reply, in the words of Want
-	draft      string // if it is another one
-	wantCall   string // how the decoder describes the call; not looked at if empty
+	want       string // the reply, in the notation of Want
+	draft      string // in the draft dialect, if it differs
+	wantCall   string // the call as the decoder describes it; unchecked if empty
 	notRFC8166 bool   // ERR_CHUNK there
 }
 
@@ -71,7 +71,7 @@ func handCalls() (all []*handCall) {
 		}
 	}
 	for _, align := range []int{1, 2, 4, 8, 64, 512, 1024, 2048, 4096} {
-		// alignment of the receives, which the sender need not know
+		// The alignment of the receives, which the sender need not know.
 		for _, own := range []int{0, 64, 2048} {
 			add(&handCall{name: fmt.Sprintf("padding to %d, receives aligned to %d", align, own), server: rpcrdma.Config{Align: own, InlineRecv: 16384},
 				call: script{items: []Item{text(5), bulk(401), text(400), bulk(403)}, align: align, thresh: 100}, want: "MSG 60", notRFC8166: true})
@@ -138,14 +138,14 @@ func handCalls() (all []*handCall) {
 	add(&handCall{name: "write chunk too small, padded call", call: script{items: []Item{bulk(301)}, align: 64, thresh: 60}, results: []Item{bulk(5001)}, writes: [][]int{{2500, 2500}},
 		want: refused, draft: "MSG 132 read 36:5001 write 0+0"})
 
-	// What is refused.
+	// Calls to be refused.
 	add(&handCall{name: "chunk longer than the data and its round-up", call: script{items: three, reads: map[int][]int{0: {37}}}, want: "MSG 52"})
 	add(&handCall{name: "padding at position zero", call: script{items: three, align: 64, thresh: 4, long: []int{rest}}, want: "MSG 60"})
 	return all
 }
 
-// Calls as our client never makes them are understood all the same, and answered as the chunks that
-// they offer call for.
+// TestCallsByHand: calls that our client never makes are understood, and answered through the
+// chunks that they offer.
 func TestCallsByHand(t *testing.T) {
 	for _, c := range handCalls() {
 		t.Run(c.name, func(t *testing.T) {

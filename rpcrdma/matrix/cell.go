@@ -15,8 +15,8 @@ import (
 type Cell struct {
 	Name          string
 	Args, Results []Item
-	// Room has the lengths in bytes of the caller's buffers for bulk results, in order. nil means a
-	// buffer of the right length for each.
+	// Room has the lengths in bytes of the caller's buffers for bulk results, in order. nil means
+	// that each result has a buffer of the right length.
 	Room []int
 	// MaxReply is the length in bytes that the caller expects of results without a buffer. 0 means
 	// their true length.
@@ -25,9 +25,9 @@ type Cell struct {
 	RFC8166, Draft Want
 }
 
-// Want says what must be on the wire. A message is its type, the length of its Send in bytes, and
-// its chunk lists. A chunk is the lengths of its segments; a read chunk has its position in front.
-// In a reply, write and reply chunks have the returned lengths:
+// Want is the expected traffic. A message is written as its type, the length of its Send in bytes,
+// and its chunk lists. A chunk is written as the lengths of its segments; a read chunk has its
+// position in front. In a reply, write and reply chunks have the returned lengths:
 //
 //	MSG 124 read 52:1024+976 write 4096 reply 512
 //	MSGP 320 align 64 thresh 128 pad 12
@@ -61,8 +61,8 @@ type Outcome struct {
 	Stats rpcrdma.Stats // of the caller
 }
 
-// Run serves the program on l, makes the call through d, and calls procedure 0 after it. The
-// connection has ended when it returns. The error is one that should not happen in any cell.
+// Run serves the program on l, makes the call through d, and then calls procedure 0. The connection
+// has ended when Run returns. An error of Run itself is not an expected outcome of any cell.
 func (c *Cell) Run(ctx context.Context, dialect rpcrdma.Dialect, l transport.Listener,
 	d transport.Dialer) (o Outcome, err error) {
 	s := NewServer(c)
@@ -84,7 +84,7 @@ func (c *Cell) Run(ctx context.Context, dialect rpcrdma.Dialect, l transport.Lis
 		<-conn.Done()
 	}()
 	o.Err = c.Call(ctx, conn, 1)
-	// After this the server has handled everything that the call caused.
+	// After this, the server has finished everything that the call caused.
 	if err := c.null(ctx, conn); err != nil {
 		return o, fmt.Errorf("the connection does not work any more: %w", errors.Join(err, o.Err))
 	}
@@ -97,7 +97,7 @@ func (c *Cell) null(ctx context.Context, conn oncrpc.Transport) error {
 	return oncrpc.NewClient(conn, Program, Version, oncrpc.AuthNone()).Call(ctx, 0, nil, nil)
 }
 
-// errWrong: the reply was accepted, but the results are wrong.
+// errWrong means that the reply was accepted, but its results are wrong.
 var errWrong = errors.New("wrong results")
 
 // Call makes the call as the given procedure.

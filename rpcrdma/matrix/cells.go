@@ -32,7 +32,7 @@ func Groups() (groups [][]*Cell) {
 	return groups
 }
 
-// small is for both ends: with the smallest messages, so that little data fits inline, and with
+// small configures both ends with the smallest messages, so that little data fits inline, and with
 // chunks of any length.
 var small = rpcrdma.Config{InlineSend: 1024, InlineRecv: 1024, MinChunk: 1}
 

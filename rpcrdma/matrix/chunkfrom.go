@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// chunkFroms has calls that fit inline, whose data goes by chunk because of
+// chunkFroms has calls that would fit inline, but whose data goes by chunk because of
 // rpcrdma.Config.ChunkFrom.
 func chunkFroms() (cells []*Cell) {
 	from := func(n int) rpcrdma.Config {
@@ -17,7 +17,7 @@ func chunkFroms() (cells []*Cell) {
 		return c
 	}
 	sum := fmt.Sprintf
-	for n := range 10 { // all of it but what is no data at all
+	for n := range 10 { // all data by chunk, except empty data
 		r := roundUp(n)
 		one := min(n, 1)
 		add(&Cell{Name: sum("short arguments by read chunk, %d", n), Args: []Item{bulk(n), bulk(7)}}, from(1),
@@ -66,7 +66,7 @@ func chunkFroms() (cells []*Cell) {
 	add(&Cell{Name: "text is never moved on its own", Args: []Item{text(500)}, Results: []Item{text(500)}},
 		from(100), "MSG 584", "MSG 568")
 
-	// The server's ChunkFrom is for its own calls only.
+	// The server's ChunkFrom applies only to its own calls.
 	c = add(&Cell{Name: "by chunk if the server had its way", Args: []Item{bulk(500)},
 		Results: []Item{bulk(500)}}, small, "MSG 584", "MSG 568")
 	c.Server = from(100)
@@ -82,9 +82,9 @@ func chunkFroms() (cells []*Cell) {
 	c.Client.PeerAlign, c.Client.MinChunk = 64, 200
 	c.Draft.Call = "MSGP 432 align 64 thresh 200 pad 40"
 
-	// Chunks may take more room in the header than their data does. Either they just fit, or
-	// everything stays inline. The call itself becomes a chunk if the chunks of its results leave
-	// no room for it.
+	// Chunks may take more room in the header than their data takes inline. Either they just fit,
+	// or everything stays inline. If the chunks of the results leave no room for the call, the call
+	// itself becomes a chunk.
 	add(&Cell{Name: "argument by chunk, the call just fits", Args: []Item{bulk(4), text(908)}}, from(1),
 		"MSG 1024 read 52:4", "MSG 60")
 	add(&Cell{Name: "argument by chunk, the call would not fit", Args: []Item{bulk(4), text(912)}}, from(1),

@@ -2,8 +2,8 @@ package matrix
 
 import "github.com/rpcrdma/go-rpcrdma/rpcrdma"
 
-// combinations have several kinds of chunks at once, unused chunks, and chunks that are too small
-// or too few.
+// combinations has messages with several kinds of chunks, with unused chunks, and with chunks that
+// are too small or too few.
 func combinations() []*Cell {
 	// These have messages of at most 1024 bytes.
 	cfg := config(small, func(c *rpcrdma.Config) { c.MinChunk = 100 })
@@ -67,7 +67,7 @@ func combinations() []*Cell {
 			Room: []int{2000}, MaxReply: 3000,
 			RFC8166: Want{Call: "MSG 120 write 2000 reply 3024", Reply: "NOMSG 72 write 2000 reply 1552"}},
 
-		// What has no place, or too little of it.
+		// Results with no place, or with too little room.
 		{Name: "write chunk too small, but there is room inline", Results: []Item{bulk(101), bulk(2000)},
 			Room: []int{100, 2000}, MaxReply: 100,
 			RFC8166: Want{Call: "MSG 124 write 100 write 2000", Reply: "ERROR 20 ERR_CHUNK"},

@@ -56,7 +56,7 @@ func chunkCounts() (cells []*Cell) {
 		}
 		cells = append(cells, c)
 	}
-	for _, n := range []int{40, 41} { // or 40 beside the reply chunk, which has room for the rest
+	for _, n := range []int{40, 41} { // or 40, plus the reply chunk, which has room for the rest
 		c := both(&Cell{Name: fmt.Sprintf("%d read chunks in a reply, and the rest in a reply chunk", n),
 			Results: items(n), Room: []int{}, MaxReply: 1976}, small,
 			"MSG 96 reply 2000", "ERROR 20 ERR_CHUNK")

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// rawEnd is an end of a connection that is played by hand.
+// rawEnd is one end of a connection, played by the test.
 type rawEnd struct {
 	t  *testing.T
 	ep transport.Endpoint
@@ -35,7 +35,7 @@ func (h *rawEnd) post() {
 	h.ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{h.memory(make([]byte, 8192))}})
 }
 
-// memory is p for the provider: in software, as it is.
+// memory returns p as memory of the provider. A software provider takes it as it is.
 func (h *rawEnd) memory(p []byte) transport.Slice { return transport.Slice{Bytes: p} }
 
 // Received implements transport.MessageHandler.
@@ -85,15 +85,15 @@ func (h *rawEnd) send(b []byte) {
 	h.do(transport.OpSend, b, segment{})
 }
 
-// expose offers the memory p, as it is.
+// expose exposes p and returns its segment.
 func (h *rawEnd) expose(p []byte, access transport.Access) segment {
 	h.t.Helper()
 	r := transporttest.Expose(h.t, h.ep, []transport.Slice{h.memory(p)}, access)
 	return segment{uint32(r.STag), uint32(len(p)), r.Base}
 }
 
-// source offers the bytes of p, cut into segments of these lengths, in memory that is anywhere.
-// What the lengths are more than that is round-up.
+// source offers the bytes of p, cut into segments of these lengths, in separate buffers. Lengths
+// beyond len(p) are round-up.
 func (h *rawEnd) source(p []byte, lengths []int) (c chunk) {
 	h.t.Helper()
 	for i, n := range lengths {
@@ -110,7 +110,7 @@ func (h *rawEnd) source(p []byte, lengths []int) (c chunk) {
 	return c
 }
 
-// target offers segments of these lengths to write to.
+// target offers segments of these lengths for Writes.
 func (h *rawEnd) target(lengths []int) (c chunk) {
 	for i, n := range lengths {
 		c = append(c, h.segment(i, make([]byte, n), transport.RemoteWrite))
@@ -118,8 +118,8 @@ func (h *rawEnd) target(lengths []int) (c chunk) {
 	return c
 }
 
-// segment offers memory as the i-th segment of a chunk. One of no bytes can be anywhere, as it is
-// never looked at.
+// segment exposes memory as the i-th segment of a chunk. An empty segment gets an arbitrary
+// address, because nobody may look at it.
 func (h *rawEnd) segment(i int, memory []byte, access transport.Access) segment {
 	h.t.Helper()
 	if len(memory) == 0 {
@@ -128,32 +128,32 @@ func (h *rawEnd) segment(i int, memory []byte, access transport.Access) segment 
 	return h.expose(memory, access)
 }
 
-// rest is the length of a segment with all that is left.
+// rest stands for the length of everything that is left.
 const rest = -1
 
-// script says how a message is sent by hand.
+// script describes a message to be built by hand.
 type script struct {
 	items []Item
 	reads map[int][]int // by item: the segments of its read chunk
-	apart bool          // the last segment of each is at a position of its own, behind the data
+	apart bool          // the last segment of each has its own position, after the data
 	long  []int         // the segments of the chunk at position zero
 	order order
 
-	align, thresh int  // of an RDMA_MSGP, if there is an alignment
-	above         bool // padded is what exceeds the threshold
+	align, thresh int  // of an RDMA_MSGP, if align is not 0
+	above         bool // only data above the threshold is padded
 }
 
-// order is that of a read list.
+// order is the order of a read list.
 type order int
 
 const (
 	ascending   order = iota
 	descending        // by position
-	interleaved       // segments of all chunks by turns
+	interleaved       // segments of all chunks in turn
 )
 
-// opaques returns where the opaque data of a message is, and how long it is, for a call or reply
-// with its items from a position on. That of items begins with the given index.
+// opaques returns the offsets and lengths of the opaque data in a call or reply. Data of items
+// begins at index first.
 func opaques(items []Item, call bool) (at, length []int, first int) {
 	if call {
 		at, length, first = []int{32, 40}, []int{0, 0}, 2
@@ -171,8 +171,8 @@ func opaques(items []Item, call bool) (at, length []int, first int) {
 	return at, length, first
 }
 
-// build adds a read list to a header, and returns the message with it. Items in away are not part
-// of it: they are elsewhere.
+// build adds a read list to a header, and returns the whole message. It leaves out the items in
+// away, which travel in other chunks.
 func (s *script) build(h *rawEnd, hd header, whole []byte, away map[int]bool) []byte {
 	h.t.Helper()
 	call := binary.BigEndian.Uint32(whole[4:]) == 0

@@ -96,7 +96,7 @@ func (w *words) chunk() (c chunk) {
 	return c
 }
 
-// parseHeader returns the header that begins b, and what is behind it.
+// parseHeader returns the header at the beginning of b, and the bytes after it.
 func parseHeader(b []byte) (h header, rest []byte, err error) {
 	w := words{b: b}
 	h = header{xid: w.next(), vers: w.next(), credit: w.next(), proc: w.next()}
@@ -179,7 +179,7 @@ func (h *header) append(b []byte) []byte {
 	return b
 }
 
-// describe returns a message in the words of Want.
+// describe returns a message in the notation of Want.
 func (h *header) describe(total, padding int) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s %d", procNames[h.proc], total)
@@ -215,8 +215,8 @@ func (h *header) describe(total, padding int) string {
 	return s.String()
 }
 
-// The decoder of headers reads the example bytes, and what its own encoder makes; it refuses
-// whatever is cut off.
+// TestParseHeader: the decoder parses the example bytes and headers made by the encoder here. It
+// rejects every truncation.
 func TestParseHeader(t *testing.T) {
 	tests := []struct {
 		name string

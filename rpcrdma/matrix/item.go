@@ -5,7 +5,7 @@ import "fmt"
 // Item is one piece of variable-length opaque data among the arguments or the results of a call.
 type Item struct {
 	Len  int  // bytes
-	Text bool // it is part of the stream, and never moved on its own
+	Text bool // part of the stream, never moved by chunk on its own
 }
 
 func (it Item) String() string {

@@ -20,7 +20,7 @@ const (
 const (
 	readEntry    = 6 * 4
 	writeEntry   = 2 * 4 // without segments
-	replyEntry   = 4     // likewise, beyond the word that is there without
+	replyEntry   = 4     // likewise, in addition to the word that is always there
 	segmentEntry = 4 * 4
 	itemEntry    = 2 * 4 // of an item in the stream, without its data
 )
@@ -28,7 +28,7 @@ const (
 // big does not fit inline.
 const big = 2000
 
-// lengths has data of 0 to 9 bytes for each way to travel.
+// lengths has data of 0 to 9 bytes, carried in every way.
 func lengths() (cells []*Cell) {
 	add := func(c *Cell) { cells = append(cells, c) }
 	plain := func(c *Cell, call, reply string) {
@@ -65,7 +65,7 @@ func lengths() (cells []*Cell) {
 			sum("MSG %d", emptyCall), sum("MSG %d", emptyReply+itemEntry+r))
 
 		writes := func(k int) int { return k * (writeEntry + segmentEntry) }
-		// Without memory to offer there is a place to keep.
+		// If no memory is offered, an empty chunk keeps the place.
 		offered, lists := sum(" write %d", n), writes(1)
 		c := &Cell{Name: sum("result in a write chunk, %d", n), Results: []Item{bulk(n), bulk(big)}}
 		plain(c, sum("MSG %d%s write %d", emptyCall+lists+writes(1), offered, big), "")
@@ -98,7 +98,7 @@ func lengths() (cells []*Cell) {
 			c.Draft.Reply = sum("NOMSG %d write %d%s", emptyHeader+lists, r, chunk)
 		}
 
-		// Without write and reply chunks there are read chunks, in the draft alone.
+		// Without write and reply chunks, the draft dialect uses read chunks.
 		unoffered := func(c *Cell, offer, rfc, reply string) {
 			plain(c, offer, rfc)
 			c.Client = noReplyChunks
@@ -126,7 +126,7 @@ func lengths() (cells []*Cell) {
 	return cells
 }
 
-// readPart returns a read chunk in the notation of Want. Without bytes there is none.
+// readPart returns a read chunk in the notation of Want, or "" if n is 0.
 func readPart(position, n int) string {
 	if n == 0 {
 		return ""

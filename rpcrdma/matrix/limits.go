@@ -17,7 +17,7 @@ func limits() (cells []*Cell) {
 	return cells
 }
 
-// both returns a cell that is the same in both dialects.
+// both returns a cell with the same messages in both dialects.
 func both(c *Cell, cfg rpcrdma.Config, call, reply string) *Cell {
 	c.Client, c.Server = cfg, cfg
 	c.RFC8166 = Want{Call: call, Reply: reply}
@@ -25,8 +25,8 @@ func both(c *Cell, cfg rpcrdma.Config, call, reply string) *Cell {
 	return c
 }
 
-// inlineLimits has Sends that just fit, and that just do not, in both directions, with the limit
-// set at either end.
+// inlineLimits has Sends that just fit, and Sends that just do not, in both directions, with the
+// limit set at either end.
 func inlineLimits() (cells []*Cell) {
 	bare := fmt.Sprintf("MSG %d", emptyReply)
 	for _, at := range []struct {
@@ -71,7 +71,7 @@ func inlineLimits() (cells []*Cell) {
 			cells = append(cells, call, reply)
 		}
 	}
-	for extra := -1; extra <= 1; extra++ { // bulk data, which goes by chunk when it does not fit
+	for extra := -1; extra <= 1; extra++ { // bulk data: by chunk if it does not fit
 		n := 1024 - emptyCall - itemEntry + extra
 		fit := fmt.Sprintf("MSG %d", emptyCall+itemEntry+roundUp(n))
 		if extra > 0 {
@@ -174,7 +174,7 @@ func inlineLimits() (cells []*Cell) {
 	return cells
 }
 
-// minChunks has bulk data around the length from which it becomes a chunk of its own.
+// minChunks has bulk data around MinChunk, the length from which data gets its own chunk.
 func minChunks() (cells []*Cell) {
 	cfg := config(small, func(c *rpcrdma.Config) { c.MinChunk = 100 })
 	for n := 99; n <= 101; n++ {
@@ -198,7 +198,7 @@ func minChunks() (cells []*Cell) {
 	return cells
 }
 
-// messageSizes has messages around the largest that an end takes, 64 KiB.
+// messageSizes has messages around the largest message that an end accepts, 64 KiB.
 func messageSizes() (cells []*Cell) {
 	const most = 64 << 10
 	cfg := config(small, func(c *rpcrdma.Config) { c.MaxMessage = most })

@@ -23,10 +23,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for an event that must come.
 const patience = 30 * time.Second
 
-// providers are what the cells run over.
+// providers are the providers that the cells run over.
 var providers = []struct {
 	name   string
 	copies bool // tap.copies
@@ -61,9 +61,9 @@ func newLoopback(t testing.TB) (transport.Listener, transport.Dialer) {
 	return l, f.Dialer(loopback.Config{})
 }
 
-// newLimited is newLoopback with the limits of hardware: Reads of one element, Writes of few,
-// either of 64 KiB at the most, and receives that cannot wait. Memory is copied, and so not
-// scattered: chunks have the segments that they have elsewhere.
+// newLimited is newLoopback with the limits of hardware: Reads of one element, Writes of few
+// elements, both of at most 64 KiB, and messages that cannot be held until there is memory. Memory
+// is copied and so not scattered: chunks have the same segments as with other providers.
 func newLimited(t testing.TB) (transport.Listener, transport.Dialer) {
 	l, d := newLoopback(t)
 	limit := func(ep transport.Endpoint) transport.Endpoint {
@@ -76,7 +76,7 @@ func newLimited(t testing.TB) (transport.Listener, transport.Dialer) {
 
 var dialects = []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft}
 
-// everywhere runs a test in dialects over every provider, with what passes recorded.
+// everywhere runs a test in the given dialects over every provider, and records the traffic.
 func everywhere(t *testing.T, dialects []rpcrdma.Dialect, f func(*testing.T, rpcrdma.Dialect, *tap, transport.Listener, transport.Dialer)) {
 	for _, p := range providers {
 		for _, d := range dialects {
@@ -90,7 +90,8 @@ func everywhere(t *testing.T, dialects []rpcrdma.Dialect, f func(*testing.T, rpc
 	}
 }
 
-// Every cell puts on the wire what it must, and gets there and back whole.
+// TestCells: every cell puts the expected messages on the wire, and its data arrives unchanged in
+// both directions.
 func TestCells(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, c := range Cells() {
@@ -113,7 +114,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// check checks what was recorded of a cell.
+// check checks the record of a cell.
 func (c *Cell) check(t *testing.T, d rpcrdma.Dialect, o Outcome, tap *tap) {
 	t.Helper()
 	want := c.Dialect(d)
@@ -122,7 +123,7 @@ func (c *Cell) check(t *testing.T, d rpcrdma.Dialect, o Outcome, tap *tap) {
 	if err := a.run(tap.events()); err != nil {
 		t.Error(err)
 	}
-	var x *exchange // but for the call of procedure 0 behind it
+	var x *exchange // all but the call of procedure 0 after it
 	switch n := len(a.exchanges) - 1; {
 	case n == 1:
 		x = a.exchanges[0]
@@ -140,7 +141,7 @@ func (c *Cell) check(t *testing.T, d rpcrdma.Dialect, o Outcome, tap *tap) {
 	}
 }
 
-// compare compares what was recorded with what is wanted.
+// compare compares the record with the expected messages.
 func (c *Cell) compare(t *testing.T, want *Want, x *exchange, proc uint32) {
 	t.Helper()
 	if x.sawCall != want.Call {
@@ -160,12 +161,12 @@ func (c *Cell) compare(t *testing.T, want *Want, x *exchange, proc uint32) {
 	}
 }
 
-// compareError compares the caller's error with what is wanted.
+// compareError compares the caller's error with the expected one.
 func (c *Cell) compareError(t *testing.T, want *Want, err error) {
 	t.Helper()
 	refused := want.Err == nil && want.Reply == refused
 	ok := false
-	switch wanted := want.Err.(type) { //nolint:errorlint // it is the table's
+	switch wanted := want.Err.(type) { //nolint:errorlint // the value comes from the table
 	case *oncrpc.CallTooLongError:
 		var got *oncrpc.CallTooLongError
 		ok = errors.As(err, &got) && *got == *wanted
@@ -182,8 +183,8 @@ func (c *Cell) compareError(t *testing.T, want *Want, err error) {
 	}
 }
 
-// compareRefusal compares the caller's error with that of an RDMA_ERROR, and checks that it tells a
-// reply that was too long from what may be too long a call: one that is to be read.
+// compareRefusal compares the caller's error with that of an RDMA_ERROR. It checks that the error
+// distinguishes a reply that was too long from a call that may be too long because it must be read.
 func (c *Cell) compareRefusal(t *testing.T, want *Want, err error) {
 	t.Helper()
 	var peer *rpcrdma.PeerError
@@ -197,7 +198,7 @@ func (c *Cell) compareRefusal(t *testing.T, want *Want, err error) {
 	}
 }
 
-// newAudit returns the rules for two ends that are ours.
+// newAudit returns an audit of two ends that both run our code.
 func newAudit(d rpcrdma.Dialect, c, s rpcrdma.Config) *audit {
 	return &audit{
 		draft:   d == rpcrdma.Draft,
@@ -207,7 +208,7 @@ func newAudit(d rpcrdma.Dialect, c, s rpcrdma.Config) *audit {
 	}
 }
 
-// inlineLimit is the longest Send that both the sender and the receiver allow for.
+// inlineLimit is the longest Send that both the sender and the receiver allow.
 func inlineLimit(send, recv int, c, s rpcrdma.Config) int {
 	if c.NoPrivateData || s.NoPrivateData {
 		return 1024

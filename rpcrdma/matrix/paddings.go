@@ -13,7 +13,7 @@ const (
 	paddedReply = emptyReply + 8
 )
 
-// paddings has messages whose data is aligned as the peer wants it (draft section 3.9). RFC 8166
+// paddings has messages whose data is aligned as the peer asked for (draft section 3.9). RFC 8166
 // has no padding.
 func paddings() (cells []*Cell) {
 	pad := func(at, align int) int { return -at & (align - 1) }
@@ -26,8 +26,8 @@ func paddings() (cells []*Cell) {
 		return c
 	}
 	for n := range 10 {
-		// The threshold is the length of the stream without bulk data: nothing else in it can be
-		// longer.
+		// The threshold is the length of the stream without bulk data. Nothing else in the stream
+		// can be longer.
 		r, s := roundUp(n), roundUp(200+n)
 		at := emptyHeader + 8 + firstArg + r + itemEntry
 		add(&Cell{Name: fmt.Sprintf("padded argument behind %d bytes", n), Args: []Item{bulk(n), bulk(200 + n)}}, 64,
@@ -66,7 +66,7 @@ func paddings() (cells []*Cell) {
 					cfg.InlineSend, cfg.InlineRecv = 65536, 65536
 				}
 				if scattered {
-					cfg.Align = max(align, 64) // the least there is
+					cfg.Align = max(align, 64) // the smallest possible
 				}
 			}
 		}
@@ -85,7 +85,7 @@ func paddings() (cells []*Cell) {
 	hundred(add(&Cell{Name: "items of all lengths around the least",
 		Args: []Item{bulk(97), bulk(98), bulk(99), bulk(100), bulk(200)}}, 8,
 		"MSG 716", "MSG 60", Want{Call: "MSGP 740 align 8 thresh 96 pad 16", Reply: "MSG 60"}))
-	// Text could be taken for padded data, too, so the threshold is above its length.
+	// Text could be mistaken for padded data, so the threshold is above its length.
 	add(&Cell{Name: "text longer than the data", Args: []Item{text(250), bulk(300)}}, 64,
 		"MSG 644", "MSG 60", Want{Call: "MSG 644", Reply: "MSG 60"})
 	add(&Cell{Name: "text shorter than the data", Args: []Item{text(250), bulk(317)}}, 64,
@@ -110,7 +110,7 @@ func paddings() (cells []*Cell) {
 			"MSG 76", w, Want{Call: "MSG 76", Reply: d})
 	}
 
-	// Padding beside chunks.
+	// Padding together with chunks.
 	add(&Cell{Name: "padded call with a write chunk", Args: []Item{bulk(301)}, Results: []Item{bulk(2002)}}, 64,
 		"MSG 412 write 2002", "MSG 92 write 2002",
 		Want{Call: "MSGP 436 align 64 thresh 56 pad 16 write 2002", Reply: "MSG 92 write 2004"})

@@ -54,14 +54,14 @@ func NewServer(cells ...*Cell) *Server {
 	return s
 }
 
-// Err returns the errors in the arguments of the calls.
+// Err returns the errors found in the arguments of calls.
 func (s *Server) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return errors.Join(s.errs...)
 }
 
-// take decodes and fetches arguments, and compares them with the wanted ones.
+// take decodes and fetches arguments, and compares them with want.
 func take(ctx context.Context, d *xdr.Decoder, want []Item) error {
 	got := list{bulk: []xdr.Bulk{}}
 	got.UnmarshalXDR(d)
@@ -73,7 +73,7 @@ func take(ctx context.Context, d *xdr.Decoder, want []Item) error {
 			continue
 		}
 		data := make([]byte, b.Len())
-		if i%2 == 0 { // into memory of its own, in pieces
+		if i%2 == 0 { // into other memory, in pieces
 			if err := b.FetchInto(ctx, [][]byte{data[:b.Len()/3], data[b.Len()/3:]}); err != nil {
 				return err
 			}
@@ -94,12 +94,12 @@ type list struct {
 	items []Item
 	seed  int
 
-	rooms [][]byte // where decoded results shall land
+	rooms [][]byte // buffers for decoded results
 	data  [][]byte
 	bulk  []xdr.Bulk // if not nil, bulk items are not copied from here to data
 }
 
-// MarshalXDR encodes the items, with a word in front of each and one at the end.
+// MarshalXDR encodes the items, with one word before each and one at the end.
 func (l *list) MarshalXDR(e *xdr.Encoder) {
 	e.Uint32(uint32(len(l.items)))
 	for i, it := range l.items {
@@ -151,7 +151,7 @@ func (l *list) UnmarshalXDR(d *xdr.Decoder) {
 	}
 }
 
-// compare returns an error if the items are not the wanted ones.
+// compare returns an error if the items differ from want.
 func (l *list) compare(want []Item, seed int) error {
 	if len(l.items) != len(want) {
 		return fmt.Errorf("%d items %v, want %d", len(l.items), l.items, len(want))

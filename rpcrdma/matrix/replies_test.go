@@ -12,24 +12,24 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// handReply is a reply that is made by hand, as our server never does.
+// handReply is a reply made by hand, in a way that our server never makes it.
 type handReply struct {
 	name     string
 	reply    script
-	room     []int // of the buffers that the client offers; by default as the results are
+	room     []int // of the client's buffers; by default the lengths of the results
 	maxReply int
 	client   rpcrdma.Config
-	serves   bool // the client answers calls, too
+	serves   bool // the client also answers calls
 
-	writes   map[int]int   // by item: the write chunk that it is written to
+	writes   map[int]int   // by item: the write chunk for it
 	returned map[int][]int // by write chunk: the lengths returned, if not those of the data
 	noWrites bool          // no write list is returned
 	fewer    bool          // only the first write chunk is returned
 	toReply  bool          // the message goes to the reply chunk
-	inReply  []int         // the lengths returned for that, if not those of the message
+	inReply  []int         // the lengths returned for it, if not those of the message
 
 	want    error // of the client
-	rfc8166 error // of the client there, if it is another one
+	rfc8166 error // the client's error in that dialect, if it differs
 }
 
 func handReplies() (all []*handReply) {
@@ -89,7 +89,7 @@ func handReplies() (all []*handReply) {
 	add(&handReply{name: "no write chunk used, the data inline", reply: script{items: []Item{bulk(500), bulk(100)}}, room: []int{1000, 3000}, client: segmented})
 	add(&handReply{name: "one write chunk returned of two", reply: script{items: []Item{bulk(500), bulk(100)}}, room: []int{1000, 3000}, client: segmented, fewer: true,
 		want: rpcrdma.ErrMalformed})
-	// A message is a multiple of four bytes long: it has no round-up.
+	// The length of a message is a multiple of four bytes, so it has no round-up.
 	add(&handReply{name: "reply chunk that ends behind a segment", reply: script{items: []Item{text(988)}}, maxReply: 2500, client: odd, toReply: true})
 	add(&handReply{name: "reply chunk that says to end beyond a segment", reply: script{items: []Item{text(988)}}, maxReply: 2500, client: odd, toReply: true,
 		inReply: []int{1028, 0, 0}, want: chunks.ErrMalformed})
@@ -139,16 +139,16 @@ func handReplies() (all []*handReply) {
 	return all
 }
 
-// errGarbage stands for any error that is about the contents of a reply, and not about its header.
+// errGarbage stands for any error about the contents of a reply, as opposed to its header.
 var errGarbage = errors.New("garbage results")
 
-// Replies as our server never makes them are understood all the same, or refused where the dialect
-// says so; each with a read list is followed by an RDMA_DONE.
+// TestRepliesByHand: replies that our server never makes are understood, or refused if the dialect
+// says so. Each reply with a read list is followed by an RDMA_DONE.
 func TestRepliesByHand(t *testing.T) {
 	var all []*handReply
 	for _, r := range handReplies() {
 		all = append(all, r)
-		// could be a call, for who takes calls, too
+		// It could be a call if the client also answers calls.
 		if len(r.reply.reads) > 0 || r.reply.long != nil {
 			both := *r
 			both.name, both.serves = both.name+", to who serves", true
@@ -159,7 +159,7 @@ func TestRepliesByHand(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			in := dialects
-			if r.serves { // elsewhere a message at position zero is a call
+			if r.serves { // otherwise a message at position zero is a call
 				in = []rpcrdma.Dialect{rpcrdma.Draft}
 			}
 			everywhere(t, in, func(t *testing.T, d rpcrdma.Dialect, tap *tap, l transport.Listener, dial transport.Dialer) {
@@ -240,7 +240,7 @@ func (r *handReply) run(ctx context.Context, t *testing.T, d rpcrdma.Dialect, ta
 			t.Errorf("behind the reply comes %+v, error %v; want an RDMA_DONE", got, err)
 		}
 	}
-	// The connection goes on.
+	// The connection stays usable.
 	go func() { ended <- cell.null(ctx, conn) }()
 	call, _, err = parseHeader(h.next())
 	if err != nil || call.proc == done {
@@ -258,7 +258,7 @@ func (r *handReply) run(ctx context.Context, t *testing.T, d rpcrdma.Dialect, ta
 	}
 }
 
-// answer writes to the chunks of a call, and returns the reply.
+// answer writes to the chunks of a call and returns the reply.
 func (r *handReply) answer(h *rawEnd, call header) []byte {
 	whole := replyBytes(call.xid, 1, r.reply.items)
 	hd := header{xid: call.xid, vers: 1, credit: 32, proc: msg, hasReply: call.hasReply}

@@ -2,7 +2,7 @@ package matrix
 
 import "fmt"
 
-// rooms has chunks as large as what is written to them, and a little smaller and larger.
+// rooms has chunks of exactly the size written to them, and slightly smaller and larger ones.
 func rooms() (cells []*Cell) {
 	for _, n := range []int{2000, 2001} {
 		for room := n - 1; room <= n+4; room++ {
@@ -31,7 +31,7 @@ func rooms() (cells []*Cell) {
 			c.RFC8166.Reply = "ERROR 20 ERR_CHUNK"
 			c.Draft.Reply = "NOMSG 72 read 0:2044 reply 0"
 		}
-		// What is left when bulk data is read may fit, too (draft section 5.2).
+		// Once bulk data goes by read chunk, the rest may fit (draft section 5.2).
 		d := both(&Cell{Name: fmt.Sprintf("2044 bytes beside a read chunk, in a reply chunk of %d", room),
 			Results: []Item{bulk(3001), text(1993)}, Room: []int{},
 			MaxReply: room - 24}, small, fmt.Sprintf("MSG 96 reply %d", room), "ERROR 20 ERR_CHUNK")

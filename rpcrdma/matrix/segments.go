@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// tooMany is the Want of a call whose segments fit in no header.
+// tooMany is the Want of a call whose segments do not fit in any header.
 var tooMany = Want{Err: chunks.ErrHeader}
 
 // segs returns a chunk of n bytes in the notation of Want.
@@ -20,8 +20,8 @@ func segs(n, size int) string {
 	return strings.Join(s, "+")
 }
 
-// filled returns a partly used chunk in the notation of Want. In the draft the lengths include the
-// XDR round-up: it takes room after the data, or else extends the last length.
+// filled returns a partly used chunk in the notation of Want. In the draft, lengths include the XDR
+// round-up: it fills room after the data, or else extends the last length.
 func filled(room, used, size int, draft bool) string {
 	lengths, last := []int{}, 0
 	if draft && roundUp(used) <= room {
@@ -41,7 +41,7 @@ func filled(room, used, size int, draft bool) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(lengths), "[]"), " ", "+")
 }
 
-// segmentSizes has chunks around the length of a segment, which is 1024 bytes.
+// segmentSizes has chunks around the length of a segment, here 1024 bytes.
 func segmentSizes() (cells []*Cell) {
 	const size = 1024
 	cfg := config(small, func(c *rpcrdma.Config) { c.SegmentSize = size })
@@ -92,7 +92,7 @@ func segmentSizes() (cells []*Cell) {
 		c.Draft.Reply = fmt.Sprintf("MSG %d write %s", emptyReply+itemEntry+lists, filled(room, n, size, true))
 		cells = append(cells, c)
 	}
-	// messages in a reply chunk of three segments; the first fits inline
+	// Messages in a reply chunk of three segments. The first fits inline.
 	for _, n := range []int{984, size, size + 4, 2 * size, 2*size + 4, 3000} {
 		lists := replyEntry + 3*segmentEntry
 		reply := fmt.Sprintf("NOMSG %d reply %s", emptyHeader+lists, filled(3000, n, size, false))
@@ -104,8 +104,7 @@ func segmentSizes() (cells []*Cell) {
 	return cells
 }
 
-// segmentCounts has as many segments as fit in a header of 1024 bytes, and as a header may have at
-// all.
+// segmentCounts has as many segments as fit in a header of 1024 bytes, and as a header may have.
 func segmentCounts() (cells []*Cell) {
 	const size = 1024
 	cfg := config(small, func(c *rpcrdma.Config) { c.SegmentSize = size })
@@ -147,7 +146,7 @@ func segmentCounts() (cells []*Cell) {
 		switch n {
 		case 59:
 			w = Want{Call: "NOMSG 1004 read 0:48 write " + list, Reply: "MSG 1020 write " + list}
-		case 60: // the reply takes a reply chunk, too
+		case 60: // the reply uses a reply chunk too
 			w = tooMany
 		}
 		add("write chunk", n, [2][]Item{nil, {bulk(n * size)}}, w)
@@ -163,7 +162,7 @@ func segmentCounts() (cells []*Cell) {
 		}
 		add("reply chunk", n, [2][]Item{nil, {text(n*size - 40)}}, w)
 	}
-	var many []Item // too many for chunks of their own
+	var many []Item // too many to have their own chunks
 	for range 50 {
 		many = append(many, bulk(101))
 	}

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// stream puts the XDR stream of a message together again, from what is inline and what is not. It
-// knows the types of the messages, and so where the data of each item belongs.
+// stream rebuilds the XDR stream of a message from its inline part and its chunks. It knows the
+// types of the messages, and so where the data of each item belongs.
 type stream struct {
 	inline  []byte // not taken yet
-	at      int    // where that begins in the Send, from where alignment counts
+	at      int    // offset of the inline part in the Send; alignment counts from here
 	reads   []readChunk
-	results []writeChunk // in order; the next bulk item takes the next
+	results []writeChunk // in order; each bulk item takes the next one
 	draft   bool
-	ours    bool // the sender is ours, and has to keep to more than the specifications
+	ours    bool // the sender runs our code, which must meet stricter rules
 
 	padded        bool
 	align, thresh int
@@ -23,14 +23,14 @@ type stream struct {
 	err     error
 }
 
-// readChunk is the segments with one position.
+// readChunk is all segments with one position.
 type readChunk struct {
 	position int
 	len      int    // of the segments
 	data     []byte // that was read
 }
 
-// writeChunk is one of a call, as it was offered and as it came back.
+// writeChunk is a write chunk, as offered and as returned.
 type writeChunk struct {
 	offered, returned chunk
 	data              []byte // that was written
@@ -129,10 +129,10 @@ func (s *stream) read(n int) []byte {
 	case s.ours && r.len != n:
 		s.fail("a read chunk of %d bytes includes the round-up", r.len)
 	case len(r.data) != n && len(r.data) != r.len:
-		// whether the round-up that is offered is read does not matter
+		// It does not matter whether offered round-up is read.
 		s.fail("%d bytes read of %d", len(r.data), n)
 	}
-	// the round-up (draft section 3.7)
+	// The round-up (draft section 3.7).
 	if k := -n & 3; k > 0 && len(s.reads) > 0 && s.reads[0].position == len(s.whole)+n && s.reads[0].len == k {
 		if s.reads = s.reads[1:]; s.ours {
 			s.fail("a read chunk for the round-up alone")
@@ -141,7 +141,7 @@ func (s *stream) read(n int) []byte {
 	return r.data[:min(n, len(r.data))]
 }
 
-// sent takes n bytes that are inline, behind padding if there is any (draft section 3.9).
+// sent takes n inline bytes, after any padding (draft section 3.9).
 func (s *stream) sent(n int) []byte {
 	if s.padded && n >= s.thresh {
 		if n == s.thresh && s.ours {

@@ -20,23 +20,23 @@ func (e end) String() string { return [...]string{"client", "server"}[e] }
 
 func (e end) peer() end { return 1 - e }
 
-// kind is what an end has done.
+// kind is the kind of an event.
 type kind int
 
 const (
 	sent kind = iota
 	wrote
-	read // data is there when it is complete
+	read // the data is there once it is complete
 	exposed
-	revoked // which some windows are more than once
+	revoked // happens more than once to some windows
 )
 
-// event is something that an end has done, in the order in which it was posted.
+// event is an operation by an end. Events are in the order in which they were posted.
 type event struct {
 	end    end
 	kind   kind
 	at     int // when
-	ended  int // when a Read was complete; 0: it is not
+	ended  int // when a Read completed; 0 if it has not
 	data   []byte
 	remote transport.Remote // of wrote, read
 	asked  int              // bytes, of read
@@ -45,13 +45,13 @@ type event struct {
 	invalidated transport.STag
 
 	region transport.Region // of exposed
-	stag   transport.STag   // of revoked, be it by invalidation
+	stag   transport.STag   // of the revoked window; includes invalidation
 	access transport.Access
 }
 
-// tap records what the two ends of a connection do, and passes it on.
+// tap records what both ends of a connection do, and passes it on.
 type tap struct {
-	// memory that is not the provider's has to be copied, and receives are posted with theirs
+	// Memory from outside the provider is copied, and receives use the provider's memory.
 	copies bool
 
 	mu  sync.Mutex // guards what follows
@@ -67,7 +67,7 @@ func (t *tap) add(e event) *event {
 	return &e
 }
 
-// events returns what was recorded so far.
+// events returns what has been recorded so far.
 func (t *tap) events() []event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +90,7 @@ func (t *tap) endpoint(ep transport.Endpoint, e end) transport.Endpoint {
 	return p
 }
 
-// unpollable is all of a transporttest.FullEndpoint but transport.Poller.
+// unpollable is transporttest.FullEndpoint without transport.Poller.
 type unpollable interface {
 	transport.Endpoint
 	transport.SharedReceiver
@@ -98,7 +98,7 @@ type unpollable interface {
 	transport.ProgressReporter
 }
 
-// unpolled is such an endpoint as a transport.Poller that leaves all work to the provider.
+// unpolled makes an unpollable endpoint a transport.Poller that leaves all work to the provider.
 type unpolled struct{ unpollable }
 
 func (p unpolled) PostPolled(wrs ...*transport.WorkRequest) error { return p.Post(wrs...) }
@@ -118,7 +118,7 @@ func (p *tapped) Domain() transport.Domain {
 	return p.FullEndpoint.Domain()
 }
 
-// withoutImport is a domain that is no transport.Importer.
+// withoutImport is a domain that does not implement transport.Importer.
 type withoutImport struct{ transport.Domain }
 
 // Post implements transport.Endpoint.
@@ -129,8 +129,8 @@ func (p *tapped) PostPolled(wrs ...*transport.WorkRequest) error {
 	return p.post(p.FullEndpoint.PostPolled, wrs)
 }
 
-// post posts copies of the requests, in the lock so that they are recorded when their completions
-// come.
+// post posts copies of the requests. It holds the lock, so that they are recorded before they
+// complete.
 func (p *tapped) post(post func(...*transport.WorkRequest) error, wrs []*transport.WorkRequest) error {
 	p.t.mu.Lock()
 	defer p.t.mu.Unlock()
@@ -169,7 +169,7 @@ type completion struct {
 	e  *event
 }
 
-// Complete records what a Read has brought.
+// Complete records the data of a Read.
 func (c *completion) Complete(_ *transport.WorkRequest, err error) {
 	if err == nil && c.e.kind == read {
 		c.t.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Cells do not get in the way of one another: all with the same configuration, on one connection,
-// with fewer credits than calls.
+// TestTogether runs all cells of one configuration on one connection, with fewer credits than
+// calls. They do not disturb each other.
 func TestTogether(t *testing.T) {
 	for _, cells := range Groups() {
 		if len(cells) < credits {
