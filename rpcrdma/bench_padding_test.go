@@ -39,12 +39,12 @@ type benchWay struct {
 	name   string
 	cfg    rpcrdma.Config
 	went   func(i *rpcrdma.CallInfo, size int) bool
-	here   bool // used where it has landed
+	here   bool // the data is used where it landed
 	do     func() error
 	took   time.Duration
 	ratios []float64
 	info   rpcrdma.CallInfo
-	placed int // calls whose data was used where it had landed
+	placed int // calls whose data was used where it landed
 }
 
 // CallDone notes how the last call has travelled.
@@ -89,7 +89,7 @@ func benchmarkPadding(b *testing.B, provider string, size int) {
 		req := oncrpc.Request{Procedure: 1, Args: &benchArgs{data: make([]byte, size)}, MaxReply: 8}
 		w.do = func() error { return c.Do(context.Background(), &req) }
 	}
-	const turn = 64 // calls, so that reading the clock does not count
+	const turn = 64 // calls between clock readings, so that these do not count
 	n := 0
 	for b.Loop() {
 		var first time.Duration

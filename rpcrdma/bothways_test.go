@@ -31,7 +31,7 @@ func newBothWays(t *testing.T, cfg rpcrdma.Config) *bothWays {
 	t.Cleanup(func() { back.Close() })
 	r.c.Serve(back)
 	clientWorks(t, r.c, r.rawPeer)
-	r.alive() // which grants the peer more than one call
+	r.alive() // grants the peer more than one call
 	return r
 }
 

@@ -28,7 +28,7 @@ type budgetRig struct {
 	srv     *oncrpc.Server
 	eps     []*fakeEndpoint
 	conns   []*Conn
-	calls   map[uint32]int // the connection of each, by number
+	calls   map[uint32]int // call number to connection
 	started []uint32       // in this order
 }
 
@@ -120,7 +120,7 @@ func (r *budgetRig) want(t *testing.T, ids ...uint32) {
 func TestBudgetRoom(t *testing.T) {
 	r := newBudgetRig(100, 60, "a", "b")
 	a, b := r.call(0, 60), r.call(1, 40)
-	c := r.call(0, 0) // needs nothing, and waits for nothing
+	c := r.call(0, 0) // needs no memory and does not wait
 	r.want(t, a, b, c)
 	r.end(a, b, c)
 	if r.budget.free != 100 || r.conns[0].flow.share.free != 60 || r.conns[1].flow.share.free != 60 {
@@ -147,7 +147,7 @@ func TestBudgetConnectionLimit(t *testing.T) {
 	r := newBudgetRig(1000, 50, "a", "a")
 	a := r.call(0, 30)
 	b := r.call(0, 30) // over the connection's limit
-	c := r.call(0, 10) // would fit, but stands behind
+	c := r.call(0, 10) // would fit, but is behind b
 	r.want(t, a)
 	d := r.call(1, 50) // another connection of the host is not held up
 	r.want(t, d)
@@ -164,24 +164,24 @@ func TestBudgetShares(t *testing.T) {
 	for i := range 8 {
 		greedy = append(greedy, r.call(i%2, 10))
 	}
-	r.want(t, greedy[:5]...) // and the others wait: 50 are free
+	r.want(t, greedy[:5]...) // the others wait: 50 are free
 	var good []uint32
 	for range 4 {
 		good = append(good, r.call(2, 10))
 	}
-	r.want(t, good[:2]...) // 30 are free, and 20 in use
-	n := r.call(3, 30)     // it has nothing, and gets what there is
+	r.want(t, good[:2]...) // 30 are free, 20 in use
+	n := r.call(3, 30)     // its host has nothing and gets what there is
 	r.want(t, n)
 	r.end(good[0], good[1])
 	r.want(t, good[2]) // 10 are free
 	r.end(n)
-	r.want(t, good[3]) // the host that has least comes first; with 30 free it then has 20
+	r.want(t, good[3]) // the host that has least comes first: of 30 free it then has 20
 	r.end(greedy[0])
-	r.want(t) // it has 40, and 40 are free
+	r.want(t) // its host has 40, and 40 are free
 	r.end(greedy[1])
 	r.want(t, greedy[5])
 	r.end(good[2], good[3])
-	r.want(t, greedy[6]) // it has 50, and so much is free
+	r.want(t, greedy[6]) // its host has 50, and 50 are free
 	r.end(greedy[2], greedy[3], greedy[4])
 	r.want(t, greedy[7])
 	r.end(greedy[5:]...)
@@ -200,7 +200,7 @@ func TestBudgetNotStarved(t *testing.T) {
 	e := r.call(0, 10)
 	f := r.call(2, 1)
 	r.want(t)
-	r.end(c) // f is of a host that has nothing, too, and came later
+	r.end(c) // f came later, and its host has nothing either
 	r.want(t, e)
 	r.end(d)
 	r.want(t, f)
@@ -232,8 +232,8 @@ func TestBudgetBothLimits(t *testing.T) {
 	r.want(t, a, c)
 	d := r.call(2, 10)
 	r.want(t, d)
-	e := r.call(2, 10) // of the server's 100, all are taken
-	r.end(a)           // now b could start but for these 100: its host has nothing
+	e := r.call(2, 10) // all of the server's 100 are taken
+	r.end(a)           // now b only lacks the server's memory, and its host has nothing
 	r.want(t)
 	r.end(d)
 	r.want(t, b)
@@ -249,12 +249,12 @@ func TestBudgetConnectionEnds(t *testing.T) {
 	r.call(1, 10)
 	d := r.call(2, 40)
 	r.want(t, a)
-	r.lose(1) // and with it the calls that held up the last one
+	r.lose(1) // its calls held up the last one
 	r.want(t, d)
 	if _, active, _ := r.conns[1].flow.granter.State(); active != 0 {
 		t.Errorf("%d calls active on a connection that has ended", active)
 	}
-	r.lose(0) // with a call under way, whose memory comes back
+	r.lose(0) // its call under way gives its memory back
 	if r.budget.free != 60 {
 		t.Errorf("%d free, want 60", r.budget.free)
 	}
@@ -304,7 +304,7 @@ func TestBudgetForgets(t *testing.T) {
 	b.release(same, 30)
 	hosts(0)
 	again = join("a:4")
-	b.release(same, 0) // a call of before that had nothing
+	b.release(same, 0) // a previous call that had nothing
 	hosts(1)
 	leave(again)
 	hosts(0)
@@ -323,14 +323,14 @@ func TestBudgetAllow(t *testing.T) {
 	credits := r.conns[0].cfg.Credits
 	allow(0, 3, credits)
 	a, b := r.call(0, 50), r.call(0, 50)
-	allow(0, 2, 1)       // of two calls one waits
+	allow(0, 2, 1)       // one of two calls waits
 	allow(1, 5, credits) // another connection's affair
 	r.end(a)
 	allow(0, 1, credits)
 	c := r.call(1, 10)
-	allow(1, 1, 0)       // its only call waits, as its host has a half
-	allow(0, 3, 3)       // which is the affair of all connections of the host
-	allow(2, 5, credits) // and not of others
+	allow(1, 1, 0)       // its only call waits: its host has half
+	allow(0, 3, 3)       // so all connections of the host wait
+	allow(2, 5, credits) // but not other hosts
 	r.end(b)
 	allow(0, 3, credits)
 	r.end(c)
@@ -377,8 +377,9 @@ func TestBudgetModel(t *testing.T) {
 					continue
 				}
 				lost[conn] = true
-				// The calls under way end one after the other, and others may start in between: not
-				// in the order, and not all the same, as when they end at once.
+				// The calls under way end one after another, and others may start in between. So
+				// the order and the set of started calls may differ from those of calls that end at
+				// once.
 				r.lose(conn)
 				m.lose(conn, r.started)
 				r.started = r.started[:0]
@@ -399,7 +400,7 @@ func TestBudgetModel(t *testing.T) {
 				finish(rapid.IntRange(0, len(m.running)-1).Draw(t, "call"))
 			}
 		}
-		for len(m.running) > 0 { // progress: the last that ends leaves none waiting
+		for len(m.running) > 0 { // progress: when the last call has ended, none waits
 			finish(0)
 		}
 		if len(m.waiting) > 0 || m.free != server {
@@ -459,7 +460,7 @@ func (m *budgetModel) next() (next wish, ok bool) {
 	all := m.candidates()
 	for _, w := range all { // by arrival
 		if has(w) == 0 {
-			return w, w.size <= m.free // others must not take what it waits for
+			return w, w.size <= m.free // others must not take the memory that it waits for
 		}
 	}
 	for _, w := range all {

@@ -71,7 +71,7 @@ func TestCancelSending(t *testing.T) {
 	for _, p := range [][]byte{inline, long, land} {
 		scribble(p)
 	}
-	// Now it leaves after all, as it was.
+	// Now it is sent after all, unchanged.
 	p := newRawPeer(t, ep)
 	h, body := p.next()
 	if !bytes.Contains(body, pattern(1, 500)) {
@@ -145,7 +145,7 @@ func TestCancelUnderWay(t *testing.T) {
 			scribble(land)
 			scribble(arg)
 
-			// The peer reads what was there, and writes.
+			// The peer reads the call's memory, and writes to it.
 			got := append(p.read(h.Reads[0].Segment), p.read(h.Reads[1].Segment)...)
 			if !bytes.Equal(got, argWas) {
 				t.Error("the peer reads something else than the arguments of the cancelled call")

@@ -58,7 +58,7 @@ func testCallLayout(t *testing.T, dialect rpcrdma.Dialect) {
 		name       string
 		cfg        rpcrdma.Config
 		args       []int
-		result     int // bytes; -1: none named
+		result     int // bytes; -1: no buffer for results
 		maxReply   int
 		wantType   rpcrdma.Type
 		wantReads  []int // lengths of segments
@@ -122,7 +122,7 @@ func testCallLayout(t *testing.T, dialect rpcrdma.Dialect) {
 			if n := h.Len() + len(body); n > 4096 {
 				t.Errorf("Send of %d bytes", n)
 			}
-			// Put together, it is the message.
+			// Joined, they are the message.
 			stream := body
 			chunksOf := map[int][]byte{}
 			for _, s := range h.Reads {
@@ -161,7 +161,7 @@ func testReplyForms(t *testing.T, dialect rpcrdma.Dialect) {
 	want := pattern(1, size)
 	c, p := rawServer(t, rpcrdma.Config{SegmentSize: 4000, Dialect: dialect}, inline4k)
 	land := func() []byte { return bytes.Repeat([]byte{0xaa}, size) }
-	filled := func(h *rpcrdma.Header) *rpcrdma.Header { // whose reply chunk has the reply
+	filled := func(h *rpcrdma.Header) *rpcrdma.Header { // with the reply in the reply chunk
 		msg := append(replyHeader(h.XID), be32(1, 0xfeedbeef, size)...)
 		msg = append(append(append(msg, want...), 0, 0, 0), be32(7)...)
 		p.writeChunk(h.Reply, msg)
@@ -188,7 +188,7 @@ func testReplyForms(t *testing.T, dialect rpcrdma.Dialect) {
 			p.send(filled(h))
 		}},
 		{"reply chunk, and bytes behind the header", nil, func(h *rpcrdma.Header) {
-			p.send(filled(h), replyHeader(h.XID+1)) // nobody looks at them
+			p.send(filled(h), replyHeader(h.XID+1)) // nobody looks at the contents
 		}},
 		{"in a short reply chunk, of a version 1 peer that returns the write list too", land(), func(h *rpcrdma.Header) {
 			p.writeChunk(h.Writes[0], want)
@@ -217,7 +217,7 @@ func testReplyForms(t *testing.T, dialect rpcrdma.Dialect) {
 		mem := land()
 		s := start(context.Background(), c, &items{data: [][]byte{want}}, mem)
 		h, _ := p.next()
-		// modified, and not returned (draft section 3.4)
+		// Changed instead of returned (draft section 3.4).
 		p.writeChunk(h.Writes[0], bytes.Repeat([]byte{0xbb}, size))
 		p.writeChunk(h.Writes[0], want[:5])
 		segs, _ := chunks.Distribute(nil, h.Writes[0], 5)
@@ -349,7 +349,7 @@ func testBadReplies(t *testing.T, dialect rpcrdma.Dialect) {
 	}
 	for _, tt := range tests {
 		if tt.want == rpcrdma.ErrReplyReadList && dialect == rpcrdma.Draft { //nolint:errorlint
-			continue // read lists are allowed, and answered by an RDMA_DONE
+			continue // read lists are allowed, and answered with an RDMA_DONE
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			c, p := rawServer(t, rpcrdma.Config{Dialect: dialect}, inline4k)
@@ -369,7 +369,7 @@ func testBadReplies(t *testing.T, dialect rpcrdma.Dialect) {
 			} else if !errors.Is(err, tt.want) {
 				t.Errorf("error %v, want %v", err, tt.want)
 			}
-			// The next thing the server sees is the next call.
+			// The next message that the server sees is the next call.
 			s = start(context.Background(), c, &items{}, nil)
 			h, body := p.next()
 			if h.Type != rpcrdma.TypeMsg || len(body) < 8 {
@@ -416,7 +416,7 @@ func testUnknownXID(t *testing.T, dialect rpcrdma.Dialect) {
 		p.send(header(h.XID+1, rpcrdma.TypeMsg), replyHeader(h.XID+1))
 		p.send(&rpcrdma.Header{XID: h.XID + 2, Version: 1, Type: rpcrdma.TypeError, Err: rpcrdma.ErrChunk})
 		p.send(header(h.XID, rpcrdma.TypeDone))
-		long := header(h.XID+3, rpcrdma.TypeNoMsg) // in the reply chunk of a call that was answered
+		long := header(h.XID+3, rpcrdma.TypeNoMsg) // in the reply chunk of an answered call
 		long.SetReply([]chunks.Segment{{Handle: 1, Length: 100}})
 		p.send(long)
 	}

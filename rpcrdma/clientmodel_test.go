@@ -21,22 +21,22 @@ import (
 type clientModel struct {
 	*rawPeer
 	c       *rpcrdma.Conn
-	credits int // what it asks for
+	credits int // credits that the client asks for
 	held    *heldRequests
 	serves  bool
 
 	limit, begun  int
 	waiting, sent []*clientModelCall // in order
 	reading       []*clientModelCall // with an RDMA Read under way, in order
-	// of each RDMA_DONE that the server is not known to have taken: begun, when it was sent
+	// for each RDMA_DONE that the server may not have taken: begun when it was sent
 	dones []int
-	// replies that have come; which of them has the grant in force
+	// replies received; which of them set the current grant
 	heard, granted int
 
-	arrived              map[uint32]uint32 // transaction ids, by tail
-	acked                map[uint32]int    // RDMA_DONEs, by transaction id
+	arrived              map[uint32]uint32 // XIDs, by tail
+	acked                map[uint32]int    // RDMA_DONEs, by XID
 	made, calls, acks    int
-	doubted              []uint32 // transaction ids of replies that were in doubt
+	doubted              []uint32 // XIDs of replies that were in doubt
 	cancelled, late, bad uint64
 }
 
@@ -44,10 +44,10 @@ type clientModelCall struct {
 	*started
 	cancel context.CancelFunc
 	tail   uint32
-	number int // among calls that got a credit
+	number int // among the calls that got a credit
 	gone   bool
 
-	// Of a reply that is read.
+	// Of a reply that must be read.
 	heard, grant int
 	size         int
 	doubtful     bool
@@ -151,7 +151,7 @@ func (a *clientModel) answer(i int, kind string, grant int) {
 		h.Reads = a.readSegments(36, data)
 		a.send(h, result(xid, k.size))
 		a.granting(k)
-		if k.gone { // nobody wants to read it
+		if k.gone { // the caller is gone, so it is not read
 			a.done(k)
 			a.over(k, nil)
 			return

@@ -29,7 +29,7 @@ func TestConfigErrors(t *testing.T) {
 	const draft = rpcrdma.Draft
 	bytes := func(n int64) int64 { return n }
 	tooMany := math.MaxInt32
-	tooMany++ // or below 0, where an int has 32 bits
+	tooMany++ // negative where int has 32 bits
 	for _, tt := range []struct {
 		name  string
 		cfg   rpcrdma.Config

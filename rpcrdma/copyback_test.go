@@ -15,7 +15,7 @@ func TestCopyBack(t *testing.T) {
 	const size = 5000
 	tests := []struct {
 		name   string
-		writes int // bytes of the write chunk returned; -1: none is
+		writes int // bytes of the write chunk returned; -1: none
 		reads  int // bytes of the read chunk
 	}{
 		{"all written", size, 0},
@@ -32,7 +32,7 @@ func TestCopyBack(t *testing.T) {
 			clientWorks(t, c, p)
 			land, written := bytes.Repeat([]byte{0xee}, size), max(tt.writes, 0)
 			s := start(t.Context(), c, &items{}, land)
-			s.reply.land = false // its results are looked at here
+			s.reply.land = false // the test checks its results itself
 			h, _ := p.next()
 			if len(h.Writes) != 1 || h.Writes[0].Len() != size {
 				t.Fatalf("write list %v, want one chunk of %d bytes", h.Writes, size)

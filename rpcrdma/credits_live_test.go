@@ -46,7 +46,7 @@ func TestGrantsMove(t *testing.T) {
 				for range len(tt.grants) {
 					callers.Go(func() { errs <- echo(c, &items{tail: 7}, false) })
 				}
-				// What is left, to the last call, keeps the window full.
+				// The remaining calls keep the window full.
 				for i, grant := range tt.grants {
 					left := len(tt.grants) - i - len(m.open)
 					m.take(min(left, max(0, max(1, m.limit)-len(m.open))))

@@ -45,7 +45,7 @@ func TestDialledShare(t *testing.T) {
 		})
 		return c
 	}
-	// asks makes a call, and returns how often it asked the domain for memory.
+	// asks makes a call, and returns how often the domain was asked for memory.
 	asks := func(c *rpcrdma.Conn, d *countingDomain) int {
 		t.Helper()
 		before := d.asked.Load()

@@ -29,7 +29,7 @@ func TestCancelBeforeReads(t *testing.T) {
 	r := header(h.XID, rpcrdma.TypeMsg)
 	segs, _ := chunks.Distribute(nil, h.Writes[0], 0)
 	r.AddWrite(segs)
-	// to read it would end the connection
+	// Reading this would end the connection.
 	r.Reads = []chunks.ReadSegment{{Position: 36, Segment: chunks.Segment{Handle: 1, Length: size}}}
 	p.send(r, result(h.XID, size))
 	p.nextDone(h.XID, 64)
@@ -76,7 +76,7 @@ func TestCancelWhileReading(t *testing.T) {
 					p.send(r, result(h.XID, size))
 				}
 				held.release(t, stage)
-				// the reply is here: the call is not given up before it
+				// The reply has arrived. The call is not given up before that.
 				waitFor(t, func() bool { return len(held.queue) == parts-stage })
 				if stage == parts {
 					p.nextDone(h.XID, 64)
@@ -121,7 +121,7 @@ func TestCancelStormReads(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					if w%2 == 0 {
 						go func() {
-							for range i * 40 { // a moment, as long as it may be
+							for range i * 40 { // a delay of any length
 								if ctx.Err() != nil {
 									return
 								}
@@ -152,7 +152,7 @@ func TestCancelStormReads(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// Every reply with a read list has brought its RDMA_DONE.
+	// Each reply with a read list was answered with an RDMA_DONE.
 	waitFor(t, func() bool {
 		if err := client(c).Call(t.Context(), procNull, nil, nil); err != nil {
 			t.Fatal(err)

@@ -68,7 +68,7 @@ func TestClientReads(t *testing.T) {
 	data := pattern(1, size)
 	tests := []struct {
 		name   string
-		land   bool // memory is named for the result
+		land   bool // the result has a buffer
 		answer func(p *rawPeer, h *rpcrdma.Header)
 	}{
 		{"bulk data", false, func(p *rawPeer, h *rpcrdma.Header) {
@@ -209,7 +209,7 @@ func TestDoneAfterReads(t *testing.T) {
 	made, hold := heldReads()
 	c, p := rawServerOn(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k, hold)
 	held := wait(t, made)
-	clientWorks(t, c, p) // which opens the window
+	clientWorks(t, c, p) // opens the window
 	data := pattern(1, 9000)
 	s := start(t.Context(), c, &items{data: [][]byte{{1}}}, nil)
 	h, _ := p.next()

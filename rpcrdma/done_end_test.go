@@ -48,7 +48,7 @@ func TestEndsWhilePinned(t *testing.T) {
 				ep, conn := wait(t, made), wait(t, r.program.conns)
 				stage.do(t, p, conn, ep)
 				r.notFreed()
-				// A provider completes all before it says that the connection has ended.
+				// A provider completes all requests before it reports the end of the connection.
 				ep.slow.Store(false)
 				for len(ep.held) > 0 {
 					(<-ep.held)()
@@ -107,7 +107,7 @@ func TestReadsAfterFailed(t *testing.T) {
 	data := pattern(1, size)
 	for _, fails := range []bool{true, false} {
 		var calls []*started
-		for range 32 { // the pool has some of their calls for those of the next round
+		for range 32 { // their calls may be reused from the pool in the next round
 			c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
 			s := start(t.Context(), c, &items{}, nil)
 			h, _ := p.next()

@@ -177,7 +177,7 @@ func TestReplyReadsToNoCall(t *testing.T) {
 		p.send(r, result(xid, 5001))
 		r = header(xid, rpcrdma.TypeNoMsg)
 		r.Reads = []chunks.ReadSegment{{Segment: unreadable[0].Segment}}
-		if xid == h.XID { // otherwise it is a call of the server's
+		if xid == h.XID { // otherwise it is a call by the server
 			p.send(r)
 		}
 	}

@@ -19,13 +19,13 @@ func TestDoneOvertakes(t *testing.T) {
 	ep.slow.Store(true)
 	p.source(9, 2, 5001)
 	p.done(9)
-	p.done(9) // twice, before anyone knows that the reply has left
+	p.done(9) // twice, before the reply is known to have left
 	waitFor(t, func() bool { return conn.Stats().DonesIgnored == 1 })
 	r.notFreed()
 	ep.slow.Store(false)
 	wait(t, ep.held)()
 	r.freed(2)
-	p.done(9) // once more, for nothing
+	p.done(9) // once more, for no reply
 	p.alive()
 	r.notFreed()
 	if got := conn.Stats(); got.DonesReceived != 1 || got.DonesIgnored != 2 {

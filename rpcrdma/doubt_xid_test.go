@@ -72,7 +72,7 @@ func TestOurXIDInTheirCall(t *testing.T) {
 				r.Reads = p.readSegments(0, append(replyHeader(h.XID), be32(0, 7)...))
 				p.send(r)
 			}
-			clientWorksBeside(t, c, p) // which comes behind it
+			clientWorksBeside(t, c, p) // arrives after it
 			held.holding.Store(false)
 			for len(held.queue) > 0 {
 				held.release(t, 1)

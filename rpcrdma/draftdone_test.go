@@ -153,7 +153,7 @@ func TestReplyReads(t *testing.T) {
 			}
 			check := func() {
 				t.Helper()
-				// What went by write chunk is missing in the stream.
+				// Data that went by write chunk is missing from the stream.
 				want := sourceReply(xid, tt.count, tt.size)
 				for i := len(tt.wantWrites) - 1; i >= 0; i-- {
 					if tt.wantWrites[i] == 0 {
@@ -162,7 +162,7 @@ func TestReplyReads(t *testing.T) {
 					if !bytes.Equal(mem[i][:tt.size], pattern(uint64(i), tt.size)) {
 						t.Errorf("write chunk %d differs", i)
 					}
-					// Its place counts in the positions behind it.
+					// Positions after it count its place.
 					copy(want[first+i*(xdr.RoundUp(tt.size)+8):], make([]byte, xdr.RoundUp(tt.size)))
 				}
 				stream := p.holed(got, body, tt.wantWrites, tt.size)
@@ -173,7 +173,7 @@ func TestReplyReads(t *testing.T) {
 			check()
 			p.alive()
 			r.notFreed()
-			check() // it may be read as often as wanted
+			check() // it may be read any number of times
 			p.done(xid)
 			r.freed(tt.count)
 			p.alive()
@@ -182,7 +182,7 @@ func TestReplyReads(t *testing.T) {
 				t.Errorf("counters %+v", got)
 			}
 			r.memoryBack(p)
-			// Nobody has a window into it any more.
+			// The window no longer exists.
 			s := got.Reads[0].Segment
 			if p.canRead(s) {
 				t.Error("the reply can be read after the RDMA_DONE")

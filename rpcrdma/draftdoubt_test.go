@@ -19,7 +19,7 @@ func TestManyInDoubt(t *testing.T) {
 	r.echo(xid, data[1])
 	r.echo(xid, data[2]) // dropped
 	r.echo(otherXID, data[3])
-	clientWorksBeside(t, r.c, r.rawPeer) // which comes behind them
+	clientWorksBeside(t, r.c, r.rawPeer) // arrives after them
 	if got := r.c.Stats(); got.Malformed != 1 || got.CallsReceived != 1 || len(r.held.queue) != 3 {
 		t.Errorf("%d messages fetched, want 3; counters %+v", len(r.held.queue), got)
 	}
@@ -30,7 +30,7 @@ func TestManyInDoubt(t *testing.T) {
 		r.held.release(t, 1)
 		r.echoed(want.xid, want.data)
 	}
-	r.echo(xid, data[2]) // there is room for it now
+	r.echo(xid, data[2]) // now there is room for it
 	r.held.release(t, 1)
 	r.echoed(xid, data[2])
 	r.answer(s, xid)
@@ -124,7 +124,7 @@ func TestMemoryInDoubt(t *testing.T) {
 				t.Errorf("answer to %#x, want one to a call that had the memory", h.XID)
 			}
 			if tt == "call" {
-				r.held.release(t, 1) // it waited without memory, and is fetched again
+				r.held.release(t, 1) // it waited for memory, and is fetched again
 				r.echoed(xid, data)
 				r.answer(s, xid)
 			}
@@ -160,7 +160,7 @@ func TestMemoryInDoubtOneByOne(t *testing.T) {
 	for _, xid := range xids {
 		r.long(xid, append(replyHeader(xid), be32(0, 7)...))
 	}
-	r.alive() // so all have come
+	r.alive() // so all have arrived
 	for i, s := range calls {
 		waitFor(t, func() bool { return len(r.held.queue) > 0 })
 		if n := len(r.held.queue); n != 1 {

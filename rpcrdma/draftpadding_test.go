@@ -18,7 +18,7 @@ import (
 // TestThreshold checks the choice of rdma_thresh: it is above the length of all opaque data that is
 // not padded, and not equal to that of any that is.
 func TestThreshold(t *testing.T) {
-	const inline = 40 // so there may be opaque data of 36 bytes
+	const inline = 40 // so opaque data of 36 bytes is possible
 	tests := []struct {
 		name    string
 		lengths []int

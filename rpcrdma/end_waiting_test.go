@@ -18,7 +18,7 @@ func TestEndWithRepliesWaiting(t *testing.T) {
 		const depth, calls = 2, 20
 		r := newRigOn(t, rpcrdma.Config{Credits: calls}, loopback.Config{SendDepth: depth},
 			sameEndpoint)
-		ep := r.endpoint(inline4k) // takes nothing: it is not started
+		ep := r.endpoint(inline4k) // accepts no message: it is not started
 		call := func(xid uint32) {
 			h := header(xid, rpcrdma.TypeMsg)
 			h.Credits = calls

@@ -48,7 +48,7 @@ func (p *rawPeer) nextBytes() []byte {
 func (p *rawPeer) wantAnswer(f outcome, xid, grant uint32) {
 	p.t.Helper()
 	if f.answer == nil {
-		return // should there be one, it is the next thing to come, which it is not
+		return // an answer would be the next message, which was something else
 	}
 	if got, want := p.nextBytes(), f.answer(xid, grant); !bytes.Equal(got, want) {
 		p.t.Errorf("answer\n%x, want\n%x", got, want)
@@ -71,7 +71,7 @@ func TestMalformed(t *testing.T) {
 	}
 	t.Run("draft aligned", func(t *testing.T) {
 		cfg := malformedConfig(rpcrdma.Draft)
-		cfg.Align = 64 // headers lie across the two buffers of a receive
+		cfg.Align = 64 // headers span the two buffers of a receive
 		r := newRig(t, cfg)
 		testMalformed(t, r, r.raw(inline4k), rpcrdma.Draft)
 	})
@@ -175,7 +175,7 @@ func testMalformedReplies(t *testing.T, d rpcrdma.Dialect, serves bool) {
 			continue
 		}
 		if d == rpcrdma.RFC8166 && serves && v.count.CallsReceived > 0 {
-			// no reply has a read list, so what is long is a call (docs/readings.md, 8)
+			// No reply has a read list, so a long message is a call (docs/readings.md, 8).
 			v.ends = nil
 		}
 		ok := t.Run(m.name, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestMalformedLateReplies(t *testing.T) {
 func checkEnd(t *testing.T, err, want error) {
 	t.Helper()
 	is := false
-	switch want := want.(type) { //nolint:errorlint // it is the table's
+	switch want := want.(type) { //nolint:errorlint // the value comes from the table
 	case *rpcrdma.PeerError:
 		var got *rpcrdma.PeerError
 		is = errors.As(err, &got) && *got == *want
@@ -297,7 +297,7 @@ func endCount(v verdict) (s rpcrdma.Stats) {
 		s.ErrorsRecv = 1
 	case errors.Is(v.ends, rpcrdma.ErrVersion):
 		s.BadVersion = 1
-	case errors.Is(v.ends, oncrpc.ErrMalformedReply): // the RPC layer's affair
+	case errors.Is(v.ends, oncrpc.ErrMalformedReply): // an error of the RPC layer
 	default:
 		s.Malformed = 1
 	}

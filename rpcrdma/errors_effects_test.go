@@ -93,7 +93,7 @@ func TestNoErrorStorm(t *testing.T) {
 					if v.answer != nil {
 						refused++
 					}
-					// One at a time: there is one receive for the answer.
+					// One at a time: there is only one receive for the answer.
 					waitFor(t, func() bool {
 						return way.from.Stats().ErrorsRecv-sender.ErrorsRecv == refused &&
 							way.to.Stats() != before
@@ -187,7 +187,7 @@ func TestStrayLongReply(t *testing.T) {
 			if got := r.ledgers.of(t, conn).state().Awaited; got != 2 {
 				t.Errorf("%d receives posted, want 2", got)
 			}
-			p.checkReceives(r.ledgers.of(t, conn)) // its reply is the first thing that comes
+			p.checkReceives(r.ledgers.of(t, conn)) // its reply is the first message
 			if p.granted != 2 {
 				t.Errorf("granted %d, want 2", p.granted)
 			}
@@ -205,7 +205,7 @@ func TestFaultsOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		msg  func(xid uint32) []byte
-		mute bool // it gets no answer
+		mute bool // no answer
 		want []string
 	}{
 		{"header", head(77), false, []string{"message refused", "xid=9", "malformed header", "rdma_proc 77"}},

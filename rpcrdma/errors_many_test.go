@@ -43,7 +43,7 @@ func TestMalformedAtOnce(t *testing.T) {
 				for range grant {
 					count = sum(count, want.count)
 					if want.answer != nil {
-						seen[string(p.nextBytes())] = true // in any order, where workers answer
+						seen[string(p.nextBytes())] = true // in any order, because workers answer
 					}
 				}
 				for xid := range uint32(grant) {
@@ -122,7 +122,7 @@ func TestMalformedRepliesAtOnce(t *testing.T) {
 				if diff := cmp.Diff(want, counted(counters, c.Stats())); diff != "" {
 					t.Errorf("counters (-want +got):\n%s", diff)
 				}
-				// which shows that the RDMA_DONEs have been taken, and grants the whole again
+				// Shows that the RDMA_DONEs were taken, and grants everything again.
 				callAnswered(t, c, p)
 				all, xids = calls(t)
 				for _, xid := range xids {
@@ -173,7 +173,7 @@ func TestTruncatedReplies(t *testing.T) {
 						t.Errorf("%d bytes: counters (-want +got):\n%s", n, diff)
 					}
 				}
-				callAnswered(t, c, p) // which is the next thing to come
+				callAnswered(t, c, p) // its reply is the next message
 			})
 		}
 		p.t = t

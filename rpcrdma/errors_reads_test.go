@@ -40,7 +40,7 @@ func TestReadListNotAgreed(t *testing.T) {
 			}
 		}
 		waitFor(t, func() bool { return r.ledgers.of(t, conn).state() == before })
-		// which the calls that ask for memory have
+		// The calls of memoryBack need these Reads.
 		conn.UpdateSettings(func(s *rpcrdma.Settings) { s.Reads = 16 })
 		r.memoryBack(p)
 	}

@@ -88,7 +88,7 @@ func TestReturnedChunks(t *testing.T) {
 				if diff := cmp.Diff(rpcrdma.Stats{CallsSent: 1, Malformed: 1}, counted(counters, c.Stats())); diff != "" {
 					t.Errorf("counters (-want +got):\n%s", diff)
 				}
-				callAnswered(t, c, p) // which is the next thing to come
+				callAnswered(t, c, p) // its reply is the next message
 				after := p.clientLedger.state()
 				if _, used, waiting := c.Credits(); after != before || used+waiting > 0 {
 					t.Errorf("the connection holds %+v, want %+v as before; %d credits are in use", after, before, used)

@@ -16,7 +16,7 @@ type malformed struct {
 	msg     func(xid uint32) []byte
 	rfc8166 verdict
 	draft   *verdict // where it differs
-	mute    *outcome // where it differs at an end that serves nothing
+	mute    *outcome // if it differs at an end that serves nothing
 }
 
 // outcome is what becomes of m where no call of the end waits for it.
@@ -37,17 +37,17 @@ func (m *malformed) verdict(d rpcrdma.Dialect) verdict {
 // verdict is what one dialect says.
 type verdict struct {
 	outcome
-	// ends is the error of a call under way with the transaction id of the message, if that is
-	// taken for its reply. Otherwise the call is none the wiser.
+	// ends is the error of the pending call with the message's XID, if the message is taken for its
+	// reply. Otherwise the call does not notice.
 	ends error
-	done bool // of that reply: an RDMA_DONE answers its read list
+	done bool // an RDMA_DONE answers the read list of that reply
 }
 
 // outcome is what an end does with a message that has the transaction id of no call of its own.
 type outcome struct {
-	answer func(xid, grant uint32) []byte // the whole Send; nil: none
+	answer func(xid, grant uint32) []byte // the whole Send; nil: no answer
 	count  rpcrdma.Stats
-	rpc    bool // the answer is the test program's
+	rpc    bool // the test program answers
 }
 
 // asked is the grant that all of the messages ask for.
@@ -143,7 +143,7 @@ func malformedFixed() (all []malformed) {
 	neither := verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed}
 	for _, n := range []int{0, 1, 3, 4, 8, 12, 15} {
 		all = append(all, malformed{
-			// no one can tell whose transaction id to put in an answer
+			// The XID for an answer is unknown.
 			name:    fmt.Sprintf("%d bytes, no header", n),
 			msg:     func(xid uint32) []byte { return head(rpcrdma.TypeMsg)(xid)[:n] },
 			rfc8166: verdict{outcome: ignored},
@@ -159,7 +159,7 @@ func malformedFixed() (all []malformed) {
 	for _, typ := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg, rpcrdma.TypeMsgP} {
 		all = append(all, malformed{name: fmt.Sprintf("%v, four words", typ), msg: head(typ), rfc8166: neither})
 	}
-	// What another version has behind these words is not for us to look at, but for RDMA_ERROR.
+	// What another version has after these words is ignored, except in an RDMA_ERROR.
 	for _, version := range []uint32{0, 2, 3, 0x01000000, 0xffffffff} {
 		for _, typ := range []rpcrdma.Type{rpcrdma.TypeMsg, rpcrdma.TypeNoMsg, rpcrdma.TypeMsgP, rpcrdma.TypeDone, 5, 0xffffffff} {
 			v := verdict{outcome: otherVersion, ends: rpcrdma.ErrVersion}
@@ -186,7 +186,7 @@ func malformedErrors() (all []malformed) {
 		for _, tt := range []struct {
 			name string
 			tail []uint32
-			want *rpcrdma.PeerError // nil: it is too short
+			want *rpcrdma.PeerError // nil: the message is too short
 		}{
 			{"without a code", nil, nil},
 			{"ERR_VERS", []uint32{1, 1, 1}, &rpcrdma.PeerError{rpcrdma.ErrVers, 1, 1}},
@@ -348,15 +348,15 @@ func malformedReads() (all []malformed) {
 			rfc8166: verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed}, draft: &verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed, done: true},
 		},
 
-		// RPC answers where a chunk stands in place of what is never one.
+		// Chunks in place of words that never go by chunk: RPC answers.
 		malformed{name: "read chunk for the RPC version", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(8, 4), none)...)), rfc8166: verdict{outcome: served(rpcGarbageArgs...)}},
 		malformed{name: "read chunk for the procedure", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(20, 4), none)...)), rfc8166: verdict{outcome: served(rpcGarbageArgs...)}},
 		malformed{name: "read chunk for the credential", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(24, 8), none)...)), rfc8166: verdict{outcome: served(rpcBadCred...)}},
 		malformed{name: "read chunk for the verifier", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(36, 4), none)...)), rfc8166: verdict{outcome: served(rpcBadVerf...)}},
-		// Nobody asks for it, so nobody reads it.
+		// No program asks for it, so it is not read.
 		malformed{name: "read chunk of no argument", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(40, 4), none)...)), rfc8166: verdict{outcome: served(rpcSuccess...)}},
 
-		// Odd, and allowed: what has no bytes does nothing.
+		// Odd but allowed: an empty segment has no effect.
 		malformed{name: "read segment of no bytes at the last offset", msg: withCall(head(rpcrdma.TypeMsg, cat([]uint32{1, 40, 0xbad, 0, 0xffffffff, 0xffffffff}, none)...)), rfc8166: verdict{outcome: served(rpcSuccess...)}},
 		malformed{name: "read segment of no bytes", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(40, 0), none)...)), rfc8166: verdict{outcome: served(rpcSuccess...)}},
 		malformed{name: "read segment of no bytes past the end", msg: withCall(head(rpcrdma.TypeMsg, cat(readWords(1<<30, 0), none)...)), rfc8166: verdict{outcome: served(rpcSuccess...)}},
@@ -441,7 +441,7 @@ func malformedBodies() (all []malformed) {
 	}
 	call := func(xid uint32) []byte { return callBytes(xid, procNull, nil) }
 	return append(all,
-		// That it is a call its body says, whosever the transaction id is.
+		// The body says that it is a call, whoever used the XID.
 		malformed{name: "rdma_xid is one less than the call's", msg: another(call, 1), rfc8166: verdict{outcome: refusedHeader}},
 		malformed{name: "rdma_xid has another high bit than the call's", msg: another(call, 1<<31), rfc8166: verdict{outcome: refusedHeader}},
 		malformed{name: "rdma_xid is not the reply's", msg: another(replyHeader, 1), rfc8166: verdict{outcome: strayReply, ends: rpcrdma.ErrXID}},

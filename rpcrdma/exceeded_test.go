@@ -131,7 +131,7 @@ func TestExceeded(t *testing.T) {
 					}
 				}
 				witness.alive()
-				r.raw(inline4k).alive() // it may come back
+				r.raw(inline4k).alive() // the same host may connect again
 				waitFor(t, func() bool { return r.server.Stats().InFlight == 0 })
 			})
 		}
@@ -183,7 +183,7 @@ func TestFloodedClient(t *testing.T) {
 		for _, tt := range []struct {
 			name string
 			msg  func(xid uint32) []byte
-			want rpcrdma.Stats // for each of those that come alone
+			want rpcrdma.Stats // for each message that comes alone
 		}{
 			{"replies", withReply(head(rpcrdma.TypeMsg, 0, 0, 0)), strayReply.count},
 			{"RDMA_ERRORs", head(rpcrdma.TypeError, 2), strayError.count},

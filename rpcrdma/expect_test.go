@@ -18,7 +18,7 @@ import (
 func TestExpectPosted(t *testing.T) {
 	t.Run("a call under way", func(t *testing.T) {
 		c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, withoutAbilities)
-		waitFor(t, func() bool { // the receive for a call of the peer's
+		waitFor(t, func() bool { // the receive for a call by the peer
 			return p.clientLedger.state().Awaited == 1
 		})
 		if got := c.EnlargeReceives(8192); got != 8192 {
@@ -169,8 +169,8 @@ func TestExpectInHandler(t *testing.T) {
 		for _, tt := range []struct {
 			name      string
 			n, want   int
-			after     int // another call ahead of it
-			thenLarge int // asked for by the next call
+			after     int // another call is sent first
+			thenLarge int // size that the next call asks for
 			then      int // which gets
 			shared    bool
 		}{
@@ -190,7 +190,7 @@ func TestExpectInHandler(t *testing.T) {
 			t.Run(tt.name, func(t *testing.T) {
 				wrap := sameEndpoint
 				if !tt.shared {
-					wrap = withoutReceives(new(atomic.Bool)) // which has no abilities
+					wrap = withoutReceives(new(atomic.Bool)) // without optional interfaces
 				}
 				cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, Align: align, Credits: 4}
 				r := newRigOn(t, cfg, loopback.Config{}, wrap)
@@ -227,11 +227,11 @@ func TestExpectAsClient(t *testing.T) {
 		want := 8192
 		var first *started
 		var h *rpcrdma.Header
-		if busy { // its reply finds a longer one
+		if busy { // its reply lands in a longer receive
 			first = start(t.Context(), c, &items{}, nil)
 			h, _ = p.next()
 		}
-		waitFor(t, func() bool { // the one for a call of the peer's
+		waitFor(t, func() bool { // the receive for a call by the peer
 			return p.clientLedger.state().Awaited > 0
 		})
 		if got := c.EnlargeReceives(8192); got != want {
@@ -244,7 +244,7 @@ func TestExpectAsClient(t *testing.T) {
 			}
 			continue
 		}
-		clientWorks(t, c, p) // whose reply takes the receive that is there
+		clientWorks(t, c, p) // its reply uses the posted receive
 		for range 5 {
 			s := start(t.Context(), c, &items{}, nil)
 			h, _ := p.next()

@@ -37,8 +37,8 @@ func (c *Conn) ForceReceiveMemory(n int64) {
 type ServerModel struct {
 	Sent                      int
 	Received, Ignored, Missed uint64
-	Under                     map[uint32]int // the bytes that each reserves
-	Live                      []int          // the bytes that each pins
+	Under                     map[uint32]int // the bytes that each call reserves
+	Live                      []int          // the bytes that each reply pins
 	Late, Blocked, May        int
 	Beside                    int64
 	Other                     bool
@@ -61,7 +61,7 @@ func (c *Conn) DiffersFrom(p ServerModel) string {
 	if got, want := []uint64{s.CallsReceived, s.DonesReceived, s.DonesIgnored, s.DonesMissed}, []uint64{uint64(p.Sent), p.Received, p.Ignored, p.Missed}; !slices.Equal(got, want) {
 		return fmt.Sprintf("%v calls and RDMA_DONEs counted, want %v", got, want)
 	}
-	// Each call is in a handler, or waits for a reason.
+	// Each call is in a handler, or has a reason to wait.
 	free := c.cfg.ConnMemory
 	waiting := make(map[uint32]bool)
 	for _, q := range []*callQueue{&m.queue, &pins.unready} {

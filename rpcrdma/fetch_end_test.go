@@ -37,7 +37,7 @@ func TestFetchEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := newRawPeer(t, ep)
-		// there is no such steering tag
+		// This steering tag does not exist.
 		call := head(rpcrdma.TypeMsg, 1, 44, 0xdead, 100, 0, 0, 0, 0, 0)(9)
 		p.sendBytes(append(call, be32(9, 0, oncrpc.Version, testProgram, 1, 1, 0, 0, 0, 0, 100)...))
 		if got := wait(t, errs); got[0] == nil || got[1] == nil {

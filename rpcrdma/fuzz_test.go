@@ -72,7 +72,7 @@ func FuzzServer(f *testing.F) {
 	for draft, r := range rigs {
 		witnesses[draft] = r.raw(inline4k)
 	}
-	// A reply to be read in the Draft, and what acknowledges it.
+	// In the Draft dialect, a reply to be read, and its acknowledgement.
 	seed(header(6, rpcrdma.TypeMsg), callBytes(6, procSource, &source{1, 5000}))
 	seed(header(6, rpcrdma.TypeDone), nil)
 
@@ -84,8 +84,8 @@ func FuzzServer(f *testing.F) {
 		r.t = t
 		p := r.raw(inline4k)
 		p.offer(first)
-		p.offer(second) // it may be one more than granted
-		// Whatever comes back, this does too, unless the connection has ended.
+		p.offer(second) // possibly one more than granted
+		// Whatever comes back, this reply does too, unless the connection has ended.
 		const xid = 0x12345678
 		b := append(header(xid, rpcrdma.TypeMsg).Append(nil), callBytes(xid, procNull, nil)...)
 		wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Done: make(completer, 1), Local: []transport.Slice{{Bytes: b}}}
@@ -135,10 +135,10 @@ func FuzzReply(f *testing.F) {
 	seed(&rpcrdma.Header{Version: 9, Type: rpcrdma.TypeError, Err: rpcrdma.ErrVers}, nil)
 	seed(&rpcrdma.Header{Version: 1, Type: rpcrdma.TypeError, Err: rpcrdma.ErrChunk}, nil)
 
-	// A call of the server's, to a client that serves nothing.
+	// A call by the server, to a client that serves nothing.
 	seed(header(0, rpcrdma.TypeMsg), callBytes(1, procNull, nil))
 
-	// Read lists: of no bytes, of memory that is not there, of too much.
+	// Read lists of no bytes, of memory that does not exist, and of too much.
 	for _, s := range []chunks.ReadSegment{{Position: 24}, {}, {Position: 36, Segment: chunks.Segment{Handle: 1, Length: size}}, {Segment: chunks.Segment{Length: 1 << 31}}, {Segment: chunks.Segment{Length: 1 << 21}}} {
 		h = header(0, rpcrdma.TypeMsg)
 		h.Reads = []chunks.ReadSegment{s}
@@ -170,8 +170,8 @@ func FuzzReply(f *testing.F) {
 		p.offer(append(append(header(h.XID, rpcrdma.TypeMsg).Append(nil), replyHeader(h.XID)...), be32(0, 7)...))
 		wait(t, s.err)
 		scribble(land)
-		// There may be an RDMA_DONE, which has a credit; and a reply that cannot be read ends the
-		// connection, with its credits.
+		// An RDMA_DONE may be under way, with a credit. A reply that cannot be read ends the
+		// connection and its credits.
 		if _, used, _ := c.Credits(); used != int(c.Stats().DonesSent) && c.Err() == nil {
 			t.Errorf("%d credits in use, %d RDMA_DONEs sent", used, c.Stats().DonesSent)
 		}

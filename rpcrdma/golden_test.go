@@ -59,7 +59,7 @@ func captured(t testing.TB) (all []sent) {
 // kinds counts messages by what their headers say.
 type kinds struct {
 	msg, noMsg            int
-	reads, writes, reply  int // with the list, or the chunk
+	reads, writes, reply  int // messages with the list, or the chunk
 	invalidate            int
 	readBytes, writeBytes int // bytes in the lists
 }
@@ -123,13 +123,13 @@ func TestLinuxSends(t *testing.T) {
 		t.Errorf("%d calls without a reply", len(calls))
 	}
 
-	// What the capture's beginning says was done. Reads land in write chunks; the first
-	// 6, 300,001 and 200,003 bytes. Only two of the three WRITEs need a read chunk.
-	// READDIRPLUS, READLINK and GETACL get a reply chunk, because their replies could be long.
+	// What the beginning of the capture says. Reads land in write chunks; the first are 6, 300,001
+	// and 200,003 bytes. Only two of the three WRITEs need a read chunk. READDIRPLUS, READLINK and
+	// GETACL get a reply chunk, because their replies could be long.
 	wantClient := kinds{
 		msg: 70, reads: 2, writes: 10, reply: 6,
 		readBytes:  200_003,
-		writeBytes: fromClient.writeBytes, // what is offered is not told
+		writeBytes: fromClient.writeBytes, // the capture does not say what is offered
 	}
 	wantServer := kinds{
 		msg: 64, noMsg: 6, writes: 10, reply: 6, invalidate: 12,
@@ -187,7 +187,7 @@ func checkCall(t *testing.T, i int, s *sent, h *rpcrdma.Header, body []byte) {
 		d.Uint32() // flavour
 		d.Opaque(oncrpc.MaxAuthBody)
 	}
-	if s.proc == "WRITE" { // the read chunk stands where the data belongs
+	if s.proc == "WRITE" { // the read chunk is at the position of the data
 		d.Opaque(64)
 		d.Uint64()
 		count := d.Uint32()
@@ -210,7 +210,7 @@ func checkReply(t *testing.T, i int, s *sent, h, call *rpcrdma.Header, body []by
 	if h.Credits != 64 {
 		t.Errorf("message %d: %d credits granted, want 64", i, h.Credits)
 	}
-	// svcrdma invalidates what it can: the one handle of a call, if there is one.
+	// svcrdma invalidates the handle of a call if the call has exactly one.
 	if handle, ok := call.OneHandle(); (ok && s.invalidate != handle) || (!ok && s.invalidate != 0) {
 		t.Errorf("message %d: handle %#x invalidated, the call's is %#x, alone %v", i, s.invalidate, handle, ok)
 	}

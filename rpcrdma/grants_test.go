@@ -27,7 +27,7 @@ func TestReplyBehindTheGrants(t *testing.T) {
 	long.Credits = 1
 	long.Reads = p.readSegments(0, append(replyHeader(xid), be32(0, 7)...))
 	p.send(long)
-	clientWorksBeside(t, c, p) // which comes behind it
+	clientWorksBeside(t, c, p) // arrives after it
 
 	x := oncrpc.Exchange{Call: callMessage(xid, procEcho, &items{}), MaxReply: 100, XID: xid}
 	call := make(chan error, 1)

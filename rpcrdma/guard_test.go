@@ -112,7 +112,7 @@ var callback = regexp.MustCompile(`\.(Received|Complete|Receive)$`)
 
 func (g guarded) Revoke(regions ...transport.Region) error {
 	select {
-	case <-g.Done(): // nobody is called any more
+	case <-g.Done(): // no more callbacks
 	default:
 		if stack, inside := insideCallback(); inside {
 			panic("Revoke inside a callback:\n" + stack)

@@ -135,7 +135,7 @@ func TestHeaderGolden(t *testing.T) {
 			if n := tt.want.Len(); n != len(b) {
 				t.Errorf("Len() = %d, encoded %d", n, len(b))
 			}
-			// What follows the header is not looked at, and what was in h before is gone.
+			// Bytes after the header are ignored, and nothing of the previous header is left in h.
 			for _, h := range []*rpcrdma.Header{{}, &reused} {
 				n, err := h.Parse(append(b[:len(b):len(b)], "message"...))
 				if err != nil || n != len(b) {

@@ -16,16 +16,16 @@ import (
 type heldRequests struct {
 	transporttest.FullEndpoint
 	op      transport.Op
-	holding atomic.Bool                 // unset: what is posted is not held back
-	queue   chan *transport.WorkRequest // in the order in which they were posted
-	// if set, the end waits for it after the flush, while holding
+	holding atomic.Bool                 // if unset, posted requests are not held back
+	queue   chan *transport.WorkRequest // in posting order
+	// If set, the end waits for it after the flush, while holding.
 	flushed chan struct{}
 	done    chan struct{}
 
-	active, most atomic.Int32 // requests held, or released and not complete: now, and at most
+	active, most atomic.Int32 // requests held, or released but not complete: now, and at most
 
 	mu    sync.Mutex // guards ended
-	ended bool       // nothing is held back any more
+	ended bool       // no request is held back any more
 }
 
 func holdRequests(ep transport.Endpoint, op transport.Op) *heldRequests {

@@ -94,7 +94,7 @@ func TestRefusedReservesNothing(t *testing.T) {
 			t.Fatal(h.Type)
 		}
 	}
-	p.alive() // behind the ends of the others
+	p.alive() // its reply comes after the ends of the others
 	r.memoryBack(p)
 }
 

@@ -10,7 +10,7 @@ import (
 
 // hosts has the peers of a server be of one host, as the provider has it, or each of its own.
 type hosts struct {
-	apart atomic.Bool // for connections that are made from now on
+	apart atomic.Bool // new connections come from separate hosts
 }
 
 func (h *hosts) wrap(ep transport.Endpoint) transport.Endpoint {

@@ -25,7 +25,7 @@ func TestImpossibleCall(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c, p := rawServer(t, rpcrdma.Config{SegmentSize: 1024}, inline4k)
-			first := start(t.Context(), c, &items{}, nil) // with the only credit
+			first := start(t.Context(), c, &items{}, nil) // uses the only credit
 			h, _ := p.next()
 			impossible := start(t.Context(), c, tt.args, tt.result)
 			waitFor(t, func() bool { _, _, waiting := c.Credits(); return waiting > 0 || len(impossible.err) > 0 })

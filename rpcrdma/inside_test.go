@@ -88,12 +88,12 @@ type fakeEndpoint struct {
 	depth  int
 	domain transport.Domain
 	peer   net.Addr
-	full   func() // called when Post finds no room, if set
+	full   func() // if set, called when Post finds no room
 	done   chan struct{}
 
 	mu     sync.Mutex               // guards what follows
-	order  []*transport.WorkRequest // all that was ever posted
-	queue  []*transport.WorkRequest // what has not completed
+	order  []*transport.WorkRequest // everything posted so far
+	queue  []*transport.WorkRequest // everything that has not completed
 	ran    int                      // of queue
 	closed error
 }

@@ -74,7 +74,7 @@ func TestReplyInvalidated(t *testing.T) {
 		p.done(10)
 		waitFor(t, func() bool { return len(ep.queue) == 1 })
 		p.ep.Close()
-		ep.flushed <- struct{}{} // what was held back is flushed
+		ep.flushed <- struct{}{} // the held requests are flushed
 		r.freed(3)
 		ended(t, conn)
 		r.notFreed()
@@ -91,7 +91,7 @@ func TestReplyInvalidated(t *testing.T) {
 		waitFor(t, func() bool { return len(ep.queue) == 1 })
 		p.ep.Close()
 		waitFor(t, func() bool { return len(ep.queue) == 0 })
-		r.notFreed() // the provider has flushed it, and has not ended
+		r.notFreed() // the provider has flushed it, but has not ended
 		ep.flushed <- struct{}{}
 		r.freed(1)
 		ended(t, conn)
@@ -119,7 +119,7 @@ func newAbandonedCall(t *testing.T) *abandonedCall {
 	a.c, a.p = rawServerOn(t, rpcrdma.Config{}, inline4k, wrap)
 	t.Cleanup(func() { close(a.ep.flushed) })
 	a.domain = a.p.ep.Domain().(*loopback.Domain)
-	s := start(t.Context(), a.c, &items{}, nil) // which opens the window
+	s := start(t.Context(), a.c, &items{}, nil) // opens the window
 	h, _ := a.p.next()
 	a.reply(h.XID)
 	if err := wait(t, s.err); err != nil {
@@ -216,7 +216,7 @@ func TestAbandonedInvalidated(t *testing.T) {
 		a.call()()
 		a.reply(a.h.XID)
 		waitFor(t, func() bool { return len(a.ep.queue) == 2 })
-		a.p.write(a.h.Reply[0], make([]byte, 100)) // the peer may, as long as the window is there
+		a.p.write(a.h.Reply[0], make([]byte, 100)) // allowed as long as the window exists
 		a.ends(2)
 	})
 	t.Run("one is ended by the peer", func(t *testing.T) {

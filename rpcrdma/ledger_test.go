@@ -16,12 +16,12 @@ type ledger struct {
 	source   transport.RecvSource // nil if receives are posted with their memory
 
 	mu      sync.Mutex // guards what follows
-	awaited int        // messages that the peer may send, and that were not delivered
-	active  int        // messages delivered, less Sends posted
-	windows int        // regions exposed and not revoked
+	awaited int        // messages that the peer may send and that have not arrived
+	active  int        // delivered messages minus posted Sends
+	windows int        // exposed regions that are not revoked
 	most    struct {   // at a time
 		active int
-		posted int // awaited and active, when a Send has been posted
+		posted int // awaited plus active, at the time a Send was posted
 	}
 }
 
@@ -111,7 +111,7 @@ func (l *ledger) sending(wrs []*transport.WorkRequest, post func(...*transport.W
 			ends++
 		}
 	}
-	l.sent(sends) // ahead of what follows it
+	l.sent(sends) // before the following requests
 	err := post(wrs...)
 	if err != nil {
 		l.sent(-sends)
@@ -151,8 +151,8 @@ func (l *ledger) opened(n int) {
 type state struct {
 	Awaited int // messages that the peer may send
 	Windows int // regions exposed
-	// memory is reserved for what the peer may send, or need not be: not so on an idle connection
-	// of a server
+	// Memory is reserved for the messages that the peer may send, or none is needed. This is false
+	// on a server's idle connection.
 	Ready bool
 }
 

@@ -334,7 +334,7 @@ func TestReceivesRefused(t *testing.T) {
 	var log bytes.Buffer
 	var counters rpcrdma.Counters
 	cfg := rpcrdma.Config{
-		Credits:       1,                  // so that no connection takes more than it must have
+		Credits:       1,                  // so that no connection takes more than the minimum
 		ReceiveMemory: room*2*4096 + 4095, // two receives each
 		Counters:      &counters,
 		Logger:        slog.New(slog.NewTextHandler(&log, nil)),
@@ -342,7 +342,7 @@ func TestReceivesRefused(t *testing.T) {
 	smallLimits = transporttest.Limits{NoHold: true}
 	defer func() { smallLimits = transporttest.Limits{} }()
 	r := newRig(t, cfg)
-	r.hosts.apart.Store(true) // so that there is room for all that fit
+	r.hosts.apart.Store(true) // so that all that fit are admitted
 	var conns []*rpcrdma.Conn
 	call := func(c *rpcrdma.Conn) error {
 		return client(c).Call(t.Context(), procEcho, &items{data: [][]byte{make([]byte, 100)}},

@@ -14,10 +14,10 @@ import (
 type memoryProbe struct {
 	t       testing.TB
 	program *program
-	dial    func() *rawPeer // another client, of another host
+	dial    func() *rawPeer // another client, on another host
 	draft   bool
 
-	call, conn, server int64 // bytes: the most that a call can ask for, and what there is
+	call, conn, server int64 // bytes: the most that a call can request, and the totals
 }
 
 // newMemoryProbe returns a probe for a server with this configuration.
@@ -95,7 +95,7 @@ func (m *memoryProbe) fill(p *rawPeer) heldCalls {
 	}
 	for i := range n {
 		p.hold(holdXID+uint32(i), m.call, m.call)
-		wait(m.t, m.program.entered) // which is late if memory is
+		wait(m.t, m.program.entered) // late if its memory is
 	}
 	return heldCalls{p, n}
 }
@@ -104,7 +104,7 @@ func (m *memoryProbe) fill(p *rawPeer) heldCalls {
 func (m *memoryProbe) full(h *heldCalls, what string) {
 	m.t.Helper()
 	if h.n >= h.granted {
-		return // it may not call
+		return // it has no credit for a call
 	}
 	conn := m.program.connOf(m.t, h.rawPeer)
 	before := conn.Stats().Waited
@@ -130,12 +130,12 @@ func (m *memoryProbe) check(live ...*rawPeer) {
 		all := []heldCalls{m.fill(p)}
 		m.full(&all[0], "for the connection")
 		if m.draft && all[0].n < p.granted && p.ep.Info().ORD > 0 {
-			// A reply that finds no other pinned is pinned, whatever is free.
+			// If no other reply is pinned, a reply is pinned however little memory is free.
 			p.source(holdXID-1, 1, 5001)
 			p.done(holdXID - 1)
 			wait(m.t, m.program.freed)
 		}
-		// A host that has nothing gets what there is.
+		// A host that has no memory gets what there is.
 		for rest := m.server - m.conn; rest > 0; rest -= m.call {
 			h := heldCalls{m.dial(), 1}
 			h.alive()
@@ -161,7 +161,7 @@ func (m *memoryProbe) check(live ...*rawPeer) {
 				}
 			}
 		}
-		for len(m.program.entered) > 0 { // those that had to wait
+		for len(m.program.entered) > 0 { // the calls that had to wait
 			<-m.program.entered
 		}
 		for _, h := range all[1:] {

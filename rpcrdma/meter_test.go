@@ -15,12 +15,12 @@ import (
 // the grant.
 type grantMeter struct {
 	*rawPeer
-	open []uint32 // calls taken and not answered
+	open []uint32 // calls that were taken and are unanswered
 
 	mu     sync.Mutex // guards what follows
 	limit  int        // the grant
-	active int        // calls that have arrived and are not answered
-	most   int        // of these at a time
+	active int        // calls that have arrived and are unanswered
+	most   int        // the maximum of active
 	excess int        // calls beyond the grant
 }
 

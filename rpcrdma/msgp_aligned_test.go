@@ -71,7 +71,7 @@ func TestPaddedLandsAligned(t *testing.T) {
 		{"iwarp with CRC in many segments", true, onIWARP(iwarp.Config{CRC: iwarp.CRCOn, MaxSegment: 1001})},
 		{"iwarp with markers", true, onIWARP(iwarp.Config{Markers: mpa.MarkersOn})},
 	} {
-		for _, align := range []int{128, 256, 4096} { // all above what stands in front of the data
+		for _, align := range []int{128, 256, 4096} { // all larger than what precedes the data
 			t.Run(fmt.Sprintf("%s/%d", network.name, align), func(t *testing.T) {
 				cfg := rpcrdma.Config{Logger: quiet, Dialect: rpcrdma.Draft, InlineSend: first,
 					InlineRecv: first, Align: align, PeerAlign: align, NoReplyChunks: true}
@@ -107,7 +107,7 @@ func TestPaddedLandsAligned(t *testing.T) {
 						end.UpdateSettings(func(s *rpcrdma.Settings) { s.MaxSend, s.MaxReplySend = later, later })
 					}
 					for _, lengths := range [][]int{{1024}, {16384}, {1025, 2000}, {10, 3000}, {9000, 9001, 5, 9002}, {30_000}} {
-						echo(1<<16, lengths...) // of which there are kinds
+						echo(1<<16, lengths...) // receives come in fixed sizes
 					}
 				}
 				for _, end := range []*rpcrdma.Conn{ends.client, ends.peer} {
@@ -160,7 +160,7 @@ func TestTwoBuffers(t *testing.T) {
 				t.Errorf("%d write chunks: arguments differ", n)
 			}
 			b := header(xid, rpcrdma.TypeMsg).Append(nil)
-			// a write chunk of more segments than there are bytes
+			// A write chunk with more segments than bytes.
 			b = append(b[:16], be32(0, 1, 50)...)
 			p.sendBytes(append(b, make([]byte, 8*n)...))
 			if got, _ := p.next(); got.Type != rpcrdma.TypeError || got.Err != rpcrdma.ErrChunk {

@@ -27,7 +27,7 @@ func TestPaddedGolden(t *testing.T) {
 		got := wait(t, p.msgs).b
 		xid := uint32(got[0])<<24 | uint32(got[1])<<16 | uint32(got[2])<<8 | uint32(got[3])
 		want := be32(xid, 1, 64, 2, align, 56, 0, 0,
-			0) // 56: the bytes that are no data, so that no opaque among them is as long
+			0) // 56: the bytes that are not data, so no other opaque is as long
 		want = append(want, be32(xid, 0, 2, testProgram, 1, procEcho, 0, 0, 0, 0)...)
 		want = append(want, be32(1, 0xfeedbeef, 100)...)
 		want = append(want, make([]byte, 40)...) // 36+40+12 is 88
@@ -95,8 +95,8 @@ func TestPaddedCalls(t *testing.T) {
 			r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Align: receives, PadAbove: above})
 			p := r.raw(inline4k)
 			xid := uint32(0)
-			// send sends a call whose data of least bytes or more is padded to align, in a header
-			// that says thresh.
+			// send sends a call. Data of at least least bytes is padded to align. The header has
+			// the threshold thresh.
 			send := func(align, thresh uint32, least int, cut int, lengths ...int) (*rpcrdma.Header, []byte, *items) {
 				xid++
 				want := &items{tail: xid}

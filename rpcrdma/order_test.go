@@ -43,7 +43,7 @@ func TestOrder(t *testing.T) {
 			for sent, grants := 0, []int{1, 1, 4, 1, 2, 9, 3}; sent < n; {
 				grant := grants[0]
 				grants = append(grants[1:], grant)
-				for len(m.open) > 0 { // each brings what the grant has room for
+				for len(m.open) > 0 { // each answer allows as many calls as the grant has room for
 					m.answer(0, grant, 64)
 					room := min(n-sent, max(0, grant-len(m.open)))
 					got := m.takeTails(room)

@@ -39,8 +39,8 @@ func TestPinnedStorm(t *testing.T) {
 						s.run(provider)
 						return
 					}
-					// Time passes when nobody else has anything to do: so none but the last are too
-					// late.
+					// Virtual time passes only when everything is idle, so only the last ones are
+					// too late.
 					s.cfg.PeerTimeout = time.Second
 					inBubble(t, func(t *testing.T) {
 						s.t = t
@@ -58,7 +58,7 @@ type storm struct {
 	rnd *rand.Rand
 	cfg rpcrdma.Config
 	cr  *manyClients
-	wg  sync.WaitGroup // of clients that must come to an end
+	wg  sync.WaitGroup // clients that must finish
 }
 
 func (s *storm) run(provider string) {
@@ -84,7 +84,7 @@ func (s *storm) run(provider string) {
 			conns = append(conns, c)
 			rnd := s.fork()
 			s.wg.Go(func() { neverDone(p, rnd) })
-			// where time goes on only by the clock, it leaves when it gets nothing more
+			// In real time, the client leaves once it gets nothing more.
 			if provider != "loopback" {
 				s.wg.Go(func() {
 					waitRight(s.t, func() (wrong string) {
@@ -115,7 +115,7 @@ func (s *storm) run(provider string) {
 		close(over)
 	}()
 	if provider == "loopback" {
-		<-over // in virtual time it may take many times PeerTimeout; a deadlock ends the bubble
+		<-over // may take many times PeerTimeout in virtual time; a deadlock ends the bubble
 	} else {
 		wait(s.t, over)
 	}

@@ -85,8 +85,8 @@ func TestPinnedReceives(t *testing.T) {
 					}
 					all = append(all, r)
 				}
-				// Of each that of the reply to be read, that of the one withheld, and of one that
-				// waits.
+				// For each reader: the receive of the reply being read, of the withheld one, and of
+				// a waiting one.
 				if most := receives + freeReceivesRead*readers; cr.meter.mostRecv > most {
 					t.Errorf("%d receives with memory at a time, want no more than %d",
 						cr.meter.mostRecv, most)
@@ -120,7 +120,7 @@ func TestPinnedGiveWay(t *testing.T) {
 				Dialect: rpcrdma.Draft, Credits: credits, ReceiveMemory: 2 * (credits + 1 - freeReceivesRead) * testReceiveSize, PeerTimeout: time.Hour,
 			})
 			c := cr.clients[0]
-			together(t, c, 1) // which brings the credits
+			together(t, c, 1) // its reply brings the credits
 			for range 2 {
 				wait(t, cr.program.conns)
 			}
@@ -166,7 +166,7 @@ func TestPinnedNotAhead(t *testing.T) {
 			}
 			r.acknowledge()
 			r.ask()
-			synctest.Wait() // so that the other has gone on as far as it can
+			synctest.Wait() // so that the other gets as far as it can
 		}
 		if err := wait(t, answered); err != nil {
 			t.Error(err)

@@ -56,7 +56,7 @@ func TestPlayed(t *testing.T) {
 				case kind == "DONE for nothing" && p.may() > 0:
 					p.acknowledge(100 + xid)
 				case kind == "time limit" && (xid == 1 || len(p.live)+len(p.late) < p.credits):
-					// which ends most of them otherwise
+					// Otherwise the time limit would end most connections.
 					if !p.timeLimit() {
 						ended(p.t, p.conn)
 						if err := p.conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
@@ -65,7 +65,7 @@ func TestPlayed(t *testing.T) {
 						return
 					}
 				case kind == "other reads" && p.beside == 0 && cfg.ReceiveMemory == 0:
-					// otherwise one may hold the other up
+					// Otherwise one could hold up the other.
 					p.otherAsks()
 				case kind == "other DONE" && p.beside > 0:
 					p.otherDone()

@@ -16,7 +16,7 @@ func TestManyReceiveSizes(t *testing.T) {
 		cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, Align: align}
 		r := newRigOn(t, cfg, loopback.Config{}, withoutReceives(new(atomic.Bool)))
 		r.server.Handle(expectProgram())
-		stays := r.raw(inline4k) // and with it the pool
+		stays := r.raw(inline4k) // keeps the pool alive
 		stays.alive()
 		var kept []int
 		for i := range 12 {

@@ -52,7 +52,7 @@ func TestPoolReuse(t *testing.T) {
 	p := newPool(d)
 	first, _ := p.get(5000, 0)
 	p.put(first, 0)
-	again, _ := p.get(8000, 0) // of the same class
+	again, _ := p.get(8000, 0) // of the same size class
 	if unsafe.SliceData(again.Bytes) != unsafe.SliceData(first.Bytes) || len(again.Bytes) != 8000 {
 		t.Error("memory given back is not used again")
 	}
@@ -60,10 +60,10 @@ func TestPoolReuse(t *testing.T) {
 	if unsafe.SliceData(other.Bytes) == unsafe.SliceData(again.Bytes) {
 		t.Error("memory in use is given out twice")
 	}
-	again.Bytes = again.Bytes[:10] // whatever length it has now
+	again.Bytes = again.Bytes[:10] // its current length does not matter
 	p.put(again, 0)
 	p.put(other, 0)
-	p.put(transport.Slice{}, 0) // what there is none of
+	p.put(transport.Slice{}, 0) // an empty slice
 	allocated(t, d, 2, 2*8192)
 	p.close()
 	allocated(t, d, 0, 0)
@@ -88,9 +88,9 @@ func TestPoolKeeps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.putReceive(r) // for which there is no room now
+	p.putReceive(r) // for which there is no room
 	allocated(t, d, poolKeep>>20, poolKeep)
-	s, _ := p.get(1<<20, 0) // there is, when something is taken
+	s, _ := p.get(1<<20, 0) // once something is taken, there is
 	p.putReceive(mustReceive(t, p))
 	allocated(t, d, poolKeep>>20+1, poolKeep+4096)
 	p.put(s, 0)
@@ -137,7 +137,7 @@ func TestPoolReceives(t *testing.T) {
 		t.Errorf("%d bytes kept, want 4096", p.kept)
 	}
 	p.close()
-	p.putReceive(r) // what comes back later goes back to the domain
+	p.putReceive(r) // a late return goes back to the domain
 	allocated(t, d, 0, 0)
 }
 
@@ -193,7 +193,7 @@ func TestPoolNeighbours(t *testing.T) {
 func TestPoolConcurrent(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	d := new(loopback.Domain) // which panics at a second Free
+	d := new(loopback.Domain) // panics at a second Free
 	p := newPool(d)
 	p.limit = 256 << 10
 	var wg sync.WaitGroup

@@ -145,7 +145,7 @@ func TestLimits(t *testing.T) {
 				t.Errorf("send %d, receive %d, want %d, %d", send, recv, tt.inlineSend,
 					tt.inlineRecv)
 			}
-			// What is said is what is meant.
+			// The private data sent is the expected one.
 			if diff := cmp.Diff(tt.says.bytes(), p.ep.Info().PrivateData); diff != "" {
 				t.Errorf("private data (-want +got):\n%s", diff)
 			}
@@ -165,7 +165,7 @@ func TestConfigBounds(t *testing.T) {
 		cfg        rpcrdma.Config
 		credits    uint32
 		segments   []int // of a read chunk of 3001 bytes
-		bytesMove  bool  // by chunks of their own
+		bytesMove  bool  // by its own chunks
 		maxMessage int
 	}{
 		{"smallest", small, 1, []int{1024, 1024, 953}, true, rpcrdma.MaxInline},
@@ -193,7 +193,7 @@ func TestConfigBounds(t *testing.T) {
 			if err := wait(t, s.err); err != nil {
 				t.Error(err)
 			}
-			// Data of one byte or more goes by chunks of its own, or from 1024 on.
+			// Data of one byte or more goes by its own chunk, or from 1024 bytes on.
 			s = start(t.Context(), c, &items{data: append(slices.Repeat([][]byte{make([]byte, 100)}, 20), nil)}, nil)
 			h, _ = p.next()
 			if own := h.Type == rpcrdma.TypeMsg && len(h.Reads) > 1; own != tt.bytesMove || slices.ContainsFunc(h.Reads, func(r chunks.ReadSegment) bool { return r.Length == 0 }) {
@@ -211,7 +211,8 @@ func TestConfigBounds(t *testing.T) {
 				t.Errorf("a reply of one byte too much: %v", err)
 			}
 
-			// The largest call and its largest reply, or it would wait for ever.
+			// The largest call and the largest reply fit in the memory; otherwise the call would
+			// wait for ever.
 			r := newRig(t, tt.cfg)
 			peer := r.raw(inline4k)
 			n := uint32(tt.maxMessage)

@@ -17,8 +17,8 @@ const (
 	testProgram = 400_000
 	procNull    = 0
 	procEcho    = 1 // returns its arguments
-	procBlock   = 2 // like echo, after it has received from program.gate
-	procSink    = 3 // takes items and returns none
+	procBlock   = 2 // like echo, after receiving from program.gate
+	procSink    = 3 // takes items, returns none
 	procSource  = 4 // returns count items of size bytes, made by pattern
 	procFail    = 5 // SYSTEM_ERR
 )
@@ -116,7 +116,7 @@ func (p *program) take(ctx context.Context, c *oncrpc.Call) (*items, error) {
 	}
 	for i, b := range bulk {
 		switch i % 3 {
-		case 0: // into memory of its own, in pieces
+		case 0: // into other memory, in pieces
 			q := make([]byte, b.Len())
 			k := b.Len() / 3
 			if err := b.FetchInto(ctx, [][]byte{q[:k], nil, q[k:]}); err != nil {

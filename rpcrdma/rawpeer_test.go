@@ -20,7 +20,7 @@ type rawPeer struct {
 	ep   transport.Endpoint
 	msgs chan rawMsg
 
-	clientLedger *ledger // the ledger of the other end, if that is a client
+	clientLedger *ledger // of the other end, if it is a client
 	granted      int     // the grant in the last answer to alive
 }
 

@@ -36,7 +36,7 @@ func TestWindowsEnd(t *testing.T) {
 	const size = 9001
 	kinds := []struct {
 		name   string
-		result bool // memory is named for it
+		result bool // the result has a buffer
 		op     transport.Op
 		chunk  func(h *rpcrdma.Header) chunks.Segment // the last segment of it
 	}{

@@ -21,7 +21,7 @@ func TestReadLimit(t *testing.T) {
 			g.limitReads(limit)
 			first, data := g.reply(n)
 			second, data2 := g.reply(n)
-			// Two calls of the peer's as well, one of them long.
+			// Two calls by the peer as well, one of them long.
 			rc := newReadCall(g.rawPeer, 1, false, 50, 60, 70)
 			g.send(rc.h, rc.body)
 			long := header(2, rpcrdma.TypeNoMsg)
@@ -30,8 +30,7 @@ func TestReadLimit(t *testing.T) {
 			g.send(long)
 			all := 2*n + 3 + 2
 			for left := all; left > 0; left-- {
-				// The handler fetches one item after the other: not all are posted from the
-				// beginning.
+				// The handler fetches the items one by one, so not all are posted at first.
 				waitFor(t, func() bool { return len(g.held.queue) > 0 })
 				if got := len(g.held.queue); got > limit {
 					t.Fatalf("%d RDMA Reads under way, %d allowed", got, limit)
@@ -130,7 +129,7 @@ func TestReadLimitChanges(t *testing.T) {
 			g.wantReads(n - 1)
 			return 1
 		}},
-		{"to none at all", func(g *bothWays) int { // what was accepted goes on, one by one
+		{"to none at all", func(g *bothWays) int { // accepted messages proceed one by one
 			g.limitReads(0)
 			g.held.release(g.t, 2)
 			g.wantReads(1)

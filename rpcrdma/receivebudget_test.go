@@ -21,7 +21,7 @@ import (
 type receiveBudgetRig struct {
 	*receiveBudget
 	shares  []receiveShare
-	resumed []int // the connections, in this order, since the last want
+	resumed []int // connections in the order resumed since the last want
 }
 
 func newReceiveBudgetRig(size int64, hosts ...string) *receiveBudgetRig {
@@ -85,12 +85,12 @@ func TestReceiveBudgetOrder(t *testing.T) {
 		t.Errorf("%d more while others wait, want none", got)
 	}
 	r.gives(0, 60)
-	r.want(t) // before the first who waits can be
+	r.want(t) // the first waiter does not fit yet
 	r.gives(0, 30)
 	r.want(t, 1, 2)
 	r.reserves(t, 1, 80, true)
 	r.cancel(&r.shares[3]) // who waits
-	r.cancel(&r.shares[2]) // who was given 5: that makes 20 free, and 30 are asked for
+	r.cancel(&r.shares[2]) // it was given 5: 20 are free, 30 are wanted
 	r.cancel(&r.shares[2])
 	r.reserves(t, 4, 30, false)
 	r.gives(1, 80)
@@ -105,7 +105,7 @@ func TestReceiveBudgetShares(t *testing.T) {
 	r := newReceiveBudgetRig(100, "greedy", "greedy", "greedy", "good", "good", "new")
 	r.reserves(t, 0, 40, true)
 	r.reserves(t, 1, 10, true)
-	r.reserves(t, 2, 10, false) // it has a half
+	r.reserves(t, 2, 10, false) // its host has half
 	if got := r.more(&r.shares[0], 1, 1, 40); got != 0 {
 		t.Errorf("%d more for a host that waits, want none", got)
 	}
@@ -116,16 +116,16 @@ func TestReceiveBudgetShares(t *testing.T) {
 		t.Error("memory is short for a host, as another one waits")
 	}
 	r.reserves(t, 3, 15, true)
-	r.reserves(t, 4, 10, true) // it has as much as is left: 25
+	r.reserves(t, 4, 10, true) // its host has as much as is left: 25
 	if got := r.more(&r.shares[3], 1, 1, 15); got != 0 {
 		t.Errorf("%d more for a host that has its share, want none", got)
 	}
-	r.reserves(t, 5, 30, false) // it has nothing, so that all wait for it
+	r.reserves(t, 5, 30, false) // its host has nothing, so all wait for it
 	r.gives(1, 10)
-	r.want(t, 5) // and not 2, which has waited for longer
+	r.want(t, 5) // not 2, which has waited longer
 	r.reserves(t, 5, 30, true)
 	r.gives(3, 15)
-	r.want(t) // 20 are free, and the first host has 40
+	r.want(t) // 20 are free, the first host has 40
 	r.gives(0, 40)
 	r.want(t, 2)
 	r.reserves(t, 2, 10, true)
@@ -143,7 +143,7 @@ func TestReceiveBudgetForced(t *testing.T) {
 	r.reserves(t, 1, 20, false)
 	r.reserves(t, 3, 5, false)
 	r.force(&r.shares[2], 4)
-	r.gives(0, 1) // now it is seen
+	r.gives(0, 1) // now it is noticed
 	r.want(t, 3)
 	r.reserves(t, 3, 5, true)
 	r.gives(2, 4)

@@ -47,7 +47,7 @@ func TestReceiveBuffers(t *testing.T) {
 				if off := uintptr(unsafe.Pointer(&r.Local[1].Bytes[0])) % uintptr(kind.align); off != 0 {
 					t.Errorf("the second buffer begins %d bytes behind a multiple of %d", off, kind.align)
 				}
-				// Nothing lies in both.
+				// The two buffers do not overlap.
 				clear(r.Local[0].Bytes)
 				scribble(r.Local[1].Bytes)
 				if !bytes.Equal(r.Local[0].Bytes, make([]byte, kind.align)) {

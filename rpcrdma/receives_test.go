@@ -93,7 +93,7 @@ func testRepliesWithoutReceives(t *testing.T, d rpcrdma.Dialect) {
 			},
 		},
 		{
-			func(h *rpcrdma.Header) []byte { return nil }, // no message in an RDMA_MSG
+			func(h *rpcrdma.Header) []byte { return nil }, // an RDMA_MSG without a message
 			func(h *rpcrdma.Header, _ []byte) bool {
 				return h.Type == rpcrdma.TypeError && h.Err == rpcrdma.ErrChunk
 			},
@@ -117,7 +117,7 @@ func testRepliesWithoutReceives(t *testing.T, d rpcrdma.Dialect) {
 			t.Fatalf("answer %+v, want one that grants %d", h, want)
 		}
 	}
-	p.send(header(100, rpcrdma.TypeMsg), callBytes(100, procNull, nil)) // uses the last one up
+	p.send(header(100, rpcrdma.TypeMsg), callBytes(100, procNull, nil)) // uses the last receive
 	ended(t, conn)
 	if err := conn.Err(); !errors.Is(err, transport.ErrNoMemory) {
 		t.Errorf("ended with %v, want ErrNoMemory", err)

@@ -15,7 +15,7 @@ import (
 // (dial) or played by hand (raw).
 type rig struct {
 	t       testing.TB
-	fabric  *loopback.Fabric // nil on another provider
+	fabric  *loopback.Fabric // nil with other providers
 	dialer  transport.Dialer
 	addr    string
 	program *program
@@ -23,7 +23,7 @@ type rig struct {
 	served  chan error
 	cfg     rpcrdma.Config
 	ledgers ledgers // of the server's connections
-	hosts   hosts   // from which these seem to come
+	hosts   hosts   // the hosts from which connections seem to come
 }
 
 const rigAddr = "server"

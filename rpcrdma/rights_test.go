@@ -19,7 +19,7 @@ func TestWindowRights(t *testing.T) {
 	const size = 9000
 	for _, tt := range []struct {
 		name   string
-		result bool // memory is named for it
+		result bool // the result has a buffer
 		op     transport.Op
 		chunk  func(h *rpcrdma.Header) chunks.Segment
 	}{

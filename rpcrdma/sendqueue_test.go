@@ -94,7 +94,7 @@ func TestSendQueueRoom(t *testing.T) {
 	}
 	for ep.run() {
 	}
-	// Nothing waited, so nothing completes that need not.
+	// Nothing waited, so only what must complete does.
 	if diff := cmp.Diff([]int{2, 6, 7}, log.completed()); diff != "" {
 		t.Errorf("completed (-want +got):\n%s", diff)
 	}
@@ -107,7 +107,7 @@ func TestSendQueueFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The second goes in part; the third would fit, but stands behind.
+	// Only part of the second is posted. The third would fit, but is behind it.
 	if diff := cmp.Diff(upTo(4), numbers(ep.posted())); diff != "" {
 		t.Errorf("posted (-want +got):\n%s", diff)
 	}
@@ -170,10 +170,10 @@ func TestSendQueueEnd(t *testing.T) {
 	q.post(chain(3))
 	q.post(chain(3)) // 3 is posted; 4 and 5 wait
 	flush := ep.end()
-	if err := q.post(chain(2)); err != nil { // 6 and 7 wait behind them
+	if err := q.post(chain(2)); err != nil { // 6 and 7 wait after them
 		t.Fatal(err)
 	}
-	q.completed() // room makes no difference any more
+	q.completed() // more room no longer matters
 	if done := log.completed(); len(done) > 0 {
 		t.Errorf("%v completed before the endpoint was done", done)
 	}
@@ -308,7 +308,7 @@ func TestSendQueueConcurrent(t *testing.T) {
 type orderEndpoint struct {
 	*fakeEndpoint
 	mu    sync.Mutex
-	order []byte // 'g' for a grant, whose receives are posted then; 's' for the reply with it
+	order []byte // 'g' for a grant, whose receives are then posted; 's' for its reply
 }
 
 func (e *orderEndpoint) note(what byte) {

@@ -36,7 +36,7 @@ func TestServeEndsWhileAccepting(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel()
-		synctest.Wait() // all connections that Serve knows of are closed
+		synctest.Wait() // Serve has closed all connections that it knows of
 		close(goOn)
 		synctest.Wait()
 		select {

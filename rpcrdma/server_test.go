@@ -21,7 +21,7 @@ type readCall struct {
 	h    *rpcrdma.Header
 	body []byte // without the items
 	want *items
-	mem  [][]byte // of the items, exposed
+	mem  [][]byte // memory of the items, exposed
 	pos  []int
 }
 
@@ -116,7 +116,7 @@ func testReadChunks(t *testing.T, dialect rpcrdma.Dialect) {
 	t.Run("some inline", func(t *testing.T) {
 		xid++
 		rc := newReadCall(p, xid, false, 30, 1000, 50)
-		// The second stays inline: its bytes go where they belong.
+		// The second stays inline, and its bytes go where they belong.
 		m := callMessage(xid, procSink, rc.want)
 		rc.body = nil
 		for _, q := range m.AppendPieces(nil, []bool{true, false, true}) {
@@ -138,14 +138,14 @@ func testReadChunks(t *testing.T, dialect rpcrdma.Dialect) {
 		rc := newReadCall(p, xid, false)
 		rc.h.Type = rpcrdma.TypeNoMsg
 		rc.h.Reads = []chunks.ReadSegment{{Segment: p.expose(rc.body, transport.RemoteRead)}}
-		rc.body = callBytes(xid, procSource, &source{1, 100}) // nobody looks at them
+		rc.body = callBytes(xid, procSource, &source{1, 100}) // nobody looks at the contents
 		send(t, rc)
 	})
 	t.Run("long with chunks beside it", func(t *testing.T) {
 		xid++
 		rc := newReadCall(p, xid, false, 3, 50_001, 4)
 		rc.h.Type = rpcrdma.TypeNoMsg
-		// In two segments, and not in the first place of the list.
+		// In two segments, and not first in the list.
 		a, b := p.expose(rc.body[:44], transport.RemoteRead), p.expose(rc.body[44:],
 			transport.RemoteRead)
 		rc.h.Reads = append(rc.h.Reads, chunks.ReadSegment{Segment: a},
@@ -167,7 +167,7 @@ func testRefusedCalls(t *testing.T, dialect rpcrdma.Dialect) {
 	mem := make([]byte, 64<<10)
 	type call func(p *rawPeer, h *rpcrdma.Header) []byte
 	plain := func(h *rpcrdma.Header) []byte { return callBytes(h.XID, procSource, &source{1, 100}) }
-	// as an ErrCode: ERR_CHUNK by RFC 8166; in the Draft the results come in another way
+	// An ErrCode: by RFC 8166 ERR_CHUNK; in the Draft dialect the results come another way.
 	const readList = 0
 	tests := []struct {
 		name string
@@ -313,7 +313,7 @@ func testIgnored(t *testing.T, dialect rpcrdma.Dialect) {
 			for range 3 {
 				p.sendBytes(tt.msg)
 			}
-			p.alive() // its reply is the first thing that comes
+			p.alive() // its reply is the first message
 		})
 	}
 }
@@ -352,7 +352,7 @@ func testReplies(t *testing.T, dialect rpcrdma.Dialect) {
 	r := newRig(t, rpcrdma.Config{Dialect: dialect})
 	p := r.raw(inline4k)
 	xid := uint32(0)
-	// Space behind each window shows what is written too far.
+	// Space after each window, to detect overruns.
 	const guard = 8
 	type window struct {
 		mem  []byte
@@ -378,7 +378,7 @@ func testReplies(t *testing.T, dialect rpcrdma.Dialect) {
 		}
 		return l
 	}
-	// results encodes what procSource answers, without the items marked.
+	// results encodes the results of procSource, without the marked items.
 	results := func(xid uint32, count, size int, without ...bool) []byte {
 		a := &items{tail: 7}
 		for i := range count {
@@ -490,7 +490,7 @@ func testReplies(t *testing.T, dialect rpcrdma.Dialect) {
 func TestReplyReleased(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	p := r.raw(inline4k)
-	for i, size := range []uint32{100, 5000} { // the second does not fit anywhere
+	for i, size := range []uint32{100, 5000} { // the second fits nowhere
 		p.send(header(uint32(i), rpcrdma.TypeMsg), callBytes(uint32(i), procSource, &source{3, size}))
 		p.next()
 		for range 3 {

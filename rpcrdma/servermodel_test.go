@@ -41,19 +41,19 @@ type serverModel struct {
 	r       *rig
 	conn    *rpcrdma.Conn // the server's end
 	credits int
-	lax     bool // it does not count RDMA_DONEs that it has sent as requests
+	lax     bool // does not count sent RDMA_DONEs as requests
 
 	granted int
 	sent    int                      // calls
-	under   map[uint32]*modelledCall // not answered, by transaction id
+	under   map[uint32]*modelledCall // unanswered calls, by XID
 	blocked int                      // of these, in handlers
-	live    []pinnedReply            // in the order in which they came
-	late    []uint32                 // transaction ids of those whose memory was taken back
-	// of each RDMA_DONE that the server may not have taken: sent, as it was then
+	live    []pinnedReply            // in order of arrival
+	late    []uint32                 // XIDs of those whose memory was taken back
+	// For each RDMA_DONE that the server may not have taken: the value of sent at the time.
 	dones []int
 
 	other  *rawPeer // another client
-	beside int64    // bytes that wait for that to read them
+	beside int64    // bytes that wait for memory to read them
 
 	received, ignored, missed uint64 // RDMA_DONEs
 }
@@ -134,7 +134,7 @@ func (p *serverModel) acknowledge(xid uint32) {
 		p.late = slices.Delete(p.late, i, i+1)
 		p.ignored++
 		p.dones = append(p.dones, p.sent)
-	default: // which the client had no reason to
+	default: // without a reason for the client to send it
 		p.ignored++
 	}
 	p.done(xid)
@@ -196,7 +196,7 @@ func (p *serverModel) wrong() string {
 // timeLimit has PeerTimeout pass, and reports whether the connection goes on.
 func (p *serverModel) timeLimit() bool {
 	p.t.Helper()
-	if p.beside > 0 && p.credits == 1 { // or the other's connection would end
+	if p.beside > 0 && p.credits == 1 { // otherwise the other connection would end
 		p.otherDone()
 		p.settle()
 	}
@@ -206,7 +206,7 @@ func (p *serverModel) timeLimit() bool {
 	p.missed += uint64(len(p.live))
 	p.live = nil
 	quarters(5)
-	if p.beside > 0 { // it has gone back, too
+	if p.beside > 0 { // its memory went back too
 		p.otherDone()
 	}
 	return len(p.late) < p.credits
@@ -223,7 +223,7 @@ func (p *serverModel) finish() {
 			p.blocked--
 		case len(p.live) > 0:
 			p.acknowledge(p.live[0].xid)
-		default: // they wait for the other's
+		default: // they wait for the other connection
 			p.otherDone()
 		}
 		p.settle()

@@ -57,7 +57,7 @@ func TestAgree(t *testing.T) {
 	tests := []struct {
 		name     string
 		dialect  rpcrdma.Dialect
-		in, want rpcrdma.Settings // PeerReads and Align are own's
+		in, want rpcrdma.Settings // PeerReads and Align are those of own
 	}{
 		{"as it is", rpcrdma.Draft, rpcrdma.Settings{MaxSend: 2000, MaxRecv: 3000, MaxReplySend: 2500, MaxCallRecv: 3500, Reads: 5, PeerAlign: 128},
 			rpcrdma.Settings{MaxSend: 2000, MaxRecv: 3000, MaxReplySend: 2500, MaxCallRecv: 3500, Reads: 5, PeerAlign: 128}},
@@ -104,20 +104,20 @@ func TestAgreeTogether(t *testing.T) {
 				other <- s.MaxSend
 			})
 			for n := 0; n < 1000 && len(other) == 0; n++ {
-				runtime.Gosched() // to the other, if that does not wait
+				runtime.Gosched() // to the other, if it does not wait
 			}
 			s.MaxSend = send
 		})
 		if got := wait(t, other); got != send {
 			t.Fatalf("the other found %d, want %d", got, send)
 		}
-		c.UpdateSettings(func(s *rpcrdma.Settings) { // which comes behind it
+		c.UpdateSettings(func(s *rpcrdma.Settings) { // runs after it
 			if s.MaxSend != send || s.MaxReplySend != send {
 				t.Fatalf("%d and %d are in force, want %d", s.MaxSend, s.MaxReplySend, send)
 			}
 		})
 	}
-	// The limit of RDMA Reads is in the end that of the settings.
+	// In the end, the limit of RDMA Reads is that of the settings.
 	const reads = 20
 	g := newBothWays(t, rpcrdma.Config{})
 	g.limitReads(1)
@@ -197,7 +197,7 @@ func TestAgreeTakesEffectOnReplies(t *testing.T) {
 		reads bool
 	}{
 		{rpcrdma.Settings{MaxSend: 4096, MaxReplySend: 2048, PeerAlign: 512}, 1500, rpcrdma.TypeMsgP, false},
-		// 2216 bytes with its padding
+		// 2216 bytes with padding.
 		{rpcrdma.Settings{MaxSend: 4096, MaxReplySend: 2048, PeerAlign: 512}, 1700, rpcrdma.TypeMsg, false},
 		{rpcrdma.Settings{MaxSend: 4096, MaxReplySend: 2048}, 3000, rpcrdma.TypeMsg, true},
 		{rpcrdma.Settings{MaxSend: 1024, MaxReplySend: 8000}, 7000, rpcrdma.TypeMsg, false},
@@ -243,7 +243,7 @@ func TestAgreeMeanwhile(t *testing.T) {
 					return
 				default:
 				}
-				// what is expected is not less than the other end may send
+				// The expected size is no smaller than the other end may send.
 				end.UpdateSettings(func(s *rpcrdma.Settings) {
 					s.MaxSend, s.MaxReplySend = 1024*(1+i%8), 1024*(1+(i+3)%8)
 					s.Reads, s.PeerAlign = 1+i%17, []int{0, 128, 256, 512, 1024}[i%5]

@@ -21,7 +21,7 @@ import (
 type hostsRig struct {
 	*rig
 	network *faultnet.Memory
-	greedy  []*rpcrdma.Conn // the server's ends of connections that stand still
+	greedy  []*rpcrdma.Conn // server ends of stalled connections
 }
 
 func newHostsRig(t testing.TB, cfg rpcrdma.Config) *hostsRig {
@@ -56,12 +56,12 @@ func (r *hostsRig) occupy(n, conns int) {
 	for i := range n * conns {
 		r.from(i % n)
 		p := r.raw(inline4k)
-		p.alive() // which brings many credits
+		p.alive() // its reply brings many credits
 		peers = append(peers, p)
 		r.greedy = append(r.greedy, wait(r.t, r.program.conns))
 	}
 	for _, l := range r.network.Links()[before:] {
-		l.Freeze(faultnet.Down) // what the server sends
+		l.Freeze(faultnet.Down) // data from the server
 	}
 	for _, p := range peers {
 		h := header(1, rpcrdma.TypeNoMsg)

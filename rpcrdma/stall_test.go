@@ -27,7 +27,7 @@ func (e *moving) Progress() transport.Progress {
 // Draft the memory of the unread reply is taken back.
 func TestSlowPeer(t *testing.T) {
 	const (
-		enough  = 4 << 20 // in a quarter of PeerTimeout, for an hour's at 1 KiB a second
+		enough  = 4 << 20 // in a quarter of PeerTimeout: enough for an hour at 1 KiB a second
 		trickle = 10 << 10
 	)
 	reads := func(p *rawPeer) {
@@ -64,7 +64,7 @@ func TestSlowPeer(t *testing.T) {
 				if stays := conn.Err() == nil; stays != tt.stays {
 					t.Errorf("the connection stays: %v, want %v; it has ended with %v", stays, tt.stays, conn.Err())
 				}
-				quarters(6) // in which nothing moves
+				quarters(6) // nothing moves meanwhile
 				if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
 					t.Errorf("the connection has ended with %v, want %v", err, rpcrdma.ErrStalled)
 				}

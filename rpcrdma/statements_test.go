@@ -33,7 +33,7 @@ func TestStrayReplyChunk(t *testing.T) {
 			if err := wait(t, s.err); err != nil {
 				t.Fatal(err)
 			}
-			callAnswered(t, c, p) // which is the next thing to come
+			callAnswered(t, c, p) // its reply is the next message
 			if got := c.Stats(); got.UnknownXID != 2 || got.ErrorsSent != 0 {
 				t.Errorf("counters %+v, want two replies to no call, and no error sent", got)
 			}
@@ -110,7 +110,7 @@ func TestCallBack(t *testing.T) {
 			}
 			reply := header(h.XID, rpcrdma.TypeMsg)
 			result := callBytes(0, procEcho, &items{data: [][]byte{data}, tail: 7})[40:]
-			if size > 4096 { // all but the data is inline
+			if size > 4096 { // everything except the data is inline
 				if len(h.Reads) != 1 || len(h.Writes) != 1 {
 					t.Fatalf("chunk lists %+v", h.Lists)
 				}
@@ -164,7 +164,7 @@ func TestRevokeFails(t *testing.T) {
 // sendFails is an endpoint that refuses to post anything but what a test lets it.
 type sendFails struct {
 	transport.Endpoint
-	fails chan struct{} // closed: from now on
+	fails chan struct{} // closed: fail from now on
 }
 
 var errPost = errors.New("not posted")
@@ -228,7 +228,7 @@ func TestStrayGrants(t *testing.T) {
 	} {
 		p.sendBytes(m)
 	}
-	p.alive() // a call, the first thing to be answered
+	p.alive() // a call, the first to be answered
 	if grant, _, _ := c.Credits(); grant != 7 {
 		t.Errorf("granted %d, want 7", grant)
 	}

@@ -32,10 +32,10 @@ const (
 	// aStall is the StallTimeout of a stoppedRig.
 	aStall = 30 * time.Second
 
-	// maxStopped is how long a message may take that has stopped: that, and half of it.
+	// maxStopped is the longest time for a stopped message: one and a half times aStall.
 	maxStopped = aStall * 3 / 2
 
-	// busyAtATime is how many connections have memory at a time.
+	// busyAtATime is the number of connections that can have memory at a time.
 	busyAtATime = 6
 )
 
@@ -84,7 +84,7 @@ func (s *stoppedRig) begin(n int) {
 		call := append(header(9, rpcrdma.TypeMsg).Append(nil), callBytes(9, procNull, nil)...)
 		conn.Write(sendFPDU(1, true, call))
 	}
-	synctest.Wait() // for the replies, and with them the credits for many calls
+	synctest.Wait() // the replies bring credits for many calls
 	for _, conn := range s.conns {
 		conn.Write(sendFPDU(2, false, header(10, rpcrdma.TypeMsg).Append(nil)))
 		synctest.Wait()
@@ -146,7 +146,7 @@ func TestStoppedPeers(t *testing.T) {
 					t.Errorf("64 calls took %v when all had ended", took)
 				}
 				c.Close()
-				time.Sleep(time.Minute) // what has ended waits for its peer to close
+				time.Sleep(time.Minute) // ended connections wait for their peers to close
 			})
 		})
 	}

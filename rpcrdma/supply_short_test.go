@@ -60,9 +60,9 @@ func TestReceivesExhausted(t *testing.T) {
 					wait(t, cr.program.conns)
 				}
 				t.Logf("held up %d times, %d receives with memory at most", held, cr.meter.mostRecv)
-				// One connection may have what it needs though it is more than there is; each has a
-				// few in any case, and one more while the reply has left that allowed the next
-				// call, and is not noted to have.
+				// One connection may have all it needs, even beyond the limit. Each connection has
+				// a few receives in any case. It has one more from the time a reply leaves, which
+				// allows the next call, until that is recorded.
 				most := max(int(receives), credits) + (freeReceives+1)*conns
 				if cr.meter.mostRecv > most {
 					t.Errorf("%d receives with memory at a time, want no more than %d",
@@ -133,8 +133,8 @@ func TestHeldUp(t *testing.T) {
 func newHeldUp(t *testing.T, provider string, credits int) (cr *manyClients, conns [4]*rpcrdma.Conn,
 	calls []chan error) {
 	t.Helper()
-	// Three connections that make a call, and may make 7 more, and the one behind that, have all
-	// but what is free for each.
+	// Three connections have all memory that is not reserved for each: each makes a call, and may
+	// make 7 more and the one after those.
 	const full = len(conns) - 1
 	cr = newManyClients(t, provider, 0, rpcrdma.Config{
 		Credits:       credits,

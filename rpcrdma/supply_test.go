@@ -27,15 +27,15 @@ func TestIdleHoldsNothing(t *testing.T) {
 				for range calls + 1 {
 					conn = wait(t, cr.program.conns)
 				}
-				// replies may not have let go of theirs
+				// Replies may still hold their receives.
 				waitFor(t, func() bool { return cr.idle(conn) })
 				if got := cr.ledgers.of(t, conn).state().Awaited; got != calls {
 					t.Errorf("the peer of an idle connection may send %d messages, want %d", got,
 						calls)
 				}
 			}
-			// Never more than one of them needs: one for each credit, and for replies that leave as
-			// long as the next grant is there.
+			// Never more than one connection needs: one for each credit, and one for each reply
+			// being sent, until the next grant.
 			if most := 2 * calls; cr.meter.mostRecv > most {
 				t.Errorf("%d receives with memory at a time, %d are enough", cr.meter.mostRecv,
 					most)
@@ -77,7 +77,7 @@ func TestGrantsGoDown(t *testing.T) {
 				}
 			}
 			c := cr.clients[conns-1]
-			waitFor(t, func() bool { // replies may not have let go of their memory yet
+			waitFor(t, func() bool { // replies may still hold their memory
 				together(t, c, 1)
 				grant, _, _ := c.Credits()
 				return grant == credits
@@ -136,7 +136,7 @@ func TestOverloadBounded(t *testing.T) {
 		t.Run(provider, func(t *testing.T) {
 			const (
 				conns, callers, calls = 16, 16, 2
-				item, class           = 60_000, 1 << 16 // what it takes of the pool
+				item, class           = 60_000, 1 << 16 // what an item takes of the pool
 				chunkMemory           = 5 * 2 * rpcrdma.MaxInline
 				receives              = 32
 			)
@@ -151,7 +151,7 @@ func TestOverloadBounded(t *testing.T) {
 				for range callers {
 					wg.Go(func() {
 						for range calls {
-							// The second item is fetched to memory of the server's.
+							// The second item is fetched into the server's memory.
 							if err := client(c).Call(t.Context(), procSink, &items{data: [][]byte{{1}, data}}, nil); err != nil {
 								t.Error(err)
 								return

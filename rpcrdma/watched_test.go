@@ -13,13 +13,13 @@ import (
 type watch struct {
 	mu   sync.Mutex           // guards what follows
 	list [][]transport.Slice  // by receive
-	seen map[*byte]watchPlace // by the first byte of a buffer
+	seen map[*byte]watchPlace // by the first byte of each buffer
 }
 
 // watchPlace is one buffer of a receive.
 type watchPlace struct {
 	receive int // in watch.list
-	buffer  int // of that: 0 or 1
+	buffer  int // which of its buffers: 0 or 1
 }
 
 func (w *watch) note(r *transport.RecvRequest) {
@@ -45,7 +45,7 @@ func (w *watch) check(t *testing.T, what string, at []*byte, lengths []int, alig
 		t.Fatalf("%s %v: %d items", what, lengths, len(at))
 	}
 	first := 0
-	for lengths[first] < 1024 { // what is not padded
+	for lengths[first] < 1024 { // too short to be padded
 		first++
 	}
 	place, ok := w.seen[at[first]]

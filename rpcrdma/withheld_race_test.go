@@ -31,8 +31,9 @@ func TestWithheldLetGo(t *testing.T) {
 			p.answered(1 + xid)
 		}
 		ask(3)
-		// A call that has to wait for memory shows that the reply is withheld: it finds that with
-		// the budget's lock. The counter of withheld replies would order what follows after Reply.
+		// A call that has to wait for memory shows that the reply is withheld. It finds that out
+		// under the budget's lock. Reading the counter of withheld replies would order what follows
+		// after Reply.
 		for waited := conn.Stats().Waited; ; {
 			p.send(header(4, rpcrdma.TypeMsg), callBytes(4, procNull, nil))
 			waitFor(t, func() bool { return len(p.msgs) > 0 || conn.Stats().Waited > waited })

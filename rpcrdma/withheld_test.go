@@ -52,7 +52,7 @@ func TestWithheld(t *testing.T) {
 	p.alive()
 	conn := wait(t, r.program.conns)
 	other := r.raw(inline4k)
-	// which is started before the trouble begins
+	// Started before the trouble begins.
 	p.send(header(50, rpcrdma.TypeMsg), callBytes(50, procBlock, &items{}))
 	wait(t, r.program.entered)
 	p.send(header(51, rpcrdma.TypeMsg), callBytes(51, procBlock, &items{}))
@@ -65,7 +65,7 @@ func TestWithheld(t *testing.T) {
 	p.answered(2)
 	waitFor(t, func() bool { s := conn.Stats(); return s.Withheld == 1 && s.Waited == 1 })
 
-	// Calls that were started are answered, and grant nothing.
+	// Calls that were started are answered, but grant nothing.
 	r.program.gate <- struct{}{}
 	h, _ := p.next()
 	if h.XID != 50 && h.XID != 51 || h.Credits != 0 {
@@ -73,7 +73,7 @@ func TestWithheld(t *testing.T) {
 	}
 	r.notFreed()
 
-	// Another client has its share.
+	// Another client gets its share.
 	other.alive()
 	other.ask(9)
 	other.answered(9)
@@ -183,7 +183,8 @@ func TestServerShare(t *testing.T) {
 		p.alive()
 		peers, conns = append(peers, p), append(conns, wait(t, r.program.conns))
 		p.ask(1)
-		// beyond the server's memory from the third on, as nothing is pinned of this client
+		// From the third on, this exceeds the server's memory, because nothing is pinned for this
+		// client.
 		p.answered(1)
 		p.ask(2)
 		if i == 0 {

@@ -95,7 +95,7 @@ func TestDonesWithinGrant(t *testing.T) {
 	conn := wait(t, r.program.conns)
 	xid, dones, sentDones := uint32(1000), 0, uint64(0)
 	granted := most
-	// DONEs before the next calls or, as far as the grant allows, behind them
+	// DONEs are sent before the next calls or, as far as the grant allows, after them.
 	for _, late := range []bool{false, true} {
 		for _, asked := range []uint32{16, 3, 16, 1, 1, 16, 16, 2, 5, 16, 7, 0, 16} {
 			n := max(1, granted-dones)
@@ -119,7 +119,7 @@ func TestDonesWithinGrant(t *testing.T) {
 					owed = append(owed, h.XID)
 				}
 			}
-			dones = 0 // they came before these calls
+			dones = 0 // they were sent before these calls
 			var next []uint32
 			if late && len(owed) > 1 && granted > len(owed) {
 				owed, next = owed[:1], owed[1:]
@@ -144,7 +144,7 @@ func TestDonesWithinGrant(t *testing.T) {
 					granted = int(h.Credits)
 				}
 				if k > 0 {
-					dones = len(next) // these came behind the calls
+					dones = len(next) // these were sent after the calls
 				}
 			}
 			if posted := r.ledgers.of(t, conn).state().Awaited; posted > 2*most+2 || posted < granted-dones {

@@ -66,7 +66,7 @@ func TestNamedXIDInUse(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	opened := roundTrip(context.Background(), c, named(1, &items{}))
 	h, _ := p.next()
-	// grants more than one credit
+	// Grants more than one credit.
 	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 	if err := wait(t, opened); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestXIDTaken(t *testing.T) {
 	opened := roundTrip(context.Background(), c, own())
 	h, _ := p.next()
 	first := h.XID
-	// grants more than one credit
+	// Grants more than one credit.
 	p.send(header(first, rpcrdma.TypeMsg), replyHeader(first), be32(0, 7))
 	if err := wait(t, opened); err != nil {
 		t.Fatal(err)
