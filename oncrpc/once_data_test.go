@@ -60,7 +60,7 @@ type fetcher struct {
 	fetch    func(context.Context, xdr.Bulk) ([]byte, error) // nil means bytesOf
 	done     atomic.Uint32
 	open     chan struct{} // if set, the work ends when it is closed
-	failures atomic.Int32  // of the first calls
+	failures atomic.Int32  // of this many first calls
 }
 
 func bytesOf(ctx context.Context, b xdr.Bulk) ([]byte, error) { return b.Bytes(ctx) }

@@ -231,7 +231,7 @@ func sameTooLong(t *testing.T, err, want error, calls int32, overRDMA bool) {
 	var reply *oncrpc.ReplyTooLongError
 	var peer *rpcrdma.PeerError
 	is, sent := false, false
-	switch want := want.(type) { //nolint:errorlint // it is the table's
+	switch want := want.(type) { //nolint:errorlint // the value comes from the table
 	case *oncrpc.CallTooLongError:
 		is = errors.As(err, &call) && *call == *want
 	case *oncrpc.ReplyTooLongError:

@@ -28,7 +28,7 @@ func TestAs(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		ep   transport.Endpoint
-		want string // the one that is found; "" if none is
+		want string // the one found; "" if none
 	}{
 		{"itself", bottom, "bottom"},
 		{"below a wrapper", wrapper{bottom}, "bottom"},
@@ -40,7 +40,7 @@ func TestAs(t *testing.T) {
 		{"no endpoint", nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			// By the ability and by the type alike.
+			// By the interface and by the type.
 			ability, ok := transport.As[transport.Poller](tt.ep)
 			found, is := transport.As[polling](tt.ep)
 			if ok != (tt.want != "") || is != ok || found.name != tt.want {

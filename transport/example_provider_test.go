@@ -84,8 +84,8 @@ func opError(op string, err error) error {
 type link struct {
 	client, server *endpoint
 
-	mu    sync.Mutex // guards what follows, and the queues of the ends
-	work  sync.Cond  // there may be something to do
+	mu    sync.Mutex // guards the fields below, and the queues of the ends
+	work  sync.Cond  // signalled when there may be work
 	ended bool
 }
 
@@ -200,7 +200,7 @@ func (l *link) run() {
 	l.mu.Unlock()
 	ends := []*endpoint{l.client, l.server}
 	for _, e := range ends {
-		e.table.Close() // no memory is touched any more
+		e.table.Close() // memory is not accessed after this
 		for wr, ok := e.sends.Pop(); ok; wr, ok = e.sends.Pop() {
 			wr.Done.Complete(wr, opError(wr.Op.String(), transport.ErrFlushed))
 		}
@@ -217,7 +217,7 @@ func (e *endpoint) step() bool {
 		return false
 	}
 	if wr := *e.sends.At(0); e.peer.receiver == nil && wr.Op != transport.OpInvalidate {
-		return false // it needs a peer that has been started
+		return false // the peer must have been started
 	}
 	wr, _ := e.sends.Pop()
 	m := transport.Message{Solicited: wr.Flags&transport.Solicited != 0}

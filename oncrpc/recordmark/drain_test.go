@@ -155,7 +155,7 @@ func TestWriteError(t *testing.T) {
 		running(t, leaving)
 		peer.reply(xid, 0)
 		returned(t, sent, nil)
-		err := <-leaving // which has left or not
+		err := <-leaving // it may have been sent or not
 		var op *recordmark.OpError
 		if !errors.Is(err, syscall.EPIPE) || !errors.As(err, &op) || op.Op != "write" || c.Err() != err {
 			t.Errorf("got %v, connection %v, want the write error", err, c.Err())

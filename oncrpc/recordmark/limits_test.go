@@ -89,7 +89,7 @@ func TestReadsOnForReply(t *testing.T) {
 		synctest.Wait()
 		call := roundTrip(context.Background(), c, exchange(nil))
 		xid := binary.BigEndian.Uint32(peer.record())
-		peer.call(2, 1) // stands in front of the reply
+		peer.call(2, 1) // is before the reply
 		running(t, call)
 		peer.reply(xid, 0)
 		returned(t, call, nil)

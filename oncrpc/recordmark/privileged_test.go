@@ -27,7 +27,7 @@ func portOf(a net.Addr) int { return a.(*net.TCPAddr).Port }
 // taking returns a port that is in use until the test ends.
 func taking(t *testing.T) int {
 	t.Helper()
-	// at all addresses: Windows allows the same port at different addresses
+	// At all addresses, because Windows allows the same port at different addresses.
 	l, err := net.Listen("tcp4", "0.0.0.0:0")
 	if err != nil {
 		t.Fatal(err)

@@ -95,8 +95,8 @@ func TestLookup(t *testing.T) {
 	tests := []struct {
 		over   string
 		netid  string
-		want   string // of GETADDR for version 3
-		others string // for version 4: that of another one
+		want   string // GETADDR's answer for version 3
+		others string // for version 4: the address of another version
 	}{
 		{"tcp", "tcp", "127.0.0.1.8.1", "127.0.0.1.8.1"},
 		{"tcp", "", "127.0.0.1.8.1", "127.0.0.1.8.1"},

@@ -75,7 +75,7 @@ func TestFrames(t *testing.T) {
 	var counters faultnet.Counters
 	way := faultnet.Way{
 		Bandwidth: 50e6, Delay: 100 * time.Microsecond,
-		Loss: 0.01, Duplicate: 0.01, Reorder: 0.01, Flip: 1e-5, // some 20 bytes of 2 MiB
+		Loss: 0.01, Duplicate: 0.01, Reorder: 0.01, Flip: 1e-5, // about 20 bytes of 2 MiB
 	}
 	f := faultnet.NewFrames(a.tap, b.tap, faultnet.Config{
 		Seed: 1, Up: way, Down: way, Counters: &counters,
@@ -130,7 +130,7 @@ func TestFramesUnchanged(t *testing.T) {
 	seen := &tapped{ReadWriteCloser: b.tap}
 	f := faultnet.NewFrames(a.tap, seen, faultnet.Config{})
 	defer f.Close()
-	// Nobody listens there, as the kernel of b answers.
+	// Nothing listens there: b's kernel refuses.
 	var err error
 	a.Do(func() { _, err = net.DialTimeout("tcp4", b.addr+":2049", 30*time.Second) })
 	if !errors.Is(err, syscall.ECONNREFUSED) {

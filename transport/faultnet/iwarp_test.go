@@ -70,6 +70,6 @@ func TestIWARP(t *testing.T) {
 		}
 		b.Close()
 		<-b.Done()
-		time.Sleep(time.Hour) // its connection waits a while for the peer to close, too
+		time.Sleep(time.Hour) // the connection also waits a while for the peer to close
 	})
 }

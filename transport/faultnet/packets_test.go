@@ -120,7 +120,7 @@ func TestLoss(t *testing.T) {
 	if !slices.Equal(frames(t, 1000, cfg), got) {
 		t.Error("the same seed loses others")
 	}
-	// What else the Way has does not change which are lost.
+	// Other fields of the Way do not change which packets are lost.
 	cfg.Up.Jitter = time.Millisecond
 	cfg.Up.Duplicate = 0.1
 	if again := frames(t, 1000, cfg); !slices.Equal(slices.Compact(again), got) {
@@ -146,7 +146,7 @@ func TestDuplicate(t *testing.T) {
 func TestReorder(t *testing.T) {
 	var counters faultnet.Counters
 	got := frames(t, 1000, faultnet.Config{Up: faultnet.Way{Reorder: 0.1}, Counters: &counters})
-	late := 0 // that came behind a later one
+	late := 0 // packets that came after a later one
 	for i, n := range got {
 		if i > 0 && n < got[i-1] {
 			late++
@@ -158,7 +158,7 @@ func TestReorder(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, want(1000)) {
 		t.Error("some are missing, or came twice")
 	}
-	// Who is overtaken by none comes all the same.
+	// Packets that no other overtakes arrive too.
 	if got := frames(t, 3, faultnet.Config{Up: faultnet.Way{Reorder: 1}}); len(got) != 3 {
 		t.Errorf("got %v, want 3 frames", got)
 	}

@@ -107,7 +107,7 @@ func TestBandwidth(t *testing.T) {
 			written <- since(began)
 		}()
 		wantRead(t, b, p[:rate])
-		// The last of them came with its segment.
+		// The last of them arrived with its segment.
 		const want1, segment = 1050 * time.Millisecond, 1448 * time.Second / rate
 		if d := time.Since(began); d < want1 || d > want1+segment {
 			t.Errorf("the bytes of a second took %v, want 1.05s", d)
@@ -116,7 +116,7 @@ func TestBandwidth(t *testing.T) {
 		if d := since(began); d != 10050*time.Millisecond {
 			t.Errorf("the bytes of 10 seconds took %v, want 10.05s", d)
 		}
-		// The last bytes went into the buffer as those before them left it for good.
+		// The last bytes entered the buffer when the bytes before them left it for good.
 		want := 10*time.Second - faultnet.DefaultBuffer*time.Second/rate
 		if d := <-written; d < want || d > want+20*time.Millisecond {
 			t.Errorf("Write took %v, want %v", d, want)
@@ -406,7 +406,7 @@ func TestEnds(t *testing.T) {
 			write(t, b, []byte("answer"))
 			wantRead(t, a, []byte("answer"))
 
-			// A Close is noticed when it has arrived.
+			// A Close is noticed once it arrives.
 			if err := a.Close(); err != nil {
 				t.Error(err)
 			}
@@ -425,7 +425,7 @@ func TestEnds(t *testing.T) {
 					t.Errorf("after Close: %v", err)
 				}
 			}
-			write(t, b, make([]byte, 1000)) // is lost, so that there is room
+			write(t, b, make([]byte, 1000)) // this is lost, so there is room
 			time.Sleep(time.Second)
 			if _, err := b.Write([]byte("x")); !errors.Is(err, syscall.EPIPE) {
 				t.Errorf("Write to who has closed: %v, want %v", err, syscall.EPIPE)

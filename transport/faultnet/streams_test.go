@@ -66,7 +66,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("Dial: %v, want %v", err, context.DeadlineExceeded)
 		}
 
-		// A server that is restarted: what waits is reset, what was accepted stays.
+		// The server restarts: waiting connections are reset, accepted ones stay.
 		waiting, err := dial(t.Context(), "tcp", "10.0.0.1:2049")
 		if err != nil {
 			t.Fatal(err)
@@ -210,7 +210,7 @@ func TestRelayCut(t *testing.T) {
 					t.Errorf("Read: %d bytes, %v, want %v", n, err, tt.want)
 				}
 			}
-			// And nobody takes what is sent then.
+			// Data sent afterwards is not received.
 			for _, c := range []*net.TCPConn{a, b} {
 				poll(t, "an error", func() bool {
 					_, err := c.Write([]byte("x"))
@@ -254,7 +254,7 @@ func TestRelayCloseBehindData(t *testing.T) {
 	a.Close()
 	var last int64
 	same := 0
-	poll(t, "the relay to notice", func() bool { // then it passes nothing on
+	poll(t, "the relay to notice", func() bool { // afterwards it forwards nothing
 		b.Write(make([]byte, 10))
 		passed, _ := l.Bytes(faultnet.Down)
 		if same++; passed != last {
@@ -263,10 +263,10 @@ func TestRelayCloseBehindData(t *testing.T) {
 		return same > 10
 	})
 	b.SetWriteDeadline(time.Now().Add(30 * time.Second))
-	write(t, b, make([]byte, 8<<20)) // is lost: b need not read to have room
+	write(t, b, make([]byte, 8<<20)) // lost: b need not read to make room
 	l.Thaw(faultnet.Up)
 	wantRead(t, b, p)
-	if n, err := b.Read(make([]byte, 1)); err == nil { // FIN, or the reset that followed
+	if n, err := b.Read(make([]byte, 1)); err == nil { // FIN, or the reset after it
 		t.Errorf("Read: %d bytes, want the end", n)
 	}
 }
@@ -337,7 +337,7 @@ func TestRelayRefused(t *testing.T) {
 	var counters faultnet.Counters
 	r := newRelay(t, deadport.New(t, "127.0.0.1").String(), faultnet.Config{Counters: &counters})
 	c, err := net.Dial("tcp", r.Addr())
-	if err == nil { // it may know already
+	if err == nil { // it may have noticed already
 		defer c.Close()
 		_, err = c.Read(make([]byte, 1))
 	}

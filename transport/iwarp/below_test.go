@@ -63,7 +63,7 @@ func TestConformanceBelow(t *testing.T) {
 					},
 					UnusedAddr:    b.unused(t),
 					DialerFirst:   !cfg.PeerToPeer,
-					PeerMustStart: b.name == "pipe", // it must take the RTR
+					PeerMustStart: b.name == "pipe", // it must receive the RTR
 					ReportsCauses: true,
 				})
 			})

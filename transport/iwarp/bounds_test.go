@@ -19,7 +19,7 @@ type again struct{ ep transport.Endpoint }
 
 func (a again) Complete(wr *transport.WorkRequest, err error) {
 	if err == nil {
-		_ = a.ep.Post(wr) // after the end there is nothing to do
+		_ = a.ep.Post(wr) // has no effect after the end
 	}
 }
 
@@ -57,7 +57,7 @@ func (p *peer) sendZeros(n int) {
 	mo := 0
 	for n-mo >= batch*each {
 		for i := range batch {
-			// behind the length and 14 bytes of header
+			// After the length and 14 bytes of header.
 			binary.BigEndian.PutUint32(b[i*len(first)+16:], uint32(mo))
 			mo += each
 		}
@@ -87,7 +87,7 @@ func TestMessageLimit(t *testing.T) {
 			t.Errorf("%v of 4 GiB: got error %v, want %v", op, err, transport.ErrWorkRequest)
 		}
 	}
-	// A receive may be longer; the rest of it cannot be reached.
+	// A receive may be longer. The rest of it cannot be reached.
 	if err := l.PostRecv(&transport.RecvRequest{Local: list}); err != nil {
 		t.Fatal(err)
 	}

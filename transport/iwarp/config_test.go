@@ -37,7 +37,7 @@ func TestConfigErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		cfg  iwarp.Config
-		of   int // which side finds it; 0: both
+		of   int // the side that finds it; 0: both
 		want string
 	}{
 		{"IRD too large", iwarp.Config{IRD: mpa.MaxReads + 1},

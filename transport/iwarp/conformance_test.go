@@ -55,7 +55,7 @@ type agreement struct {
 	Version, Revision    int
 	ToDialer, ToListener bool // markers
 	CRC, PeerToPeer      bool
-	RTR                  mpa.RTR // the kind that the dialer sends
+	RTR                  mpa.RTR // the dialer's kind of RTR
 }
 
 func conformanceSetups() (all []conformanceSetup) {
@@ -114,7 +114,7 @@ func conformanceSetups() (all []conformanceSetup) {
 		add(small.name, small.cfg, small.cfg, small.want)
 	}
 
-	// With version 0 the rest is fixed.
+	// With version 0 everything else is fixed.
 	rdmac, permissive := iwarp.Config{RNIC: mpa.RDMAC}, iwarp.Config{RNIC: mpa.Permissive}
 	revision1 := permissive
 	revision1.Enhanced = mpa.EnhancedNever
@@ -129,7 +129,7 @@ func conformanceSetups() (all []conformanceSetup) {
 // testAgreed checks that a setup is what its name says.
 func (s *conformanceSetup) testAgreed(t *testing.T) {
 	dialer := s.dialer
-	dialer.NudgeAfter = -1 // what is sent is counted
+	dialer.NudgeAfter = -1 // sent data is counted
 	c := newPairing(t, dialer, s.listener)
 	if c.dialed.err != nil || c.acceptErr != nil {
 		t.Fatalf("Dial: %v; Accept: %v; want a connection", c.dialed.err, c.acceptErr)
@@ -144,7 +144,7 @@ func (s *conformanceSetup) testAgreed(t *testing.T) {
 		if setup.Initiator {
 			got.ToDialer, got.ToListener = setup.MarkersIn, setup.MarkersOut
 		} else {
-			got.RTR = want.RTR // or several, including it
+			got.RTR = want.RTR // or several, including this one
 			if setup.RTR&want.RTR != want.RTR {
 				t.Errorf("the listening end takes an RTR by %v, want %v among them", setup.RTR, want.RTR)
 			}

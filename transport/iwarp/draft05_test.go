@@ -303,7 +303,7 @@ func TestDraft05NoSend(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		segment []byte
-		words   []byte // nil: those about a segment
+		words   []byte // nil: those for a segment
 		code    rdmap.Code
 	}{
 		{"Write", segment(toSTag(rdmap.OpWrite, 1, 0), ""), []byte{0x23, 0x07, 0, 0}, rdmap.MPARTR},
@@ -365,7 +365,7 @@ func TestDraft05Common(t *testing.T) {
 		{"Send for Write and Read", s, "\x80\x02\xc0\x02", "\xc0\x02\x00\x02", "\x80\x02\x00\x02", s},
 		{"Send for nothing", s, "\x80\x02\x00\x02", "\xc0\x02\x00\x02", "\x80\x02\x00\x02", s},
 		{"all for nothing", s | w | r, "\x80\x02\x00\x02", "\xc0\x02\xc0\x02", "\x80\x02\x00\x02", s},
-		// to take a Send, a side must be able to send one
+		// To accept a Send, a side must be able to send one.
 		{"Write for Read", w, "\x80\x02\x40\x02", "\x80\x02\x80\x02", "\x80\x02\x80\x02", w},
 		{"Write for nothing", w, "\x80\x02\x00\x02", "\x80\x02\x80\x02", "\x80\x02\x80\x02", w},
 	} {
@@ -428,7 +428,7 @@ func TestDraft05Reads(t *testing.T) {
 					t.Errorf("IRD %d, ORD %d, want %d, %d", info.IRD, info.ORD, tt.ird, tt.ord)
 				}
 				l.start()
-				// With an RTR by Read, the IRD of 1 is for that.
+				// With an RTR by Read, the IRD of 1 is used for the RTR.
 				if setup, _ := iwarp.SetupOf(l.Endpoint); setup.RTR == mpa.RTRRead {
 					p.send(segment(onQueue(rdmap.OpReadRequest, 1), readRequest(1, 0, 0)))
 					p.want("response", segment(toSTag(rdmap.OpReadResponse, 0x51417a6, 0x1000), ""))
@@ -455,7 +455,7 @@ func TestDraft05InitiatorReads(t *testing.T) {
 		{"reply leaves both", false, "\x00\x08\x00\x06", "\x3f\xff\x3f\xff", 8, 6},
 		{"reply leaves the ORD", false, "\x00\x08\x00\x06", "\x00\x03\x3f\xff", 8, 3},
 		{"all leave both", true, "\x3f\xff\x3f\xff", "\x3f\xff\x3f\xff", 8, 6},
-		// siw takes ReadsManual for a number
+		// siw takes ReadsManual as a number.
 		{"we leave both", true, "\x3f\xff\x3f\xff", "\x00\x80\x00\x80", 8, 6},
 	} {
 		for _, draft := range []bool{false, true} {

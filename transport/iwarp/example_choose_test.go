@@ -18,7 +18,7 @@ func ExampleConfig_choose() {
 		RNIC: mpa.Permissive,
 		Choose: func(_ net.Addr, r *mpa.Request, c *mpa.Config) error {
 			if r.Markers() {
-				c.Markers = mpa.MarkersOn // for peers that want markers, too
+				c.Markers = mpa.MarkersOn // also for peers that want markers
 			}
 			return nil // an error would refuse the peer
 		},

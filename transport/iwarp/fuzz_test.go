@@ -227,7 +227,7 @@ func addSeeds(f *testing.F, dialing bool) {
 		seed(f, b)
 		seed(f, b[:len(b)-5])
 		for _, damage := range []uint{8*3 + 6, 8*515 + 6,
-			8*30 + 1} { // two markers, and something else
+			8*30 + 1} { // two markers and more
 			f.Add(b, true, false, damage)
 			f.Add(b, true, true, damage)
 		}

@@ -48,7 +48,7 @@ func TestGoldenFPDUs(t *testing.T) {
 			fpdus = fpdus[n:]
 		}
 		e.l.Close()
-		e.p.wantFIN() // there is nothing behind the last message
+		e.p.wantFIN() // nothing follows the last message
 	})
 }
 

@@ -63,7 +63,7 @@ func TestHeld(t *testing.T) {
 	select {
 	case <-over:
 		t.Error("another has been let go")
-	case <-time.After(20 * time.Millisecond): // enough to fail now and then, if it is wrong
+	case <-time.After(20 * time.Millisecond): // long enough to fail sometimes if the code is wrong
 	}
 	r.log.want(t, 2, "connection setup failed")
 	r.wantCounters(map[string]int{"Connections": 2, "HandshakeFailures": maxHeld + 4})

@@ -26,7 +26,7 @@ func TestFlood(t *testing.T) {
 	for _, p := range peers[:more] {
 		p.wantEnd()
 	}
-	// The others still have their places: each can ask, and is answered.
+	// The others still have their places: each can send a request and is answered.
 	for i, p := range peers[more:] {
 		p.write(requestFrame(0x10, 2, clientServer))
 		req := r.request()
@@ -73,7 +73,7 @@ func TestFloodOfHost(t *testing.T) {
 func TestFloodOfRequests(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	check := r.bystander()
-	startups := newGoroutines() // the listener has one for each
+	startups := newGoroutines() // the listener has one for each connection
 	var peers []*peer
 	for range maxPending {
 		peers = append(peers, dialPeer(t, r.listener.Addr().String()))

@@ -69,7 +69,7 @@ func TestLeavesStartup(t *testing.T) {
 				check()
 				r.listener.Close()
 				if n == 0 && name != "reset" {
-					r.log.want(t, 0) // as by a port scan
+					r.log.want(t, 0) // like a port scan
 					return
 				}
 				r.log.want(t, 1, "connection setup failed")
@@ -82,7 +82,7 @@ func TestLeavesStartup(t *testing.T) {
 		p.write(request)
 		req := r.request()
 		p.reset()
-		// Whether the reply fails, or what comes after it, depends on TCP.
+		// TCP decides whether the reply fails, or the message after it.
 		ep, err := req.Accept(t.Context(), nil)
 		if err == nil {
 			err = newLocal(t, ep).start().ended()
@@ -115,7 +115,7 @@ func TestMemory(t *testing.T) {
 		p.sends++
 		message := p.frame(segment(onQueue(rdmap.OpSend, 1), "first"))
 		p.write(append(message, append([]byte{0xff, 0xff}, make([]byte, 1000)...)...))
-		l.wantMessage("first") // what is behind it has been read, too
+		l.wantMessage("first") // everything after it has been read too
 	}
 	if grown := heap() - before; grown > bound {
 		t.Errorf("%d peers hold %d bytes, want at most %d", peers, grown, bound)

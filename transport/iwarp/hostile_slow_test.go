@@ -112,7 +112,7 @@ func TestTrickles(t *testing.T) {
 func TestNeverReads(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		play func(p *peer, l *local) // until our end has huge things to send
+		play func(p *peer, l *local) // until our side has large messages to send
 		n    int                     // completions
 	}{
 		{"Write", func(_ *peer, l *local) {

@@ -83,7 +83,7 @@ func TestGarbageStartup(t *testing.T) {
 		{"one wrong byte", "m"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, false, hostileConfig()) // there is no time limit to wait for
+			r := newRig(t, false, hostileConfig()) // no time limit has to pass
 			check := r.bystander()
 			p := dialPeer(t, r.listener.Addr().String())
 			p.conn.Write([]byte(tt.sent))

@@ -119,8 +119,8 @@ func TestInvalidateMidway(t *testing.T) {
 	p.send(segment(onQueue(rdmap.OpReadRequest, 1), readRequest(w.STag, w.Base, len(memory))))
 	l.blocked()
 	p.send(segment(with(onQueue(rdmap.OpSendInvalidate, 1), func(h *ddp.Header) { h.ULP = uint32(w.STag) }), "done with it"))
-	// The message may not be delivered any more, as the end that it causes can be faster. Either
-	// way the window has ended.
+	// The message may not be delivered, because the resulting end of the connection can be faster.
+	// Either way the window has ended.
 	select {
 	case got := <-l.messages:
 		if want := "done with it"; got != want {

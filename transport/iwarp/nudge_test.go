@@ -16,7 +16,7 @@ func emptyWrite() []byte { return segment(toSTag(rdmap.OpWrite, 1, 0), "") }
 
 // A peer that does not answer our first message is nudged, a limited number of times.
 func TestNudge(t *testing.T) {
-	// it has sent something
+	// It has sent something.
 	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: time.Millisecond}).connect()
 	l.start()
 	for range maxNudges {

@@ -142,7 +142,7 @@ func testOneSegment(t *testing.T, dialing, small, markers bool, crc iwarp.CRC) {
 		}
 		longest = max(longest, size)
 	}
-	// Room for a marker is left even if there is none here, and payload comes in multiples of four.
+	// Room is left for a marker even if there is none, and payload comes in multiples of four.
 	if spare := mss - longest; small && spare >= 16 {
 		t.Errorf("the longest FPDU takes %d bytes of %d", longest, mss)
 	}

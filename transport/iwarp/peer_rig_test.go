@@ -47,7 +47,7 @@ func newLeakyRig(t testing.TB, dialing bool, cfg iwarp.Config) *rig {
 	r.cfg.Logger = slog.New(slog.NewTextHandler(r.log, nil))
 	r.cfg.Counters = new(iwarp.Counters)
 	if r.cfg.NudgeAfter == 0 {
-		r.cfg.NudgeAfter = -1 // what we send is expected to the byte
+		r.cfg.NudgeAfter = -1 // tests compare our output byte for byte
 	}
 	if dialing {
 		r.peers = listenTCP(t)

@@ -30,7 +30,7 @@ type peer struct {
 	crc  bool
 
 	rdmac bool       // DDP and RDMAP are of version 0
-	out   *marking   // nil if there are no markers in what it writes
+	out   *marking   // nil if its output has no markers
 	in    *unmarking // likewise, reads
 
 	sends uint32 // MSN of this side's latest message of queue 0

@@ -111,7 +111,7 @@ func TestPipeStall(t *testing.T) {
 	const most = 5 * time.Minute / 4 // five quarters of StallTimeout
 	for _, tt := range []struct {
 		name  string
-		takes int // bytes in each second
+		takes int // bytes per second
 		stays bool
 	}{
 		{"slow", 1 << 10, true},

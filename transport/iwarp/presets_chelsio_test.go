@@ -131,7 +131,7 @@ func TestChelsioDials(t *testing.T) {
 			requestFrame(0x50, 2, "\x80\x20\x40\x01"), replyFrame(0x50, 2, "\x80\x01\x40\x10"), mpa.RTRRead},
 		{"any RTR, but one", func(c *iwarp.Config) { c.RTR = 0 }, mpa.RTRRead,
 			requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), mpa.RTRRead},
-		// no adapter does; here it would matter
+		// No adapter does this. Here it would matter.
 		{"offers two, takes one", func(c *iwarp.Config) { c.RTR = 0 }, mpa.RTRWrite,
 			requestFrame(0x50, 2, "\x80\x10\xc0\x10"), replyFrame(0x50, 2, "\x80\x10\x80\x10"), mpa.RTRWrite},
 		{"zero Config", func(c *iwarp.Config) { *c = iwarp.Config{} }, mpa.RTRRead,
@@ -140,10 +140,10 @@ func TestChelsioDials(t *testing.T) {
 			requestFrame(0x50, 2, "\x80\x10\x80\x10"), replyFrame(0x50, 2, "\x80\x10\x80\x10"), mpa.RTRWrite},
 		{"set to Write, we are not", nil, mpa.RTRWrite,
 			requestFrame(0x50, 2, "\x80\x10\x80\x10"), replyFrame(0x50, 2, "\x80\x10\x40\x10"), 0},
-		// Without an IRD we take no Read, and name what we would take: a Write and a Send.
+		// Without an IRD we accept no Read, and name what we would accept: a Write and a Send.
 		{"no IRD here", func(c *iwarp.Config) { c.RTR, c.OneRTR, c.IRD = 0, false, -1 }, mpa.RTRRead,
 			requestFrame(0x50, 2, "\x80\x10\x40\x10"), replyFrame(0x50, 2, "\xc0\x00\x80\x10"), 0},
-		// It was not agreed on, and comes nevertheless.
+		// The Read was not agreed on, but is sent.
 		{"revision 1", nil, mpa.RTRRead, requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), mpa.RTRRead},
 		{"revision 1, set to Write", nil, mpa.RTRWrite, requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), mpa.RTRWrite},
 	} {

@@ -104,7 +104,7 @@ func TestIntelListens(t *testing.T) {
 			if rtr == mpa.RTRRead {
 				ours = 1
 			}
-			if rtr == 0 { // the first message is our upper layer's
+			if rtr == 0 { // our upper layer sends the first message
 				l.send("first")
 				p.wantMessage("first")
 			}
@@ -187,7 +187,7 @@ func TestIntelDials(t *testing.T) {
 		{"ORD 1, for the RTR", func(*iwarp.Config) {}, requestFrame(0x50, 2, "\x80\x01\xc0\x01"), replyFrame(0x50, 2, "\x80\x10\xc0\x01"), mpa.RTRRead},
 		{"reads left to the upper layer", func(c *iwarp.Config) { c.ManualReads = true },
 			requestFrame(0x50, 2, "\x80\x7f\xc0\xff"), replyFrame(0x50, 2, "\xbf\xff\xff\xff"), mpa.RTRRead},
-		// After a reset it asks in revision 1. The Read comes although it was not agreed on.
+		// After a reset it asks in revision 1. It sends the Read although it was not agreed on.
 		{"revision 1", func(*iwarp.Config) {}, requestFrame(0x40, 1, ""), replyFrame(0x40, 1, ""), mpa.RTRRead},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -143,7 +143,7 @@ func checkCRCTerminate(t *testing.T, s *replaySession, fpdus []byte) {
 // eachPlace runs test for each position, on two stages.
 func eachPlace(t *testing.T, s *replaySession, places []int, test func(t *testing.T, st *replayStage, place int)) {
 	var taken atomic.Int64
-	t.Run("each", func(t *testing.T) { // does not return before the parallel ones have
+	t.Run("each", func(t *testing.T) { // does not return before its parallel subtests have
 		for i := range 2 {
 			t.Run(fmt.Sprint("stage ", i), func(t *testing.T) {
 				t.Parallel()

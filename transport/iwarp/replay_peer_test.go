@@ -26,7 +26,7 @@ type replayPeer struct {
 	next  int    // FPDU to be translated
 	out   int    // bytes written
 
-	in       []byte // bytes of ours that have not been compared
+	in       []byte // bytes from our side that have not been compared
 	compared int    // FPDUs
 	startup  bool   // the startup frame has been compared
 }

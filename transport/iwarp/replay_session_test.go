@@ -31,7 +31,7 @@ type replayTurn struct {
 // replayStep is what our upper layer posts, and what it must have seen before.
 type replayStep struct {
 	message  *capturedMessage
-	sends    int              // Sends of the peer's, received
+	sends    int              // Sends by the peer, received
 	reads    int              // RDMA Reads, complete
 	response *capturedMessage // of an RDMA Read
 	initial  []byte           // initial content of its memory, different from the response

@@ -14,8 +14,8 @@ import (
 // replayStage is where sessions are replayed, one at a time.
 type replayStage struct {
 	s        *replaySession
-	listener *iwarp.Listener  // ours, if we are the responder
-	peers    *net.TCPListener // the peer's, if it is
+	listener *iwarp.Listener  // ours, if we respond
+	peers    *net.TCPListener // the peer's, if it responds
 }
 
 func newReplayStage(t *testing.T, s *replaySession) *replayStage {
@@ -29,7 +29,7 @@ func newReplayStage(t *testing.T, s *replaySession) *replayStage {
 		st.peers = l.(*net.TCPListener)
 		return st
 	}
-	// peers that do not speak MPA need not be kept waiting
+	// Peers that do not speak MPA need not wait.
 	l, err := iwarp.ListenHolding(listenTCP(t), s.config, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -51,21 +51,21 @@ func (st *replayStage) close() {
 type replayScript struct {
 	turns   []replayTurn
 	until   int
-	whole   bool // the whole capture is played, and the connection ends properly
+	whole   bool // play the whole capture, and end the connection properly
 	tail    int
 	flip    replayFlip
-	blind   bool // do not wait for our side to be ready, and translate nothing
-	lenient bool // our side need not notice what is wrong
+	blind   bool // do not wait for our side, and translate nothing
+	lenient bool // our side may miss errors
 }
 
 // replayResult is how a session has ended.
 type replayResult struct {
 	upper *replayUpper // nil if there was no connection
-	err   error        // why there was none, or why it has ended
+	err   error        // why there was no connection, or why it ended
 	info  transport.Info
 	peer  *replayPeer
-	play  error  // error of the peer's turns
-	rest  []byte // what else the peer got
+	play  error  // error while playing the peer
+	rest  []byte // what the peer received in addition
 	drain error  // error of reading rest
 }
 

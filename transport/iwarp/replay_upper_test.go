@@ -17,7 +17,7 @@ import (
 type replayUpper struct {
 	t       *testing.T
 	s       *replaySession
-	lenient bool // what arrives may be wrong without anybody being able to tell
+	lenient bool // wrong data may arrive undetected
 	ep      transport.Endpoint
 	expect  []*capturedMessage // the peer's Sends
 	memory  [][]byte           // of the windows
@@ -29,7 +29,7 @@ type replayUpper struct {
 	flushed   int
 	received  int
 	reads     int
-	placed    int // FPDUs of the peer's whose payload has been found where it belongs
+	placed    int // FPDUs of the peer whose payload was found in its place
 	ended     bool
 	sinks     [][]byte // of the RDMA Reads, in the order of the steps
 

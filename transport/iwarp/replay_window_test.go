@@ -13,8 +13,8 @@ type replayWindow struct {
 	tag     transport.STag // as captured
 	base    uint64
 	access  transport.Access
-	from    int    // where the responder's stream uses it first
-	initial []byte // what is to be read, and something else than what will be written
+	from    int    // where the responder's stream first uses it
+	initial []byte // data to be read; differs from what will be written
 }
 
 // findWindows infers the windows from how the peer used them.

@@ -104,7 +104,7 @@ func TestRNICFigures(t *testing.T) {
 // testCell tests a cell in all its variants.
 func testCell(t *testing.T, initiator, responder rnicSide, want string) {
 	if want == "N/A" {
-		// The responder never replies with M=0, so this is the cell beside it (section 5.3).
+		// The responder never replies with M=0, so this is the neighbouring cell (section 5.3).
 		want = "V=0 M=1/1"
 	}
 	for _, enhanced := range []mpa.Enhanced{mpa.EnhancedNever, mpa.EnhancedAuto} {
@@ -222,7 +222,7 @@ func (c *pairing) wantClose() {
 		c.listening.log.want(c.t, 1, "connection refused", "unusable MPA revision")
 		return
 	}
-	// Section 5.2.2: the responder has accepted, and then the initiator closes.
+	// Section 5.2.2: the responder accepts, then the initiator closes.
 	var failed *mpa.StartupError
 	if !errors.As(c.dialed.err, &failed) || failed.Terminate {
 		c.t.Errorf("Dial: got error %v, want a StartupError without a Terminate", c.dialed.err)

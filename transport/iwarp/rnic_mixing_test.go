@@ -19,7 +19,7 @@ func TestVersionsDoNotMix(t *testing.T) {
 		for _, of := range []byte{0, 1} {
 			for _, tt := range []struct {
 				name       string
-				ddp, rdmap byte // whether they are of the other version: 0 or 1
+				ddp, rdmap byte // whether each is of the other version: 0 or 1
 				tagged     bool
 				code       rdmap.Code
 				bare       bool

@@ -38,7 +38,7 @@ func TestRTRSent(t *testing.T) {
 				p.want("Send", segment(onQueue(rdmap.OpSend, tt.next), "first"))
 				p.takes = tt.next
 				alive(p, l)
-				// Reads are numbered after that of the RTR.
+				// The RTR's Read has the first MSN.
 				msn := uint32(1)
 				if tt.rtr == mpa.RTRRead {
 					msn = 2
@@ -77,7 +77,7 @@ func TestRTRTaken(t *testing.T) {
 		name   string
 		rtr    []byte
 		answer func(p *peer)
-		sends  uint32 // Sends of the peer so far
+		sends  uint32 // Sends by the peer so far
 	}{
 		{"Send", segment(onQueue(rdmap.OpSend, 1), ""), nil, 1},
 		{"Write", segment(toSTag(rdmap.OpWrite, 0, 0), ""), nil, 0},

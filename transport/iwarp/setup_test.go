@@ -234,7 +234,7 @@ func TestAutomaticRejects(t *testing.T) {
 func TestListenerCloses(t *testing.T) {
 	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff})
 	made, l := r.connect()
-	startups := newGoroutines() // the listener has one for each
+	startups := newGoroutines() // the listener has one for each connection
 	silent := dialPeer(t, r.listener.Addr().String())
 	half := dialPeer(t, r.listener.Addr().String())
 	half.write(requestFrame(0x10, 2, clientServer)[:10])

@@ -19,7 +19,7 @@ func TestNoByteBeforeItsTime(t *testing.T) {
 		name    string
 		p2p     bool
 		segment []byte
-		fpdus   int // FPDUs that answer it, before all others
+		fpdus   int // FPDUs in response to it, before any others
 	}{
 		{"Write", false, segment(toSTag(rdmap.OpWrite, 1, 0), ""), 0},
 		{"RTR by Write", true, segment(toSTag(rdmap.OpWrite, 1, 0), ""), 0},
@@ -42,7 +42,7 @@ func TestNoByteBeforeItsTime(t *testing.T) {
 			fpdu := p.frame(first.segment)
 			p.write(fpdu[:len(fpdu)-1])
 			l.Poll()
-			// An empty socket does not prove that nothing was sent. But an early byte would come
+			// An empty socket does not prove that nothing was sent. But an early byte would arrive
 			// before the answer to the last byte of the first FPDU, which follows.
 			p.wantSilence()
 			p.write(fpdu[len(fpdu)-1:])

@@ -204,7 +204,7 @@ func TestReadsAnswered(t *testing.T) {
 		all = append(all, request(1+i, w.STag, 2)...)
 	}
 	all = append(all, request(ird, 0x7777777, 0)...)
-	for i, b := range all { // no byte before a request's last leads to a response
+	for i, b := range all { // until its last byte, a request gets no response
 		if i == len(all)/ird-1 {
 			p.wantSilence()
 		}

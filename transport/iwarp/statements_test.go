@@ -21,7 +21,7 @@ func TestRevisionCloses(t *testing.T) {
 		cfg   iwarp.Config
 		reply []byte
 		count string
-		want  error // ErrRevision, if it is not set
+		want  error // ErrRevision if not set
 	}{
 		{"1 of too much private data, version 0 wanted", iwarp.Config{RNIC: mpa.RDMAC}, replyFrame(0xc0, 1, string(make([]byte, 513)))[:20], "HandshakeFailures", mpa.ErrFrame},
 		{"0 without markers, permissive", iwarp.Config{RNIC: mpa.Permissive}, replyFrame(0x40, 0, ""), "HandshakeFailures", nil},

@@ -74,6 +74,6 @@ func TestTurns(t *testing.T) {
 		b.Close()
 		<-a.Done()
 		<-b.Done()
-		time.Sleep(time.Hour) // their connections wait for each other for a while
+		time.Sleep(time.Hour) // the connections wait for each other for a while
 	})
 }

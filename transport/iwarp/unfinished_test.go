@@ -20,7 +20,7 @@ func TestUnfinished(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		begin func(p *peer, l *local)
-		each  func(p *peer) []byte // what comes again and again
+		each  func(p *peer) []byte // data that is sent repeatedly
 	}{
 		{"Send", begin, nil},
 		{"Send of which there is nothing yet", func(p *peer, _ *local) {
@@ -98,7 +98,7 @@ func TestWriteUnfinished(t *testing.T) {
 	l.start()
 	w := l.expose(transport.RemoteWrite, make([]byte, 100))
 	p.send(segment(with(toSTag(rdmap.OpWrite, w.STag, w.Base), more), "the beginning"))
-	stalled, s := r.connect() // at the same time, and to measure by
+	stalled, s := r.connect() // at the same time, as a reference
 	s.receives(1)
 	s.start()
 	stalled.send(segment(with(onQueue(rdmap.OpSend, 1), more), "the beginning"))

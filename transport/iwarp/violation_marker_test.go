@@ -18,7 +18,7 @@ import (
 var markedPlaces = []struct {
 	name  string
 	start int // position of the FPDU
-	data  int // bytes that are written
+	data  int // bytes to write
 }{
 	{"in front of it", 512, 100},
 	{"behind its first four bytes", 508, 100},
@@ -75,7 +75,7 @@ func TestMarkerErrors(t *testing.T) {
 				window, fpdu := markedWrite(p, l, place.start, place.data)
 				fpdu[512-place.start+3] += 4
 				if p.crc {
-					reseal(fpdu) // the marker is what the peer means
+					reseal(fpdu) // the peer sends this marker on purpose
 				}
 				p.write(append(fpdu, p.frame(segment(toSTag(rdmap.OpWrite, 1, 0), ""))...))
 				p.wantTerminate([]byte{0x20, 0x03, 0, 0})

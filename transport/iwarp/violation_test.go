@@ -25,7 +25,7 @@ type violationRig struct {
 	other *violationRig // another connection of the same rig
 
 	memory []byte
-	want   []byte // what the memory ought to be
+	want   []byte // expected contents of the memory
 
 	readable, writable, invalidatable, dead transport.Region
 }
@@ -137,9 +137,9 @@ func (s *violationRig) wantMemory() {
 type offence struct {
 	name string
 
-	// segments returns what the peer sends. The last segment is the wrong one. The next message of
-	// queue 0 is message 3, for which there is a receive of 64 bytes, the last one. The next of
-	// queue 1 is message 1.
+	// segments returns the peer's segments. The last one is wrong. The next message of queue 0 is
+	// message 3, for which the last receive, of 64 bytes, is posted. The next message of queue 1 is
+	// message 1.
 	segments func(s *violationRig) [][]byte
 
 	code    rdmap.Code
@@ -147,7 +147,7 @@ type offence struct {
 	request bool // it has a copy of the Read Request header
 	want    error
 
-	messages []string // messages complete before the offence
+	messages []string // messages completed before the violation
 	receives int      // receives to post in addition
 }
 
@@ -475,7 +475,7 @@ func (v *offence) test(t *testing.T, r *rig) {
 	s.other = newViolationRig(t, r)
 	s.receives(v.receives)
 
-	// One write has correct segments, the wrong one, and many that come too late.
+	// One write has correct segments, the wrong one, and many more after it.
 	together := segment(onQueue(rdmap.OpSend, 2), "together")
 	s.place(atReceives+2, "together")
 	segments := append([][]byte{together}, v.segments(s)...)

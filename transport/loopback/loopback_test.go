@@ -149,7 +149,7 @@ func TestNames(t *testing.T) {
 	}
 	defer a.Close()
 
-	// Names made up for nameless listeners avoid those that exist.
+	// Generated names of listeners avoid existing names.
 	if _, err := f.Listen("listener#1", Config{}); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	// from returns the address that the listener sees, and checks that the dialing end has it.
+	// from returns the address that the listener sees. It checks that the dialer has the same.
 	from := func(d *Dialer) net.Addr {
 		t.Helper()
 		dialed := make(chan net.Addr, 1)
@@ -324,7 +324,7 @@ func TestFailureOfRequest(t *testing.T) {
 	wantErr(t, there.Err(), transport.ErrSTag)
 	_, err = there.Expose(nil, list, transport.RemoteRead)
 	wantErr(t, err, net.ErrClosed)
-	// Why it ended can be seen in what fails because of that.
+	// Later errors show why it ended.
 	err = here.Post(&transport.WorkRequest{Op: transport.OpSend, Done: w})
 	wantErr(t, err, net.ErrClosed)
 	wantErr(t, err, transport.ErrSTag)

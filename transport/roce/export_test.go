@@ -70,7 +70,7 @@ func (w *wire) Read(p []byte) (int, error) {
 func (w *wire) Write(p []byte) (int, error) {
 	select {
 	case w.in <- append([]byte(nil), p...):
-	default: // the buffer of the socket is full
+	default: // the socket's buffer is full
 	}
 	return len(p), nil
 }

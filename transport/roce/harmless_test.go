@@ -119,7 +119,7 @@ func TestHarmless(t *testing.T) {
 			for _, qp := range []uint32{2, x.theirQP ^ 1, x.theirQP ^ 1<<23, bth.Mask24} {
 				x.packet(bth.Packet{Opcode: bth.SendOnly, QP: qp, PSN: x.psn})
 			}
-			// Queue pair 0 is for subnet management, which RoCE does not have.
+			// Queue pair 0 is for subnet management, which RoCE lacks.
 			x.bytes(x.path.AppendSum(encode(bth.Packet{Opcode: bth.SendOnly, PSN: x.psn}), 0, 0))
 		}, strays, 5},
 		// Limited and full members of the default partition hear each other. Other keys belong to

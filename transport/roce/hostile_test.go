@@ -180,7 +180,7 @@ func TestFatal(t *testing.T) {
 		{"a Write goes on", asks(bth.NAKInvalid, writes(bth.WriteFirst, mtu, mtu+1),
 			of(bth.WriteMiddle, mtu)), invalid},
 		{"First of a Write of nothing", asks(bth.NAKInvalid, writes(bth.WriteFirst, mtu, 0)), invalid},
-		// There are no receives for it; rxe sends none with NFS.
+		// No receive is posted for it; with NFS, rxe sends none.
 		{"Write with immediate data", asks(bth.NAKInvalid, writes(bth.WriteOnlyImmediate, 4, 4)),
 			invalid},
 

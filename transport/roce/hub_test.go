@@ -111,7 +111,7 @@ func (h *Hub) Send(from, to netip.AddrPort, p []byte) {
 	defer h.mu.Unlock()
 	select {
 	case h.boxes[to.Addr()] <- datagram{from, append([]byte(nil), p...)}:
-	default: // nobody is there, or the buffer is full
+	default: // no receiver, or its buffer is full
 	}
 }
 

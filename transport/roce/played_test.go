@@ -33,7 +33,7 @@ type played struct {
 	back   bth.Path
 
 	id, qp  uint32 // ours
-	psn     uint32 // of the next packet of a request
+	psn     uint32 // of the next request packet
 	theirID uint32
 	theirQP uint32
 	want    uint32 // the PSN of their first request
@@ -97,7 +97,7 @@ func (p *played) madBytes(b []byte) {
 func (p *played) next() bth.Packet {
 	p.t.Helper()
 	b := p.hub.Take(p.t, p.ip)
-	if _, ok := p.back.Check(b); !ok { // identifications of segments count up
+	if _, ok := p.back.Check(b); !ok { // segments' identifications count up
 		p.t.Fatalf("a packet with a wrong ICRC: %x", b)
 	}
 	h, err := bth.Parse(b)
@@ -217,7 +217,7 @@ type rig struct {
 	cfg      roce.Config
 	counters *roce.Counters
 	l        *roce.Listener
-	a, b     transport.Endpoint // ends of the unharmed connection
+	a, b     transport.Endpoint // ends of the undamaged connection
 	arrived  messages           // at b
 	sent     completions        // of a
 	addr     byte               // of the last played host

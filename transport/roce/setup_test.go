@@ -87,7 +87,7 @@ func TestRepeatedREQ(t *testing.T) {
 	}
 	p.rtu()
 	ep := wait(t, accepted)
-	p.mad(m) // the network has kept it for long
+	p.mad(m) // the network delayed it for long
 	nextMAD[*cm.REP](p)
 	p.end()
 	wait(t, ep.Done())

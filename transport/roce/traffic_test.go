@@ -85,7 +85,7 @@ func TestIdentifications(t *testing.T) {
 		want  bool
 	}{
 		{0, 5002, true}, {0, 5002 + 1024, true}, {0, 5002 + 3*1024, false}, {0, 5002 + 1025, true},
-		// as with each system call that sends segments
+		// As with each system call that sends segments.
 		{0, 7, true},
 		{0, 9000, false}, {0, 30000, false}, {0, 30001, true}, // the sender counts elsewhere
 		{0, 32000, false}, {2 * time.Millisecond, 32100, true}, {0, 60000, false},

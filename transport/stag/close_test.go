@@ -38,7 +38,7 @@ func TestRevokeDuringClose(t *testing.T) {
 			}
 			wg.Go(func() {
 				op(tb, r)
-				clear(mem) // the race detector minds if it came too early
+				clear(mem) // too early, this is a race that the detector finds
 			})
 			mem[0] = 1
 			e.mu.Unlock()
@@ -52,7 +52,7 @@ func TestRevokeDuringClose(t *testing.T) {
 func TestExposeDuringClose(t *testing.T) {
 	tb := New(1, nil)
 	tb.mu.Lock()
-	e := tb.take() // as Expose does; then it loses the processor
+	e := tb.take() // as Expose does, then gets descheduled
 	tb.mu.Unlock()
 	tb.Close()
 	r, err := e.open(listOf(make([]byte, 1)), transport.RemoteWrite, 0)

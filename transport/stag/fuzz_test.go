@@ -12,7 +12,7 @@ import (
 type model struct {
 	region    transport.Region
 	access    transport.Access
-	mem       []byte   // what the window shows: a copy, kept in step
+	mem       []byte   // a copy of what the window should show
 	bufs      [][]byte // the user's memory behind it
 	dead      bool
 	abandoned bool
@@ -39,15 +39,15 @@ func FuzzTable(f *testing.F) {
 	f.Add([]byte{0, 3, 5, 0, 3, 7, 1, 0, 2, 4, 2, 0, 1, 3, 3, 0, 1, 0, 0, 1})
 	f.Add([]byte{0, 7, 9, 5, 0, 1, 0, 0, 4, 2, 0, 0, 9, 3, 0, 0, 7, 3, 4, 0})
 	f.Add([]byte{0, 6, 1, 4, 0, 4, 0, 0, 2, 2, 3, 0, 1, 0, 0})
-	// pins, and a Revoke
+	// Pins, and a Revoke.
 	f.Add([]byte{0, 7, 9, 8, 1, 0, 6, 9, 6, 0, 4, 8, 6, 0, 5, 2, 3, 0, 7, 0, 8, 0, 1, 4, 9})
-	// pins, Abandon, and an Invalidate
+	// Pins, Abandon, and an Invalidate.
 	f.Add([]byte{0, 7, 9, 8, 1, 0, 6, 9, 6, 0, 4, 8, 5, 0, 6, 0, 5, 2, 1, 0, 4, 9, 4, 0, 7, 0})
 	f.Fuzz(func(t *testing.T, in []byte) {
 		h := newHolder(8)
 		tab := h.tab
 		var windows []*model
-		var pinned []func() []byte // what is to be sent
+		var pinned []func() []byte // data to be sent
 		live := func() (n int) {
 			for _, m := range windows {
 				if !m.dead {

@@ -15,7 +15,7 @@ func TestLend(t *testing.T) {
 		access       transport.Access
 		off, n, skip uint64
 		abandoned    bool
-		want         []int // lengths of what is lent
+		want         []int // lengths of the loans
 		err          error
 	}{
 		{"all", write, 0, size, 0, false, []int{3, 5, 4}, nil},
@@ -78,7 +78,7 @@ func TestRevokeWaitsForLoan(t *testing.T) {
 			over := make(chan struct{})
 			go func() {
 				end(tab, r)
-				clear(mem) // the race detector minds if it came too early
+				clear(mem) // too early, this is a race that the detector finds
 				close(over)
 			}()
 			lent[0][7] = 1

@@ -20,7 +20,7 @@ func TestPinsUnderWay(t *testing.T) {
 		owners  = 3
 		rounds  = 300
 	)
-	h := newHolder(10 * owners) // a window counts until whoever ended it is through
+	h := newHolder(10 * owners) // a window counts until the goroutine that ended it is done
 	var tags [owners]atomic.Pointer[transport.Region]
 	stop := make(chan struct{})
 
@@ -49,7 +49,7 @@ func TestPinsUnderWay(t *testing.T) {
 					}
 				default:
 					err := h.pin(r.STag, r.Base+uint64(rand.IntN(50)), uint64(rand.IntN(50)))
-					// A sender that was not run for 256 windows has the tag of another one.
+					// A sender that did not run for 256 windows finds the tag of another one.
 					if err != nil && !errors.Is(err, transport.ErrSTag) &&
 						!errors.Is(err, transport.ErrBounds) {
 						t.Error(err)

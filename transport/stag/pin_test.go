@@ -16,7 +16,7 @@ import (
 type holder struct {
 	tab *Table
 
-	mu   sync.Mutex // guards what follows; taken before that of an entry
+	mu   sync.Mutex // guards the fields below; taken before an entry's lock
 	held []hold
 }
 
@@ -187,7 +187,7 @@ func TestDetach(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			h.detach(other.STag) // which leaves pins of r alone
+			h.detach(other.STag) // leaves pins of r alone
 			tt.end(h.tab, never)
 			tt.end(h.tab, r)
 			if diff := cmp.Diff([]transport.STag{r.STag}, detached); diff != "" {
@@ -355,7 +355,7 @@ func TestEndsWait(t *testing.T) {
 			returned := make(chan struct{})
 			ends.Go(func() {
 				tt.second(h.tab, r)
-				// The race detector, too, minds if this came before the copy.
+				// If this came before the copy, the race detector would find it, too.
 				for i := range mem {
 					mem[i] = '!'
 				}

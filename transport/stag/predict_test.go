@@ -35,7 +35,7 @@ func TestTagsAreSparse(t *testing.T) {
 			same++
 		}
 	}
-	if same > n/100 { // one is to be expected
+	if same > n/100 { // 1 is expected
 		t.Errorf("%d of %d tags are in the other table, too", same, n)
 	}
 }

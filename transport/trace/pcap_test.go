@@ -125,8 +125,8 @@ type flow struct {
 type tcp struct {
 	ends  [2]netip.AddrPort
 	flows [2]flow
-	first int // which end sends first
-	short int // how often bytes were not sent after all
+	first int // the end that sends first
+	short int // how often fewer bytes were sent than written
 }
 
 // connections follows the connections of TCP, in the order in which they begin, and checks that

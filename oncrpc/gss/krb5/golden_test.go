@@ -21,9 +21,9 @@ type golden struct {
 
 	Request    []byte // MIT's AP-REQ, without mutual authentication
 	ToAcceptor []goldenToken
-	Reply      []byte // MIT's AP-REP to a request of ours at Now
+	Reply      []byte // MIT's AP-REP to our request at Now
 	ToOurs     []goldenToken
-	Error      []byte // MIT's KRB-ERROR to a request of ours 20 minutes later
+	Error      []byte // MIT's KRB-ERROR to our request 20 minutes later
 }
 
 type goldenToken struct{ Text, MIC, Wrap, Rotated, Plain []byte }

@@ -30,7 +30,7 @@ func TestCaptures(t *testing.T) {
 		Untagged: [3]int{70, 2}, UntaggedLast: [3]int{70, 2},
 		Payload: 535962,
 	}
-	withRTR := initiator // an RDMA Write of no bytes
+	withRTR := initiator // an empty RDMA Write
 	withRTR.Tagged++
 	withRTR.TaggedLast++
 

@@ -29,9 +29,9 @@ func FuzzBatch(f *testing.F) {
 		b := newBatch()
 		b.base = 4 * int(position)
 		defer func() { b.release() }()
-		s := &markedStream{base: b.base} // all that was added
+		s := &markedStream{base: b.base} // everything added so far
 		var ends []int                   // of the FPDUs in it
-		gone := 0                        // what has left of it
+		gone := 0                        // bytes of it that have been sent
 		var sources [3][][]byte
 		for steps := 0; len(in) > 0 && steps < 60; steps++ {
 			switch next() % 4 {
@@ -66,7 +66,7 @@ func FuzzBatch(f *testing.F) {
 				k := min(next()*next(), len(s.out)-gone)
 				b.advance(k)
 				gone += k
-			case 2: // the owner of some of the memory wants it back
+			case 2: // an owner wants some of the memory back
 				owner := 1 + next()%2
 				b.detach(transport.STag(owner))
 				for _, mem := range sources[owner] {
@@ -84,7 +84,7 @@ func FuzzBatch(f *testing.F) {
 					end = gone
 				}
 				s.out, ends = s.out[:end], []int{end}
-				if peerGone && markers { // nothing follows, which might be in the middle of a word
+				if peerGone && markers { // no data follows that could be in the middle of a word
 					diff(t, b.rest(), nil)
 					return
 				}

@@ -13,12 +13,13 @@ import (
 // placer is a collector that lends memory, in pieces.
 type placer struct {
 	collector
-	piece int // length of all pieces but the last
-	// the loans, counted from the end of the stream, that are refused: 0 none, else one in so many
+	piece int // length of all pieces except the last
+	// The loans to refuse, counted from the end of the stream: 0 none, otherwise one in every
+	// refuse.
 	refuse  int
 	asked   int  // loans asked for
 	lent    bool // lent and not returned
-	begun   bool // the segment under way has been given memory, maybe before any of its payload
+	begun   bool // the current segment has memory, maybe before any of its payload
 	partial bool // a loan for the current segment was refused
 	memory  []byte
 	placed  int // segments

@@ -40,7 +40,7 @@ func TestInterrupt(t *testing.T) {
 					o.Interrupt() // before or while it waits, and again
 				}
 				o.Interrupt()
-				for range 3 { // it stays in force
+				for range 3 { // it stays in effect
 					if err := Await(t, "the end of what was interrupted", ended); !errors.Is(err, os.ErrDeadlineExceeded) {
 						t.Fatalf("got error %v, want %v", err, os.ErrDeadlineExceeded)
 					}

@@ -36,7 +36,7 @@ func TestHoldPeerLeaves(t *testing.T) {
 		name   string
 		behind int // bytes
 		leave  func(peer *net.TCPConn)
-		eof    bool // what Hold fails with
+		eof    bool // the error that Hold returns
 	}{
 		{"closes", 0, func(peer *net.TCPConn) { peer.CloseWrite() }, true},
 		{"closes behind much", 60_000, func(peer *net.TCPConn) { peer.CloseWrite() }, true},

@@ -39,7 +39,7 @@ func TestCutMarkers(t *testing.T) {
 			if b.position() != want.pos() || b.empty() != (k == end) {
 				t.Fatalf("behind %d bytes: got position %d, empty %t, want %d, %t", k, b.position(), b.empty(), want.pos(), k == end)
 			}
-			if k < end { // some of the rest leaves, and there is another cut
+			if k < end { // some of the rest is sent, and there is another cut
 				b.advance(1)
 				b.cut(false)
 				if b.position() != want.pos() {
@@ -93,7 +93,7 @@ func TestCutUnderWayMarkers(t *testing.T) {
 		o.mu.Lock()
 		waiting, least := len(o.out.batch.ends), 1
 		if o.out.total > 0 {
-			least = 2 // some of the first has left
+			least = 2 // part of the first has been sent
 		}
 		o.Cut(false)
 		o.mu.Unlock()

@@ -21,7 +21,7 @@ func TestMarkersLargest(t *testing.T) {
 func TestMarkersOfLongerFPDUs(t *testing.T) {
 	for _, tt := range []struct {
 		ulpdu int
-		most  int // the largest pointer is at most that
+		most  int // the largest pointer allowed
 		want  error
 	}{
 		{64769, 65535, nil},

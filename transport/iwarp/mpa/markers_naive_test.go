@@ -7,8 +7,8 @@ package mpa
 type markedStream struct {
 	base  int // position of the first byte of out
 	out   []byte
-	start int            // position of the length of the FPDU
-	flips map[int]uint32 // bits of markers to get wrong, by position
+	start int            // position of the FPDU's length
+	flips map[int]uint32 // bits of markers to flip, by position
 	found []int          // positions of markers
 	most  int            // the largest pointer
 }
@@ -70,10 +70,10 @@ func markedOf(base int, crc bool, sizes ...int) (ulpdus [][]byte, s *markedStrea
 type unmarkedStream struct {
 	crc     bool
 	pos     int // position of the next byte
-	start   int // position of the length of the FPDU
-	marker  int // what has come of a marker, as a number
+	start   int // position of the FPDU's length
+	marker  int // the part of a marker received so far, as a number
 	wrong   bool
-	covered []byte // the FPDU with its markers, as far as it has come
+	covered []byte // the part of the FPDU received so far, with its markers
 	fpdu    []byte // the FPDU without markers
 	ulpdus  [][]byte
 	err     error

@@ -83,7 +83,7 @@ func TestMarkersGolden(t *testing.T) {
 		{"at the beginning", false, []string{header}, "00000000 000e" + header + "00000000"},
 		{"at the beginning, CRC", true, []string{header}, "00000000 000e" + header + "5cadfbbd"},
 		// The first FPDU is at positions 4 to 520, except for the marker at 512, which is 508 bytes
-		// behind its length.
+		// after its length.
 		{"in front of the CRC", false, []string{header + fill(490), header},
 			"00000000 01f8" + header + fill(490) + "0000 000001fc 00000000" + "000e" + header + "00000000"},
 		{"in front of the CRC, CRC", true, []string{header + fill(490), header},
@@ -124,7 +124,7 @@ func TestMarkerPlaces(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		ulpdu int
-		at    int // the place of the marker, in bytes from where the FPDU begins
+		at    int // the marker's position, relative to the FPDU
 	}{
 		{"between two FPDUs", 20, 0},
 		{"between the length with two bytes of the header and the rest", 20, 4},
@@ -160,7 +160,7 @@ func TestMarkerPlaces(t *testing.T) {
 				if !crc {
 					return
 				}
-				// The CRC that covers it: that of this FPDU, or of the next one.
+				// The CRC that covers it: of this FPDU, or of the next one.
 				end := size + 4
 				from := 0
 				if tt.at == size {

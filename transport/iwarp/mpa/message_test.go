@@ -21,9 +21,9 @@ type messages struct {
 }
 
 const (
-	more    = 'm' // a segment of a message, and not the last
-	last    = 'l' // the last of one
-	useless = 'u' // no part of a message that anybody waits for
+	more    = 'm' // a segment of a message, except the last
+	last    = 'l' // the last segment of a message
+	useless = 'u' // not part of an awaited message
 )
 
 func (s *messages) Segment(segment []byte) error {
@@ -56,7 +56,7 @@ func fpduOf(kind byte, size int) []byte {
 func TestMessageStalled(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		each []byte // what comes in each tick
+		each []byte // data that arrives in each tick
 		ends bool
 	}{
 		{"nothing", nil, true},

@@ -70,7 +70,7 @@ type half struct{ *told }
 
 func (c half) CloseWrite() error {
 	c.calls = append(c.calls, "CloseWrite")
-	return c.Conn.Close() // a pipe has nothing else for it
+	return c.Conn.Close() // a pipe has no other way
 }
 
 // tlsLike is a told connection over another one.
@@ -88,7 +88,7 @@ func TestPlainClose(t *testing.T) {
 		half    bool
 		tls     bool
 		torn    bool // a Write failed
-		words   bool // there is an FPDU to be sent
+		words   bool // an FPDU waits to be sent
 		orderly bool
 		want    []string
 	}{
@@ -140,7 +140,7 @@ func TestPlainClose(t *testing.T) {
 					t.Error(err)
 				}
 				if !tt.half {
-					// It waits for the peer to close, and reads what the peer still sends.
+					// It waits for the peer to close, and reads what the peer sends until then.
 					if _, err := peer.Write([]byte("is taken")); err != nil {
 						t.Error(err)
 					}

@@ -39,9 +39,9 @@ func TestFigures(t *testing.T) {
 		"permissive, M=1":     side(mpa.Permissive, mpa.MarkersOn),
 	}
 	const refused = "refused" // by the responder, in a reply
-	const closed = "closed"   // by the initiator, behind a reply
+	const closed = "closed"   // by the initiator, after a reply
 	for _, tt := range []struct{ initiator, responder, request, reply, want string }{
-		// Figure 2, and what it has in common with the others.
+		// Figure 2, and the rows that it shares with the others.
 		{"RDMAC", "RDMAC", "c0 00", "c0 00", "V=0 M=1/1"},
 		{"RDMAC", "non-permissive, M=0", "c0 00", "60 01", refused},
 		{"RDMAC", "non-permissive, M=1", "c0 00", "e0 01", refused},
@@ -73,7 +73,7 @@ func TestFigures(t *testing.T) {
 		{"permissive, M=1", "non-permissive, M=1", "80 01", "80 01", "V=1 M=1/1"},
 	} {
 		t.Run(tt.initiator+" to "+tt.responder, func(t *testing.T) {
-			for _, selected := range []bool{false, true} { // the version 0 of an RDMAC RNIC
+			for _, selected := range []bool{false, true} { // the version 0 that an RDMAC RNIC uses
 				i, r := kinds[tt.initiator], kinds[tt.responder]
 				if selected {
 					i = asRDMAC(i)

@@ -54,7 +54,7 @@ func TestValidateRNIC(t *testing.T) {
 		name     string
 		in       mpa.Config
 		want     error
-		dialOnly bool // a responder goes by the request
+		dialOnly bool // a responder follows the request
 	}{
 		{"non-permissive, version 0", mpa.Config{Version: mpa.VersionRDMAC}, mpa.ErrVersion, false},
 		{"RDMAC, version 1", mpa.Config{RNIC: mpa.RDMAC, Version: mpa.VersionIETF}, mpa.ErrVersion, false},

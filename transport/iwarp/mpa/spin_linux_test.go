@@ -23,7 +23,7 @@ func TestSpinWhen(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
-		found func(i int) bool // whether spin i is of use
+		found func(i int) bool // whether spin i finds data
 		want  []int            // sleeps before each spin
 	}{
 		{"never of use", func(int) bool { return false }, []int{0, 1, 3, 7, 15, 31, 63, 127, 255, 255, 255}},
@@ -91,7 +91,7 @@ func TestReceiveExpected(t *testing.T) {
 			go func() {
 				defer close(sent)
 				for _, part := range [][]byte{stream[:7], stream[7:300], stream[300:]} {
-					<-got.asked // there is nothing to read
+					<-got.asked // nothing to read
 					write(t, peer, part)
 				}
 			}()
@@ -163,7 +163,7 @@ func TestSpinWokenForNothing(t *testing.T) {
 	wakes := 0
 	in := c.in.sys.(*rawInput)
 	in.raw = wakeful{in.raw, func() {
-		if wakes++; wakes == 5 { // there have been pauses of 1 and of 3 waits, and a spin between
+		if wakes++; wakes == 5 { // pauses of 1 and 3 waits have passed, with a spin between them
 			write(t, peer, stream)
 		}
 	}}

@@ -118,7 +118,7 @@ func checkFailure(t *rapid.T, h handshake, icfg, rcfg mpa.Config) {
 	case !errors.As(err, &started):
 		t.Fatalf("initiator: %v", err)
 	case errors.Is(err, mpa.ErrRevision):
-		// The responder learns of it by the close.
+		// The responder notices the close.
 		if h.responderErr != nil || started.Terminate || !isNew(icfg) || !isOld(rcfg) {
 			t.Fatalf("initiator: %#v, responder: %v", started, h.responderErr)
 		}
@@ -133,7 +133,7 @@ func checkFailure(t *rapid.T, h handshake, icfg, rcfg mpa.Config) {
 			t.Fatalf("initiator: %v, responder: %v", err, h.responderErr)
 		}
 	case errors.Is(err, mpa.ErrNoMatchingRTR):
-		// The responder learns of it by the Terminate.
+		// The responder notices the Terminate.
 		if h.responderErr != nil || !started.Terminate || started.Code != mpa.CodeRTR {
 			t.Fatalf("initiator: %#v, responder: %v", started, h.responderErr)
 		}

@@ -97,7 +97,7 @@ func TestHandshake(t *testing.T) {
 			}, got.responder); diff != "" {
 				t.Errorf("responder (-want +got):\n%s", diff)
 			}
-			// Both sides are at the beginning of the FPDUs.
+			// Both sides are at the first FPDU.
 			for _, dir := range []struct{ from, to net.Conn }{{a, b}, {b, a}} {
 				go dir.from.Write([]byte("FPDU"))
 				got := make([]byte, 4)

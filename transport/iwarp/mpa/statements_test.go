@@ -29,7 +29,7 @@ func TestEveryReplyFlag(t *testing.T) {
 				supported = allRTR
 			}
 			if ird == 0 {
-				supported &^= mpa.RTRRead // it would take the place of a Read
+				supported &^= mpa.RTRRead // it would use up one of the IRD
 			}
 			for variant := range 4 {
 				cfg := mpa.Config{IRD: ird, ORD: 1, RTR: set, OneRTR: variant&1 != 0, Draft05: variant&2 != 0}
@@ -49,7 +49,7 @@ func TestEveryReplyFlag(t *testing.T) {
 }
 
 func checkReplyFlags(t *testing.T, cfg mpa.Config, supported mpa.RTR, a bool, offered mpa.RTR) {
-	// with an ORD of 0 only an RTR by Read needs an IRD
+	// With an ORD of 0, only an RTR by Read needs an IRD.
 	request := mpa.EnhancedData{PeerToPeer: a, RTR: offered, IRD: 1}
 	said, s, err := acceptFrom(t, append(reqFrame(t, "10 02 0004"), request.Append(nil)...), cfg, nil)
 	if err != nil {

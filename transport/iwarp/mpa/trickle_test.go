@@ -50,7 +50,7 @@ func trickleMemory(t *testing.T, c *Conn, peer net.Conn, o ConnOptions) {
 	go func() {
 		for i := range stream {
 			if _, err := peer.Write(stream[i : i+1]); err != nil {
-				return // the test says why
+				return // the test reports the reason
 			}
 		}
 	}()
@@ -63,7 +63,7 @@ func trickleMemory(t *testing.T, c *Conn, peer net.Conn, o ConnOptions) {
 		}
 		_, n := c.Traffic()
 		received = int(n)
-		c.in.idle() // where the next byte is not there yet
+		c.in.idle() // whenever the next byte has not arrived
 		if most := max(4*c.in.pending(), 1024); len(c.in.buf) > most {
 			t.Fatalf("%d bytes of memory hold %d of an FPDU, want no more than %d",
 				len(c.in.buf), c.in.pending(), most)
@@ -73,7 +73,7 @@ func trickleMemory(t *testing.T, c *Conn, peer net.Conn, o ConnOptions) {
 	if d := diffULPDUs(want, got.ulpdus); d != "" {
 		t.Errorf("ULPDUs (-want +got):\n%s", d)
 	}
-	// The memory doubles each time, and a buffer is used each time that it is full. Moving for each
+	// The memory doubles each time, and a buffer is reused whenever it is full. Moving it for each
 	// byte would take 500 MB.
 	const most = 8 << 20
 	if n := after.TotalAlloc - before.TotalAlloc; n > most {

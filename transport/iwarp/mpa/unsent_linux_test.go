@@ -43,7 +43,7 @@ func TestLittleIsNoStall(t *testing.T) {
 func TestSlowIsNoStall(t *testing.T) {
 	c, peer := newConn(t, ConnOptions{Stall: 30 * time.Second})
 	o := &outbox{Conn: c}
-	_ = c.rawOut.raw.Control(func(fd uintptr) { // let the socket hold much, as by default
+	_ = c.rawOut.raw.Control(func(fd uintptr) { // give the socket a large buffer, as by default
 		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, 1<<30)
 	})
 	fill(t, o)

@@ -33,7 +33,7 @@ func TestCaptures(t *testing.T) {
 			if diff := cmp.Diff(tt.responder, received.segments); diff != "" {
 				t.Errorf("responder's segments (-want +got):\n%s", diff)
 			}
-			// The initiator's responses go where the responder's requests ask for.
+			// The initiator's responses go to the places that the responder's requests name.
 			if diff := cmp.Diff(received.requested, sent.responded); diff != "" {
 				t.Errorf("RDMA Reads (-requested +responded):\n%s", diff)
 			}

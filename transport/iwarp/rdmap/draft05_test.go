@@ -110,7 +110,7 @@ func TestDraft05AndForms(t *testing.T) {
 				wire := append(form[:], 0)
 				wire = append(wire, unhex(t, "002e"+readHex+readRequestHex)...)
 				got, err := ParseTerminate(wire)
-				if err != nil && !errors.Is(err, ErrShort) { // what is behind fits some flags only
+				if err != nil && !errors.Is(err, ErrShort) { // what follows fits only some flags
 					t.Fatal(err)
 				}
 				if got.Draft05 {

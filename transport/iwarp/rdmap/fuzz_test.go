@@ -79,7 +79,7 @@ func FuzzParseTerminate(f *testing.F) {
 		if want.Draft05 && (b[0] != 0x23 || want.Code < MPACatastrophic || want.Code > MPARTR) {
 			t.Errorf("got % x, %+v, in the dialect of the draft", b, want)
 		}
-		// without flags our form of a code may be another's in theirs
+		// Without flags, our form of a code may be another code in the other form.
 		if b[2] == 0 && !want.Draft05 {
 			return
 		}

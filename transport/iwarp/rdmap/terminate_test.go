@@ -119,7 +119,7 @@ func TestTerminate(t *testing.T) {
 	for _, tt := range terminates {
 		t.Run(tt.name, func(t *testing.T) {
 			wire, want := unhex(t, tt.wire), tt.want(t)
-			got, err := ParseTerminate(append(wire, 0xee)) // what is behind does not matter
+			got, err := ParseTerminate(append(wire, 0xee)) // bytes after it do not matter
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,7 +26,7 @@ func TestDialerClose(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if err := d.Close(ctx); err != nil { // there is a session, so nothing is waited for
+	if err := d.Close(ctx); err != nil { // there is a session, so Close does not wait
 		t.Error(err)
 	}
 	a := conn.(*Conn).a

@@ -13,7 +13,7 @@ import (
 // This runs package iwarp over SCTP. Both connections of the dialer are streams of one association.
 func Example() {
 	ctx := context.Background()
-	// any UDP port will do
+	// Any UDP port will do.
 	below, err := sctp.Listen(ctx, "127.0.0.1:20049", sctp.Config{UDPPort: -1})
 	if err != nil {
 		log.Fatal(err)

@@ -92,7 +92,7 @@ func TestMaxAssociations(t *testing.T) {
 	conns[0].Close()
 	<-conns[0].(*Conn).a.over
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-		err := dial() // succeeds once the listener knows that the other has ended
+		err := dial() // succeeds once the listener knows that the other one has ended
 		if err == nil {
 			break
 		}

@@ -21,7 +21,7 @@ import (
 type recorder struct {
 	nowhere
 
-	mu   sync.Mutex // guards what follows, while pion/sctp sends
+	mu   sync.Mutex // guards the fields below, while pion/sctp sends
 	sent []string   // in hexadecimal
 }
 
@@ -189,7 +189,7 @@ func TestTinyChunks(t *testing.T) {
 		failed <- err
 	}()
 	const bundle = 32                        // chunks of a packet
-	for tsn := 1; tsn <= maxChunks+bundle; { // the fragments of a message that has no end
+	for tsn := 1; tsn <= maxChunks+bundle; { // fragments of an endless message
 		var packet []byte
 		for range bundle {
 			flags := 4 // U

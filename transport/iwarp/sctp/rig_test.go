@@ -34,8 +34,8 @@ type peer struct {
 
 	mu   sync.Mutex // guards what follows
 	sent []string   // "stream ppid: hex"
-	owed int        // bytes that are not acknowledged, of any stream
-	owes bool       // what is sent from now on is not acknowledged
+	owed int        // unacknowledged bytes of all streams
+	owes bool       // data sent from now on is not acknowledged
 	low  func()
 }
 

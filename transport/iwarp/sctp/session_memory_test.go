@@ -51,7 +51,7 @@ func TestMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		second := c.LLP(time.Minute)
-		n := 0 // messages that have come on stream 0, and on stream 1 behind a gap
+		n := 0 // messages received on stream 0, and on stream 1 after a gap
 		for range 64 << 10 / 2048 {
 			segment := sendSegment(n+1, string(make([]byte, 1000)))
 			p.says(0, ppidSegment, fmt.Sprintf("%04x", n+1)+segment)

@@ -37,7 +37,7 @@ func readFrame(t testing.TB, c *Conn, reply bool) mpa.Frame {
 // sink records segments, and lends memory for tagged ones.
 type sink struct {
 	got    []string
-	memory []byte // for tagged segments, by their offset
+	memory []byte // for tagged segments, indexed by their offset
 	hold   bool
 }
 

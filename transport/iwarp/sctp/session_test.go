@@ -62,7 +62,7 @@ func TestAccepted(t *testing.T) {
 				l.Close(true)
 				p.wantHeard("2 17: 00020004")
 
-				// The stream is free for another session, which begins with DDP-SSN 0.
+				// Another session can use the stream. It begins with DDP-SSN 0.
 				p.says(2, ppidControl, tt.ask)
 				c = <-p.offered
 				readFrame(t, c, false)

@@ -56,7 +56,7 @@ func TestSameNumber(t *testing.T) {
 		if i := cfg.initiation(); int(i.out) != want || i.out != i.in {
 			t.Errorf("%d out, %d in, want %d each", i.out, i.in, want)
 		}
-		// What both sides may use is equal in both directions.
+		// Both directions use the same number of streams.
 		for _, theirs := range []initiation{{out: 3, in: 5}, {out: 5, in: 3}} {
 			if n := cfg.usable(cfg.initiation(), theirs); int(n) != min(want, 3) {
 				t.Errorf("%d streams are used with %d out and %d in, want %d", n, theirs.out, theirs.in,

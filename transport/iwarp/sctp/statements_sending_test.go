@@ -114,7 +114,7 @@ func TestSent(t *testing.T) {
 			if err := p.Send(m.stream, m.ppid, data); err != nil {
 				t.Fatal(err)
 			}
-			synctest.Wait() // until nothing happens any more but by time
+			synctest.Wait() // until only time can change anything
 			packet := header{src: 1, dst: 2, tag: 3}.append(nil)
 			const wholeUnordered = "07"
 			chunk := unhex(t, fmt.Sprintf("00 %s %04x %08x %04x 0000 %08x", wholeUnordered,

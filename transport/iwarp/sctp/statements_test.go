@@ -241,10 +241,10 @@ func TestDraftAborted(t *testing.T) {
 					})
 				}
 				first := p.tsn + 1
-				// waits for the wrong message
+				// Waits for the wrong message.
 				says(first+1, ppidDraftSegment, true, sendSegment(1, "hi"))
 				says(first, tt.ppid, !tt.ordered, tt.bytes)
-				// would be placed at once
+				// Would be placed at once.
 				says(first+3, ppidDraftSegment, true, writeSegment(2, "hi"))
 				synctest.Wait()
 				got := &sink{memory: make([]byte, 8)}
@@ -265,7 +265,7 @@ func TestDraftAborted(t *testing.T) {
 				l.Close(false)
 				p.wantHeard("0 1: 00000001")
 
-				p.says(0, ppidDraftSegment, writeSegment(0, "")) // still the old session's
+				p.says(0, ppidDraftSegment, writeSegment(0, "")) // for the old session
 				p.says(0, ppidDraftControl, "00000001")
 				synctest.Wait()
 				select {

@@ -15,7 +15,7 @@ func Example() {
 	}
 	b := append(h.AppendHeaders(nil, len(payload)), payload...)
 	b = append(b, make([]byte, bth.Pad(len(payload)))...)
-	path := bth.NewPath( // the ICRC covers addresses and ports, too
+	path := bth.NewPath( // the ICRC also covers addresses and ports
 		netip.MustParseAddrPort("192.0.2.1:4791"), netip.MustParseAddrPort("192.0.2.2:4791"))
 	b = path.AppendSum(b, 0, 7) // in an IPv4 header with identification 7
 

@@ -100,7 +100,7 @@ func full(n int) []byte { return bytes.Repeat([]byte{0xA5}, n) }
 var goldens = []struct {
 	name string
 	m    cm.Message
-	at   int // of the data of the MAD
+	at   int // offset in the MAD's data
 	want []byte
 }{
 	{"MRA", &cm.MRA{Local: 0x01020304, Remote: 0x05060708, About: cm.AboutREP, ServiceTimeout: 21,

@@ -79,9 +79,9 @@ func TestAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		o       bth.Opcode
-		psn     uint32 // relative to that of the first of two Sends
+		psn     uint32 // relative to the first PSN of two Sends
 		s       bth.Syndrome
-		first   string // what has become of the first
+		first   string // outcome of the first
 		wantErr error
 	}{
 		{"acknowledgement", bth.Acknowledge, 0, bth.ACK, acked, nil},
@@ -122,7 +122,7 @@ func TestAnswers(t *testing.T) {
 func TestResponses(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		n       int // packet of the response
+		n       int // which packet of the response
 		length  int
 		again   bool
 		wantErr error

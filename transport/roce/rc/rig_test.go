@@ -56,7 +56,7 @@ type side struct {
 	err    error
 
 	messages [][]byte
-	in       []packet // on their way here
+	in       []packet // on their way to this end
 }
 
 // pair is a connection over a network in virtual time.
