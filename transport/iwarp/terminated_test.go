@@ -63,7 +63,7 @@ func swapped(payload []byte) []byte {
 // TestTerminates has the peer end the connection for every reason, in the form of RFC 5040 and in
 // siw's.
 func TestTerminates(t *testing.T) {
-	ours := segment(toSTag(rdmap.OpWrite, 0x1234567, 0x89), "") // the segment that the Terminate reports
+	ours := segment(toSTag(rdmap.OpWrite, 0x1234567, 0x89), "") // the reported segment
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		for _, tt := range terminates {
 			for _, siw := range []bool{false, true} {
