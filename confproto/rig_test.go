@@ -68,8 +68,8 @@ func onPosted(t *testing.T, test func(t *testing.T, p provider)) {
 	}
 }
 
-// testProgram returns as many bytes as it is told, whatever else it gets; nothing of it may travel
-// on its own.
+// testProgram returns the requested number of bytes and ignores other arguments. None of its data
+// may travel by chunk on its own.
 const testProgram = 400_000
 
 type testArgs struct {

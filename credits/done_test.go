@@ -125,7 +125,7 @@ func TestWindowNothingUnderWay(t *testing.T) {
 	}
 }
 
-// One who waits is woken by the DONE of the last call under way.
+// A waiting call is woken by the DONE of the last call under way.
 func TestWindowDoneWakes(t *testing.T) {
 	err := bubble(t, func() error {
 		w := NewWindow(64)

@@ -300,7 +300,7 @@ func bubble(t *testing.T, f func() error) (err error) {
 	return err
 }
 
-// pairs are who may meet whom: max is the most that the server grants.
+// pairs are the combinations of clients and servers. most is the server's largest grant.
 var pairs = []struct {
 	name   string
 	client func(most int) requester

@@ -182,7 +182,7 @@ func TestWindowOrder(t *testing.T) {
 		}
 		wantState(t, w, 1, 1, 5)
 		for _, i := range []int{1, 2, 3, 5, 6} {
-			// One who comes now stands behind the others.
+			// A call that comes now waits after the others.
 			late := call(w, 100+i)
 			wantWaiting(t, late)
 			late.cancel()
@@ -272,7 +272,7 @@ func TestWindowClose(t *testing.T) {
 	})
 }
 
-// One who has been given a credit does not go on with it after the end.
+// TestWindowCloseRacesGrant: a call that was given a credit does not use it after the end.
 func TestWindowCloseRacesGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 200 {

@@ -22,7 +22,7 @@ func (p landed) UnmarshalXDR(d *xdr.Decoder) {
 	d.Uint32()
 }
 
-// allocProgram is version 2 of the test program, whose handlers allocate nothing.
+// allocProgram is version 2 of the test program. Its handlers do not allocate.
 func allocProgram() oncrpc.Program {
 	sink := make([]byte, 1<<20)
 	source := make([]byte, 1<<20)
@@ -43,7 +43,7 @@ func allocProgram() oncrpc.Program {
 	}}
 }
 
-// allocCall is a call that shall allocate nothing.
+// allocCall is a call that must not allocate.
 type allocCall struct {
 	name string
 	req  oncrpc.Request

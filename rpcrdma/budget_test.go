@@ -222,8 +222,8 @@ func TestBudgetFirstOfHost(t *testing.T) {
 	r.end(c, d)
 }
 
-// One that waits for its own connection does not keep others from memory of the server's; once only
-// that is what it lacks, it does.
+// TestBudgetBothLimits: a call that waits for its connection's memory does not keep other calls
+// from the server's memory. A call that only lacks the server's memory does.
 func TestBudgetBothLimits(t *testing.T) {
 	r := newBudgetRig(100, 50, "a", "c", "e")
 	a := r.call(0, 40)
@@ -541,8 +541,8 @@ func TestNothingWithheldAfterEnd(t *testing.T) {
 	}
 }
 
-// BenchmarkBudgetRelease gives back memory that suffices for none of the waiting calls. There are
-// few or many of them, of one host or each of its own.
+// BenchmarkBudgetRelease releases memory that is not enough for any waiting call. Few or many calls
+// wait, of one host or of many.
 func BenchmarkBudgetRelease(b *testing.B) {
 	for _, waiting := range []int{10, 30_000} {
 		for _, hosts := range []int{1, waiting} {

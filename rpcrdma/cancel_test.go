@@ -55,7 +55,7 @@ func TestCancelWaitingForCredit(t *testing.T) {
 	}
 }
 
-// TestCancelSending cancels calls whose Send has not left: the peer takes nothing yet.
+// TestCancelSending cancels calls whose Send has not left, because the peer accepts nothing yet.
 func TestCancelSending(t *testing.T) {
 	const size = 5000
 	c, ep := unstartedServer(t)
@@ -177,7 +177,7 @@ func TestCancelUnderWay(t *testing.T) {
 	}
 }
 
-// expired is a context that ends like one whose deadline has passed, when the test says so.
+// expired is a context that the test ends like one whose deadline has passed.
 type expired struct{ context.Context }
 
 func (e expired) Err() error {
@@ -201,8 +201,8 @@ func TestCancelledNotAnswered(t *testing.T) {
 	ended(t, c)
 }
 
-// TestCancelStorm cancels calls at random moments while a real server answers, beside calls that
-// are not cancelled.
+// TestCancelStorm cancels calls at random moments while a real server answers. Other calls, which
+// are not cancelled, are under way too.
 func TestCancelStorm(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{Credits: 8})
 	c := r.dial(rpcrdma.Config{Credits: 8})

@@ -22,7 +22,7 @@ type started struct {
 	err   chan error
 }
 
-// start makes a call of procEcho on another goroutine: result is where its one item shall land.
+// start makes a call of procEcho on another goroutine. Its one item is decoded into result.
 func start(ctx context.Context, c *rpcrdma.Conn, args *items, result []byte) *started {
 	s := &started{err: make(chan error, 1)}
 	req := oncrpc.Request{Procedure: procEcho, Args: args, Reply: &s.reply}

@@ -15,9 +15,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// clientModel is a real client whose server is played by hand, and a model of what must have become
-// of the client's calls: credits, RDMA Reads, RDMA_DONEs. A random test takes steps (call, giveUp,
-// answer, released); settle then compares.
+// clientModel is a real client, whose server is played by hand, and a model of the client's calls:
+// credits, RDMA Reads, RDMA_DONEs. A random test takes steps (call, giveUp, answer, released), then
+// settle compares.
 type clientModel struct {
 	*rawPeer
 	c       *rpcrdma.Conn
@@ -237,7 +237,7 @@ func (a *clientModel) over(k *clientModelCall, want error) {
 	}
 }
 
-// settle waits until what the client has sent is here. It must be what it ought to be.
+// settle waits until everything that the client sent has arrived, and compares it with the model.
 func (a *clientModel) settle() {
 	a.t.Helper()
 	waitRight(a.t, func() (wrong string) {

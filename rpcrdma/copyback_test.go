@@ -9,8 +9,8 @@ import (
 )
 
 // TestCopyBack offers a write chunk over a provider that cannot import the caller's memory. The
-// chunk is memory of the pool, which is copied to the caller's afterwards: only what the server
-// says it has written, whatever else comes with the reply.
+// chunk is memory of the pool, which is copied to the caller's memory afterwards. Only what the
+// server claims to have written is copied, whatever else the reply has.
 func TestCopyBack(t *testing.T) {
 	const size = 5000
 	tests := []struct {

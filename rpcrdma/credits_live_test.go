@@ -72,8 +72,8 @@ func TestGrantsMove(t *testing.T) {
 	}
 }
 
-// TestWindowLowered lowers the grant below what is under way: nothing is sent until enough of that
-// is answered.
+// TestWindowLowered lowers the grant below the number of calls under way. No call is sent until
+// enough of them are answered.
 func TestWindowLowered(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {

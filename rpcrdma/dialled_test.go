@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// countingDomain counts what is asked of it.
+// countingDomain counts the requests for memory.
 type countingDomain struct {
 	loopback.Domain
 	asked atomic.Int32
@@ -22,7 +22,7 @@ func (d *countingDomain) Alloc(n int, access transport.Access) (transport.Slice,
 	return d.Domain.Alloc(n, access)
 }
 
-// ownDomain is an endpoint with memory of its own.
+// ownDomain is an endpoint with its own domain.
 type ownDomain struct {
 	transporttest.FullEndpoint
 	domain transport.Domain

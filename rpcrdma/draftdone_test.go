@@ -47,8 +47,8 @@ func (p *rawPeer) canRead(s chunks.Segment) bool {
 	return wait(p.t, wr.Done.(completer)) == nil
 }
 
-// notFreed checks that the server has released no data of replies so far. What the peer has sent it
-// has taken.
+// notFreed checks that the server has released no data of replies so far, although it has taken all
+// that the peer sent.
 func (r *rig) notFreed() {
 	r.t.Helper()
 	if n := len(r.program.freed); n > 0 {

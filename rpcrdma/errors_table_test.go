@@ -43,7 +43,7 @@ type verdict struct {
 	done bool // an RDMA_DONE answers the read list of that reply
 }
 
-// outcome is what an end does with a message that has the transaction id of no call of its own.
+// outcome is the reaction of an end to a message that has the XID of none of its calls.
 type outcome struct {
 	answer func(xid, grant uint32) []byte // the whole Send; nil: no answer
 	count  rpcrdma.Stats
@@ -74,7 +74,7 @@ func errVers(xid, grant uint32) []byte { return be32(xid, 1, grant, 4, 1, 1, 1) 
 // served is an RPC reply without chunks.
 func served(reply ...uint32) outcome { return servedWith([]uint32{0, 0, 0}, reply...) }
 
-// servedWith is an RPC reply behind chunk lists.
+// servedWith is an RPC reply after chunk lists.
 func servedWith(lists []uint32, reply ...uint32) outcome {
 	return outcome{rpc: true, count: rpcrdma.Stats{CallsReceived: 1}, answer: func(xid, grant uint32) []byte {
 		b := be32(append([]uint32{xid, 1, grant, 0}, lists...)...)
@@ -88,7 +88,7 @@ func (f outcome) padded() outcome {
 	return f
 }
 
-// RPC replies, behind XID and REPLY (RFC 5531 section 9).
+// RPC replies, after XID and REPLY (RFC 5531 section 9).
 var (
 	rpcSuccess     = []uint32{0, 0, 0, 0}
 	rpcGarbageArgs = []uint32{0, 0, 0, 4}
@@ -179,7 +179,7 @@ func malformedFixed() (all []malformed) {
 	return all
 }
 
-// malformedErrors are RDMA_ERRORs, which nobody answers.
+// malformedErrors are RDMA_ERRORs. They are never answered.
 func malformedErrors() (all []malformed) {
 	extra := []uint32{1, 2, 3, 4, 5, 6, 7, 8}
 	for _, version := range []uint32{1, 0, 2, 0xffffffff} {
@@ -252,8 +252,8 @@ func malformedLists() (all []malformed) {
 	return all
 }
 
-// malformedReads are calls whose read list makes no sense, in an RDMA_MSG and in an RDMA_NOMSG; and
-// some in which it does.
+// malformedReads are calls with malformed read lists, in an RDMA_MSG and in an RDMA_NOMSG; and some
+// with valid ones.
 func malformedReads() (all []malformed) {
 	const callLen = 40
 	none := []uint32{0, 0, 0}
@@ -414,7 +414,7 @@ func malformedMsgP() (all []malformed) {
 // bigReceive is Config.InlineRecv where these messages are sent.
 const bigReceive = 32 << 10
 
-// malformedBodies are RDMA_MSGs whose message is not what it should be.
+// malformedBodies are RDMA_MSGs with a malformed RPC message.
 func malformedBodies() (all []malformed) {
 	plain := head(rpcrdma.TypeMsg, 0, 0, 0)
 	neither := verdict{outcome: refusedHeader, ends: rpcrdma.ErrMalformed}

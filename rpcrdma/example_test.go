@@ -34,7 +34,7 @@ func reverse(ctx context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// An RPC program of one's own, served and called over RDMA.
+// A custom RPC program, served and called over RDMA.
 func Example() {
 	ctx := context.Background()
 	fabric := loopback.New() // or a provider that crosses a network

@@ -219,7 +219,7 @@ func TestShutdownDrains(t *testing.T) {
 	ended(t, c)
 }
 
-// numbering is a connection whose calls have the transaction ids 1, 2 and so on.
+// numbering is a connection whose calls have the XIDs 1, 2 and so on.
 type numbering struct {
 	*rpcrdma.Conn
 	next *atomic.Uint32

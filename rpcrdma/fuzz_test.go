@@ -26,7 +26,7 @@ func (p *rawPeer) offer(msg []byte) {
 	}
 }
 
-// drain forgets what the program has seen, which otherwise holds it up in the end.
+// drain discards what the program has recorded, because full channels would stop it.
 func (p *program) drain() {
 	for len(p.entered) > 0 {
 		<-p.entered

@@ -15,9 +15,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// guarded is an endpoint that panics when Revoke is called where it may be on a goroutine
-// of the provider's: inside a MessageHandler, a Completer or a RecvSource. It also panics when
-// memory is used for what it was not allocated or imported for.
+// guarded is an endpoint that panics if Revoke is called where it may run on a goroutine of the
+// provider: inside a MessageHandler, a Completer or a RecvSource. It also panics if memory is used
+// for something other than what it was allocated or imported for.
 type guarded struct{ transporttest.FullEndpoint }
 
 // smallLimits is what guard imposes on each endpoint. The zero value is nothing.
@@ -37,7 +37,7 @@ func guardAny(ep transport.Endpoint) transport.Endpoint {
 	return guard(ep.(transporttest.FullEndpoint))
 }
 
-// keyed is a domain whose slices have a key that says what they are for.
+// keyed is a domain whose slices have a key that says what they may be used for.
 type keyed struct {
 	transport.Domain
 	transport.Importer
@@ -128,7 +128,7 @@ var harmless struct {
 	stacks map[[64]uintptr]bool
 }
 
-// insideCallback reports whether a provider has called what is running.
+// insideCallback reports whether this code was called by a provider.
 func insideCallback() (stack string, inside bool) {
 	var pcs [64]uintptr
 	n := runtime.Callers(1, pcs[:])
@@ -170,7 +170,7 @@ func (r revoker) revoke() {
 func (r revoker) Received([]transport.Message)               { r.revoke() }
 func (r revoker) Complete(_ *transport.WorkRequest, _ error) { r.revoke() }
 
-// TestGuard: the guard, which all other tests use, notices what it should, and nothing else.
+// TestGuard: the guard, which all other tests use, reports what it must, and nothing else.
 func TestGuard(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(t.Context(), rigAddr, nil)

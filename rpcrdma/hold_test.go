@@ -51,7 +51,7 @@ func heldReads() (<-chan *heldRequests, endpointWrapper) {
 	}
 }
 
-// flush completes what is held back when the connection has ended, and ends h.
+// flush completes the held requests when the connection has ended, and ends h.
 func (h *heldRequests) flush() {
 	<-h.FullEndpoint.Done()
 	h.mu.Lock()
@@ -111,7 +111,7 @@ func (h *heldRequests) release(t testing.TB, n int) {
 	}
 }
 
-// releasedRequest is told the end of a request that was held.
+// releasedRequest learns of the end of a request that was held.
 type releasedRequest struct {
 	h  *heldRequests
 	wr *transport.WorkRequest
@@ -124,8 +124,8 @@ func (r releasedRequest) Complete(_ *transport.WorkRequest, err error) {
 	}
 }
 
-// slowSends is an endpoint of the server whose Sends arrive at once, and complete when the test
-// says so; its RDMA Reads, too. It has no abilities.
+// slowSends is an endpoint of the server whose Sends arrive at once, but complete when the test
+// says so. So do its RDMA Reads. It has no optional interfaces.
 type slowSends struct {
 	transport.Endpoint
 	slow atomic.Bool

@@ -244,7 +244,7 @@ func TestEmptyResultAmid(t *testing.T) {
 	}
 }
 
-// TestEmptyResultBuffer offers a buffer of no bytes beside one with a write chunk.
+// TestEmptyResultBuffer offers an empty buffer together with one that has a write chunk.
 func TestEmptyResultBuffer(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	c := r.dial(rpcrdma.Config{})

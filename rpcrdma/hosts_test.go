@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
-// hosts has the peers of a server be of one host, as the provider has it, or each of its own.
+// hosts makes the peers of a server come from one host, as the provider reports, or each from its
+// own.
 type hosts struct {
 	apart atomic.Bool // new connections come from separate hosts
 }
@@ -23,7 +24,7 @@ func (h *hosts) wrap(ep transport.Endpoint) transport.Endpoint {
 	return ownHost{ep}
 }
 
-// ownHost is an endpoint whose peer is of a host of its own.
+// ownHost is an endpoint whose peer is on a separate host.
 type ownHost struct{ transport.Endpoint }
 
 func (e ownHost) Info() transport.Info { return ownHostInfo(e.Endpoint) }
@@ -39,7 +40,7 @@ func ownHostInfo(ep transport.Endpoint) transport.Info {
 	return info
 }
 
-// ownHostAddr is an address whose host is all of it.
+// ownHostAddr is an address that stands for a host of its own.
 type ownHostAddr struct{ net.Addr }
 
 // Host is for package peerhost.

@@ -82,8 +82,8 @@ func padded(h *Header, m *xdr.Message, without []bool, least int, fill byte) []b
 	return append(b, inline...)
 }
 
-// fakeEndpoint is a send queue that runs requests when it is told to. As on hardware, a request
-// that is not signaled keeps its place in the queue until a later one completes.
+// fakeEndpoint is a send queue that runs requests on demand. As on hardware, a request that is not
+// signaled keeps its place in the queue until a later one completes.
 type fakeEndpoint struct {
 	depth  int
 	domain transport.Domain

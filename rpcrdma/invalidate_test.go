@@ -30,8 +30,8 @@ func newInvalidationsRig(t testing.TB, cfg rpcrdma.Config) (*rig, chan *heldRequ
 	}), made
 }
 
-// TestReplyInvalidated: the memory behind the windows of a reply is given back when they have
-// ended, and not before, however the reply ends.
+// TestReplyInvalidated: the memory of a reply is released when its windows have ended, and not
+// before, however the reply ends.
 func TestReplyInvalidated(t *testing.T) {
 	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour}
 	for _, tt := range []struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// limitedTest is a test of behaviour that runs once more on a provider with limits.
+// limitedTest is a test that also runs on a provider with limits.
 type limitedTest struct {
 	name string
 	test func(*testing.T)

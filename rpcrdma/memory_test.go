@@ -118,8 +118,8 @@ func (m *memoryProbe) full(h *heldCalls, what string) {
 	})
 }
 
-// check waits until all memory has come back, that of these clients and of the server, and checks
-// that it is no more than before. The clients have nothing under way.
+// check waits until the memory of these clients and of the server has been given back, and checks
+// that no more is in use than before. The clients have nothing under way.
 func (m *memoryProbe) check(live ...*rawPeer) {
 	m.t.Helper()
 	if len(live) == 0 {
@@ -170,8 +170,8 @@ func (m *memoryProbe) check(live ...*rawPeer) {
 	}
 }
 
-// memoryBack waits until all memory for chunks has come back, that of these clients and of the
-// server. They have nothing under way.
+// memoryBack waits until all memory for chunks of these clients and of the server has been given
+// back. They have nothing under way.
 func (r *rig) memoryBack(live ...*rawPeer) {
 	r.t.Helper()
 	if !r.hosts.apart.Swap(true) {

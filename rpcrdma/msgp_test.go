@@ -211,8 +211,8 @@ func TestPaddedInRFC8166(t *testing.T) {
 	}
 }
 
-// TestPaddedBesideChunks sends padded data beside write chunks and a reply chunk, in calls and
-// replies.
+// TestPaddedBesideChunks sends padded data together with write chunks and a reply chunk, in calls
+// and replies.
 func TestPaddedBesideChunks(t *testing.T) {
 	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, PeerAlign: 256}
 	t.Run("call", func(t *testing.T) {

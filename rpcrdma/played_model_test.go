@@ -9,12 +9,18 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestPlayed has a client do whatever the protocol allows, and send RDMA_DONEs for nothing besides:
-// calls with replies of all kinds, which come at once or when their handlers like, RDMA_DONEs in
-// any order, late or twice, time limits that pass, transaction ids used again while an RDMA_DONE is
-// owed, more or less credits asked for, memory that another client uses. After each step all
-// accounts are right, the connection is there, and what waits does so for a reason; and in the end
-// all calls are answered, and all memory has come back.
+// TestPlayed has a client do anything that the protocol allows, and also send RDMA_DONEs for
+// nothing:
+//
+//   - calls with replies of all kinds, which come at once or when their handlers return
+//   - RDMA_DONEs in any order, late or twice
+//   - time limits that pass
+//   - XIDs used again while an RDMA_DONE is owed
+//   - requests for more or fewer credits
+//   - memory that another client uses
+//
+// After each step all accounts are right, the connection exists, and whatever waits has a reason
+// to. In the end all calls are answered, and all memory is given back.
 func TestPlayed(t *testing.T) {
 	kinds := []string{
 		"read", "read", "read", "reserve", "DONE", "read", "block, and read", "go on", "DONE", "block", "late DONE", "other reads", "DONE", "null",

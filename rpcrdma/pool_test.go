@@ -13,9 +13,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// These tests are inside the package for the classes of memory and what is kept of it, which a peer
-// does not see. That connections share pools and leave nothing is tested from outside
-// (dialled_test.go, pool_sizes_test.go).
+// These tests are inside the package because a peer cannot see the size classes of memory and what
+// the pool keeps. Tests outside the package check that connections share pools and leave nothing
+// behind (dialled_test.go, pool_sizes_test.go).
 
 func allocated(t *testing.T, d *loopback.Domain, slices, bytes int) {
 	t.Helper()
@@ -237,8 +237,8 @@ func TestPoolConcurrent(t *testing.T) {
 	allocated(t, d, 0, 0)
 }
 
-// Connections of one domain keep as much together as one does. What the last leaves goes back, also
-// what is in use still.
+// TestPoolSet: connections of one domain together keep as much as one does. When the last one ends,
+// all of it goes back to the domain, memory in use as soon as it is returned.
 func TestPoolSet(t *testing.T) {
 	var s poolSet
 	d, other := new(loopback.Domain), new(loopback.Domain)

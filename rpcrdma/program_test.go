@@ -78,7 +78,7 @@ func pattern(seed uint64, n int) []byte {
 	return p[:n:n]
 }
 
-// program is the test program and what it has seen.
+// program is the test program and its records.
 type program struct {
 	gate    chan struct{}      // procBlock receives from it once
 	entered chan struct{}      // procBlock has begun

@@ -55,8 +55,8 @@ func TestReadLimit(t *testing.T) {
 	}
 }
 
-// TestReadLimitOfConnection needs more RDMA Reads than the ORD. The rest waits here, and not in the
-// provider's queue, where replies would wait behind it.
+// TestReadLimitOfConnection needs more RDMA Reads than the ORD. The others wait here, not in the
+// provider's queue, where replies would have to wait for them.
 func TestReadLimitOfConnection(t *testing.T) {
 	g := newBothWays(t, rpcrdma.Config{})
 	ord := g.c.Info().ORD

@@ -48,7 +48,7 @@ func (r *receiveBudgetRig) reserves(t *testing.T, conn int, n int64, ok bool) {
 
 func (r *receiveBudgetRig) gives(conn int, n int64) { r.release(&r.shares[conn], n) }
 
-// want checks who has been resumed.
+// want checks which connections were resumed.
 func (r *receiveBudgetRig) want(t *testing.T, conns ...int) {
 	t.Helper()
 	if diff := cmp.Diff(conns, r.resumed, cmpopts.EquateEmpty()); diff != "" {
@@ -57,7 +57,7 @@ func (r *receiveBudgetRig) want(t *testing.T, conns ...int) {
 	r.resumed = nil
 }
 
-// idle checks that nobody has anything, or waits, and that no host is known any more when all
+// idle checks that no connection has memory or waits, and that no host is remembered once all
 // connections have ended.
 func (r *receiveBudgetRig) idle(t *testing.T) {
 	t.Helper()
@@ -89,7 +89,7 @@ func TestReceiveBudgetOrder(t *testing.T) {
 	r.gives(0, 30)
 	r.want(t, 1, 2)
 	r.reserves(t, 1, 80, true)
-	r.cancel(&r.shares[3]) // who waits
+	r.cancel(&r.shares[3]) // it waits
 	r.cancel(&r.shares[2]) // it was given 5: 20 are free, 30 are wanted
 	r.cancel(&r.shares[2])
 	r.reserves(t, 4, 30, false)

@@ -45,8 +45,8 @@ func (requests) MaxPrivateReply() (accept, reject int) { return 512, 512 }
 func (l requests) Addr() net.Addr                      { return &net.TCPAddr{} }
 func (l requests) Close() error                        { return nil }
 
-// What is wrong with a peer its provider has logged, as often as is good. What is wrong with us is
-// logged here.
+// TestConnectionNotMade: errors of a peer are logged by its provider, at a limited rate. Errors at
+// our end are logged here.
 func TestConnectionNotMade(t *testing.T) {
 	for _, tt := range []struct {
 		name string

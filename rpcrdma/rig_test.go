@@ -28,7 +28,7 @@ type rig struct {
 
 const rigAddr = "server"
 
-// newRig serves on a fabric of its own.
+// newRig serves on a new fabric.
 func newRig(t testing.TB, cfg rpcrdma.Config) *rig {
 	return newRigOn(t, cfg, loopback.Config{}, sameEndpoint)
 }

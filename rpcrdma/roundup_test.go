@@ -9,9 +9,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestRoundUpInRFC8166: a server of the draft fills a write chunk whose length is no multiple of
-// four. The error of a client of RFC 8166 names the draft's dialect. It does not for lengths that
-// neither dialect allows.
+// TestRoundUpInRFC8166: a server of the Draft dialect fills a write chunk whose length is not a
+// multiple of four. The error at an RFC 8166 client names the Draft dialect, unless neither dialect
+// allows the length.
 func TestRoundUpInRFC8166(t *testing.T) {
 	const size = 10_001
 	for _, tt := range []struct {

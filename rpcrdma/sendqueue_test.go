@@ -23,7 +23,8 @@ import (
 // These tests are inside the package for the queue before a full endpoint, with chains that no call
 // makes and completions one by one.
 
-// sendLog completes requests, whose Context is their number, and tells the queue as completers do.
+// sendLog completes requests, whose Context is their number, and informs the queue as completers
+// do.
 type sendLog struct {
 	q *sendQueue
 
@@ -50,8 +51,8 @@ func (l *sendLog) completed() []int {
 	return slices.Clone(l.done)
 }
 
-// newQueue returns a queue before an endpoint, and a function that makes chains of n requests
-// numbered on, of which the last is signaled.
+// newQueue returns a queue for an endpoint, and a function that makes chains of n numbered
+// requests. The last one of each chain is signaled.
 func newQueue(depth int) (*sendQueue, *fakeEndpoint, *sendLog, func(n int) []*transport.WorkRequest) {
 	ep := newFakeEndpoint(depth, nil)
 	q := &sendQueue{ep: ep}

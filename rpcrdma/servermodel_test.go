@@ -120,7 +120,7 @@ func (p *serverModel) call(xid, asked uint32, k modelledCall) {
 	p.send(h, body)
 }
 
-// acknowledge sends an RDMA_DONE, and notes what the server has to make of it.
+// acknowledge sends an RDMA_DONE, and records what the server must do with it.
 func (p *serverModel) acknowledge(xid uint32) {
 	p.t.Helper()
 	i := slices.IndexFunc(p.live, func(r pinnedReply) bool { return r.xid == xid })
@@ -164,7 +164,7 @@ func (p *serverModel) take() {
 	}
 }
 
-// settle waits until the server has taken what was sent, and done what it can. Then all accounts
+// settle waits until the server has taken what was sent and has done what it can. Then all accounts
 // must be right.
 func (p *serverModel) settle() {
 	p.t.Helper()
@@ -178,7 +178,7 @@ func (p *serverModel) settle() {
 	})
 }
 
-// wrong returns what is not as it should be.
+// wrong returns the differences from the model.
 func (p *serverModel) wrong() string {
 	now := rpcrdma.ServerModel{
 		Sent: p.sent, Received: p.received, Ignored: p.ignored, Missed: p.missed, Under: make(map[uint32]int),

@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// TestInitialSettings checks what is in force before anything is agreed on (docs/readings.md, 10;
-// draft section 6.1).
+// TestInitialSettings checks the Settings before any were agreed on (docs/readings.md, 10; draft
+// section 6.1).
 func TestInitialSettings(t *testing.T) {
 	tests := []struct {
 		name string

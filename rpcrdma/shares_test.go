@@ -47,8 +47,8 @@ func (r *hostsRig) from(host int) {
 	}
 }
 
-// occupy has n hosts make so many connections each. On every one of them a client makes a call
-// whose message is to be fetched, and never answers the RDMA Read of that.
+// occupy makes conns connections from each of n hosts. On each one a client makes a call whose
+// message must be fetched, and never answers the RDMA Read for it.
 func (r *hostsRig) occupy(n, conns int) {
 	r.t.Helper()
 	before := len(r.network.Links())
@@ -99,8 +99,8 @@ func (r *hostsRig) stand() {
 var greedyHosts = []int{1, 3}
 
 // TestShareOfMemory: hosts take all the memory for chunks that they can get, with many connections,
-// each with a call whose arguments never come. Calls of another host are answered meanwhile, as
-// many at a time as fit in the share that is left for it.
+// each with a call whose arguments never arrive. Meanwhile calls of another host are answered, as
+// many at a time as fit in the share left for it.
 func TestShareOfMemory(t *testing.T) {
 	for _, n := range greedyHosts {
 		t.Run(fmt.Sprintf("%d greedy", n), func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// moving is an endpoint of the server whose requests complete when the test says so, and that
-// reports what the test says has moved.
+// moving is an endpoint of the server. The test decides when its requests complete, and how much it
+// reports as moved.
 type moving struct {
 	slowSends
 	sent, received, read atomic.Uint64

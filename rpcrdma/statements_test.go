@@ -134,7 +134,7 @@ func TestCallBack(t *testing.T) {
 	p.t = t
 }
 
-// revokeFails is an endpoint whose windows do not end, once it has been told so.
+// revokeFails is an endpoint whose Revoke fails.
 type revokeFails struct{ transport.Endpoint }
 
 func (e revokeFails) Revoke(...transport.Region) error { return transport.ErrNoMemory }

@@ -68,7 +68,7 @@ func newStoppedRig(t *testing.T) *stoppedRig {
 	return s
 }
 
-// begin has a number of peers, each on a host of its own, make a call, and then begin another one.
+// begin has n peers, each on its own host, make a call and then begin another one.
 func (s *stoppedRig) begin(n int) {
 	s.t.Helper()
 	for i := range n {
@@ -120,10 +120,10 @@ func (s *stoppedRig) calls(c *rpcrdma.Conn, n int) (slowest time.Duration) {
 	return time.Since(began)
 }
 
-// TestStoppedPeers: more peers than there is memory for each begin a message and stop. Those that
-// have memory lose it in time, one group after another, and the calls of a client behind them all
-// are answered. Peers that had to wait for the whole timeout still get a quarter of it when they
-// get memory, because they might have continued. Each of them ends.
+// TestStoppedPeers: more peers than fit in memory each begin a message and stop. Peers with memory
+// lose it in time, one group after another, and the calls of a client that waits after them all are
+// answered. Peers that had to wait for the whole timeout still get a quarter of it when they get
+// memory, because they might have continued. Each of them ends.
 func TestStoppedPeers(t *testing.T) {
 	for _, peers := range []int{busyAtATime, 50} {
 		t.Run(fmt.Sprint(peers), func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestStoppedPeers(t *testing.T) {
 }
 
 // TestGonePeers: such peers disconnect while their messages wait for memory. They do not delay a
-// client behind them.
+// client that waits after them.
 func TestGonePeers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newStoppedRig(t)

@@ -69,9 +69,8 @@ type meteredEndpoint struct {
 
 func (e meteredEndpoint) Domain() transport.Domain { return e.meter }
 
-// manyClients is a rig on any provider with receives of testReceiveSize bytes, whose memory is
-// metered, and many clients. It is for tests of Config.ReceiveMemory, and of what idle connections
-// take.
+// manyClients is a rig on any provider, with many clients and metered receives of testReceiveSize
+// bytes. It is for tests of Config.ReceiveMemory, and of the memory of idle connections.
 type manyClients struct {
 	*rig
 	meter   *allocMeter

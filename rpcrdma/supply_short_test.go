@@ -127,9 +127,9 @@ func TestHeldUp(t *testing.T) {
 	}
 }
 
-// newHeldUp has three connections with a call under way, each of a host of its own, have all of the
-// memory, and a call over the last one, of a fourth host, wait for some. It returns the server's
-// ends, and the ends of these calls, each of which passes the gate.
+// newHeldUp has connections from four hosts. Three have a call under way each, and take all of the
+// memory. A call over the fourth waits for some. It returns the server's ends of the connections,
+// and the results of these calls. Each call passes the gate.
 func newHeldUp(t *testing.T, provider string, credits int) (cr *manyClients, conns [4]*rpcrdma.Conn,
 	calls []chan error) {
 	t.Helper()

@@ -159,8 +159,8 @@ func (s watchedSource) Receive() *transport.RecvRequest {
 	return r
 }
 
-// crooked is a Domain whose memory begins at odd multiples of 8 bytes: that of the heap is aligned
-// often.
+// crooked is a Domain whose memory begins at odd multiples of 8 bytes. Memory from the heap would
+// often be aligned.
 type crooked struct{}
 
 func (crooked) Alloc(n int, _ transport.Access) (transport.Slice, error) {

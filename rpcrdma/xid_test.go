@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// named returns a call with a transaction id of its own.
+// named returns a call with a given XID.
 func named(xid uint32, args *items) *oncrpc.Exchange {
 	return &oncrpc.Exchange{Call: callMessage(0, procEcho, args), MaxReply: 1000, XID: xid, MayRepeat: true}
 }
@@ -60,8 +60,8 @@ func TestNamedXID(t *testing.T) {
 	}
 }
 
-// A transaction id is free again when the reply has come, not before: not even when nobody waits
-// for it any more. A call that may not have it leaves no trace.
+// TestNamedXIDInUse: an XID is free again once its reply has come, and not before, even if the
+// caller has gone. A call that may not use it leaves no trace.
 func TestNamedXIDInUse(t *testing.T) {
 	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
 	opened := roundTrip(context.Background(), c, named(1, &items{}))
@@ -100,7 +100,8 @@ func TestNamedXIDInUse(t *testing.T) {
 	}
 }
 
-// A call whose connection ended is sent over another one as it was the first time.
+// TestExchangeTwice: a call whose connection ended is sent over another one as it was the first
+// time.
 func TestExchangeTwice(t *testing.T) {
 	args := &items{data: [][]byte{pattern(1, 500), pattern(2, 9000)}}
 	x := named(0x01020304, args)

@@ -184,8 +184,8 @@ const (
 // fare is how bystanders fared.
 type fare struct {
 	took    time.Duration // for the burst
-	longest time.Duration // that a call of theirs has taken
-	what    string        // which that was
+	longest time.Duration // of their calls
+	what    string        // the procedure of that call
 }
 
 // suffer lets bystanders work while hosts attack, and returns how they fared.
@@ -237,7 +237,7 @@ func TestBystander(t *testing.T) {
 	for i, a := range attacks {
 		for _, hosts := range []int{1, 3} {
 			if hosts > 1 && a.flood {
-				continue // nothing is kept of which more hosts could keep more
+				continue // nothing is kept that more hosts could increase
 			}
 			if raced && (hosts > 1 || i%3 > 0) {
 				continue

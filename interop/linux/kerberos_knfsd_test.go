@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// knfsdRealmScript has the kernel export a directory to whoever proves who he is, and one for krb5p
-// alone.
+// knfsdRealmScript has the kernel export one directory to all authenticated users, and one only for
+// krb5p.
 //
 //nolint:misspell // exportfs is a program
 const knfsdRealmScript = `

@@ -30,7 +30,7 @@ func (k *knfsd) names(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(from, name), []byte(name), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		// A shell drops newlines at the end of what it is told to substitute.
+		// A shell drops newlines at the end of a substitution.
 		fmt.Fprintf(&made, "name=$(printf '%s.') && name=${name%%.} && printf %%s \"$name\" >\"./$name\"\n", octal(name))
 	}
 	check := `

@@ -82,7 +82,7 @@ func newObserver(t *testing.T) *observer {
 	return o
 }
 
-// reset begins the counts anew.
+// reset sets the counts to zero.
 func (o *observer) reset() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

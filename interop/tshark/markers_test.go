@@ -25,7 +25,7 @@ func (f *flow) addMarkers(p *proto, pos int) {
 				f.Problems = append(f.Problems, "marker: "+field.ShowName)
 			}
 		case "iwarp_mpa.marker_fpduptr":
-			at := pos + field.Pos - 2 - p.Pos // in front of which are the reserved bytes
+			at := pos + field.Pos - 2 - p.Pos // the reserved bytes are before it
 			if want := max(at-length, 0); at%markerEvery != 0 || field.Show != strconv.Itoa(want) {
 				f.Problems = append(f.Problems, fmt.Sprintf("marker at %d: %s, want %d", at, field.ShowName, want))
 			}

@@ -49,7 +49,7 @@ func (s *seen) check(t *testing.T, cells []*matrix.Cell, d rpcrdma.Dialect) {
 	t.Helper()
 	wants := matrixWants(cells, d)
 	posted := [2]map[opcode]messages{posted(s.posted[0], s.posted[1], nil), posted(s.posted[1], s.posted[0], nil)}
-	refused := make(map[int]bool) // by transaction: calls of which nothing need be read
+	refused := make(map[int]bool) // by transaction: calls that need not be read
 	for _, m := range s.said[1] {
 		refused[m.xid] = strings.HasPrefix(m.text, "ERROR")
 	}

@@ -62,7 +62,7 @@ func (s *descs) open(path *desc, write bool) (*desc, error) {
 }
 
 // reopenOwn opens a file of the process's user for writing, whatever its mode is, by changing the
-// mode for a moment. An owner goes on writing a file that he has made read-only, and the descriptor
+// mode for a moment. An owner may go on writing a file after making it read-only, and the descriptor
 // from its creation may be gone.
 func reopenOwn(path int) (int, error) {
 	var st unix.Statx_t

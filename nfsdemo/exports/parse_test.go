@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
-// hosts is who is looked up.
+// hosts is the database for look-ups.
 type hosts map[string][]netip.Addr
 
 func (h hosts) LookupNetIP(_ context.Context, network, host string) ([]netip.Addr, error) {

@@ -59,7 +59,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode: the data of READ is copied to where it shall be.
+// BenchmarkDecode decodes messages. The data of READ is copied to its destination.
 func BenchmarkDecode(b *testing.B) {
 	for _, bb := range benchMessages() {
 		b.Run(bb.name, func(b *testing.B) {

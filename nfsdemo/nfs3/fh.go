@@ -13,7 +13,7 @@ type FH struct {
 	b [FHSize]byte // zero beyond n
 }
 
-// MakeFH returns the handle with the bytes p, of which it takes at most FHSize.
+// MakeFH returns the handle with the first FHSize bytes of p.
 func MakeFH(p []byte) FH {
 	var h FH
 	h.n = uint8(copy(h.b[:], p))

@@ -29,8 +29,8 @@ type hostile struct {
 	lazy    bool                  // each WRITE is UNSTABLE, whatever was asked for
 	fail    func(p nfs3.Proc) nfs3.Status
 	commits int
-	size    uint64                                 // that is told; 0: the right one
-	hideEOF bool                                   // it is told only behind the end
+	size    uint64                                 // the size reported; 0: the right one
+	hideEOF bool                                   // reported only after the end
 	noAttrs bool                                   // post_op_attr is never there
 	before  func(context.Context, nfs3.Proc) error // each procedure is executed
 	after   func(nfs3.Proc)                        // that, before the reply

@@ -121,7 +121,7 @@ func (h *host) dial(ctx context.Context, addr string) (oncrpc.Transport, error) 
 	return c, nil
 }
 
-// mounter is a MOUNT program that answers as it is told.
+// mounter is a MOUNT program whose answers the test sets.
 type mounter struct {
 	exports []mount3.Export
 	results map[string]mount3.MntRes // of MNT; others are MNT3ERR_NOENT

@@ -102,7 +102,7 @@ func TestExports(t *testing.T) {
 		{Path: "/srv/b", FS: newFS(t), Rules: []nfsserver.Rule{{Clients: prefixes("10.0.0.0/8", "2001:db8::/32")}}},
 		{Path: "/", FS: newFS(t)},
 	}})
-	// Who may not mount one is told of it all the same.
+	// Clients that may not mount an export still see it.
 	got, err := nfsclient.Exports(t.Context(), pipe.NewFrom(rpc, pipe.Chunked, peer("192.0.2.1", 1)), oncrpc.AuthNone())
 	if err != nil {
 		t.Fatal(err)

@@ -140,7 +140,7 @@ func TestHostilePrincipals(t *testing.T) {
 	}
 }
 
-// accessAs calls ACCESS, and returns as whom the file system saw it.
+// accessAs calls ACCESS, and returns the user that the file system saw.
 func (a *accesses) accessAs(t *testing.T, r *realm, f oncrpc.ClientFlavor) vfs.Cred {
 	t.Helper()
 	do(t, r.nfsAs(f), nfs3.ProcAccess, &nfs3.AccessArgs{File: a.Root()}, new(nfs3.AccessRes))

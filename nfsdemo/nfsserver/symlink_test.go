@@ -56,7 +56,7 @@ func TestSymlinkPaths(t *testing.T) {
 	}
 }
 
-// TestMknodTypes: which types of files MKNOD makes, and for whom.
+// TestMknodTypes: which types of files MKNOD makes for which users.
 func TestMknodTypes(t *testing.T) {
 	w := newWorld(t)
 	conn := w.reach(t, pipe.Inline)

@@ -71,7 +71,7 @@ func (c *Conn) TLS() (state tls.ConnectionState, ok bool) {
 // secrecy is the TLS of a connection; Conn.mu guards it.
 type secrecy struct {
 	conn     *tls.Conn // nil: none
-	starting bool      // nothing is sent but the reply to who has asked for TLS
+	starting bool      // only the reply to the request for TLS is sent
 }
 
 // StartTLS starts TLS right after the reply to the call being dispatched. It implements

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// Peers that leave: nothing of them may stay.
+// Peers that leave must leave nothing behind.
 
 // TestLeaves has peers that leave at every stage, by closing their half in order or by a reset.
 func TestLeaves(t *testing.T) {

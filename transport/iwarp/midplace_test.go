@@ -56,7 +56,7 @@ func TestAbandonPlacing(t *testing.T) {
 	})
 }
 
-// TestRevokePlacing revokes such a window. Nothing more is placed, and the peer is told.
+// TestRevokePlacing revokes such a window. Nothing more is placed, and the peer gets an error.
 func TestRevokePlacing(t *testing.T) {
 	eachSide(t, func(t *testing.T, dialing bool, crc iwarp.CRC) {
 		p, l, w, memory, rest := midPlace(t, dialing, crc)

@@ -119,7 +119,7 @@ func TestCloseBoth(t *testing.T) {
 	}
 }
 
-// TestUnansweredEnd has a peer that is gone. It is told of the end a few times, and then forgotten.
+// TestUnansweredEnd: a peer that is gone gets a few notices of the end, and is then forgotten.
 func TestUnansweredEnd(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	p, ep := r.asked()

@@ -154,7 +154,7 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// Without a count it goes on until it is told to stop.
+// Without a count it runs until it is stopped.
 func TestEndless(t *testing.T) {
 	ctx, a, b := pair(t)
 	stop, cancel := context.WithCancel(ctx)

@@ -28,7 +28,7 @@ func testReadWrite(f *fixture) {
 	}
 }
 
-// pattern returns n bytes none of which is like its neighbours.
+// pattern returns n bytes, each of which differs from its neighbours.
 func pattern(n int) []byte {
 	p := make([]byte, n)
 	for i := range p {
