@@ -62,8 +62,8 @@ func (s *descs) open(path *desc, write bool) (*desc, error) {
 }
 
 // reopenOwn opens a file of the process's user for writing, whatever its mode is, by changing the
-// mode for a moment. An owner may go on writing a file after making it read-only, and the descriptor
-// from its creation may be gone.
+// mode for a moment. An owner may go on writing a file after making it read-only, and the
+// descriptor from its creation may be gone.
 func reopenOwn(path int) (int, error) {
 	var st unix.Statx_t
 	if err := statFD(path, &st); err != nil {

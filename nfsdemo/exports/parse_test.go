@@ -25,13 +25,13 @@ func (h hosts) LookupNetIP(_ context.Context, network, host string) ([]netip.Add
 	return nil, errors.New("no such host")
 }
 
-// known are the hosts of the tests.
+// known are the hosts in the tests.
 var known = hosts{
 	"build.example.com": {netip.MustParseAddr("192.0.2.9"), netip.MustParseAddr("::ffff:192.0.2.10")},
 	"empty.example.com": {},
 }
 
-// rulesOf returns what a file says, a line for each export and one for each rule.
+// rulesOf describes a file, with a line for each export and each rule.
 func rulesOf(t *testing.T, file string) string {
 	t.Helper()
 	list, err := exports.Parse(strings.NewReader(file))
@@ -79,7 +79,7 @@ func accessOf(a nfsserver.Access) string {
 		map[nfsserver.Squash]string{nfsserver.SquashNone: ",none", nfsserver.SquashAll: ",all"}[a.Squash]
 }
 
-// TestParse: what exports(5) says, with its own examples among others.
+// TestParse: files as in exports(5), including its own examples.
 func TestParse(t *testing.T) {
 	for _, tt := range []struct{ name, file, want string }{
 		{"nothing", "\n  # a comment\n\t\n", ""},

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// archive returns files as a ZIP archive, whose files have no ReadAt.
+// archive returns files as a ZIP archive. Its files have no ReadAt.
 func archive(tb testing.TB, files fstest.MapFS) *zip.Reader {
 	tb.Helper()
 	var b bytes.Buffer
@@ -73,7 +73,7 @@ func directory(tb testing.TB, files fstest.MapFS) string {
 	return dir
 }
 
-// TestConformance: files with ReadAt and without, and those too large to be kept.
+// TestConformance: files with and without ReadAt, and files too large to be kept.
 func TestConformance(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -94,7 +94,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestFS: a client of ours sees the files as testing/fstest wants to see them.
+// TestFS: our client's view of the files passes testing/fstest.
 func TestFS(t *testing.T) {
 	files := fstest.MapFS{
 		"readme": {Data: []byte("read me\n"), Mode: 0o644}, "doc/manual": {Data: []byte("chapter 1\n"), Mode: 0o600},
@@ -128,7 +128,7 @@ func TestFS(t *testing.T) {
 	}
 }
 
-// TestLinks: symbolic links are such where the fs.FS knows them.
+// TestLinks: symbolic links are links if the fs.FS supports them.
 func TestLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links take privileges there")
@@ -150,8 +150,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestChanging: what comes and goes in the fs.FS comes and goes for clients; entries that stay are
-// seen once.
+// TestChanging: changes in the fs.FS are visible to clients. Entries that stay are listed once.
 func TestChanging(t *testing.T) {
 	files := fstest.MapFS{"b": {Data: []byte("b")}, "d": {Data: []byte("d")}}
 	f := iofs.New(files, iofs.Config{})
@@ -197,7 +196,7 @@ type badFile struct{ fs.File }
 
 func (badFile) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// TestErrors: what the fs.FS says becomes an answer of NFS.
+// TestErrors: errors of the fs.FS become NFS statuses.
 func TestErrors(t *testing.T) {
 	f := iofs.New(failing{fstest.MapFS{"bad": {Data: []byte("x")}}}, iofs.Config{})
 	o, _, err := f.Lookup(t.Context(), &vfs.Cred{}, f.Root(), "bad")

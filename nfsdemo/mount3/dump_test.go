@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// dumps are lists of mounts, and how they look on the wire where that is short.
+// dumps are lists of mounts, with their encoding if it is short.
 var dumps = []struct {
 	name string
 	res  mount3.DumpRes

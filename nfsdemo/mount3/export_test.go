@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// exports are lists of exports, and how they look on the wire where that is short.
+// exports are lists of exports, with their encoding if it is short.
 var exports = []struct {
 	name string
 	res  mount3.ExportRes

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
-// TestFlavor: numbers and names (RFC 2623 section 4.2, nfs(5)), and the services that they are.
+// TestFlavor: numbers and names of flavours (RFC 2623 section 4.2, nfs(5)), and their services.
 func TestFlavor(t *testing.T) {
 	for _, tt := range []struct {
 		number  mount3.Flavor

@@ -18,8 +18,8 @@ type list[R any] interface {
 	UnmarshalXDR(d *xdr.Decoder)
 }
 
-// checkList encodes results, which are wire if that is known, and decodes them over others; none of
-// it may be missing.
+// checkList encodes results, which give wire if that is known, and decodes them over other results.
+// Truncated results must not decode.
 func checkList[R any, P list[R]](t *testing.T, res, others R, wire string) []byte {
 	t.Helper()
 	b, err := encode(P(&res))
@@ -44,7 +44,7 @@ func checkList[R any, P list[R]](t *testing.T, res, others R, wire string) []byt
 	return b
 }
 
-// checkOracle compares what an independent codec has read with want, and what it writes again with
+// checkOracle compares the value that an independent codec decoded with want, and its encoding with
 // b.
 func checkOracle[T any](t *testing.T, want, seen []T, write func(io.Writer) (int64, error), b []byte) {
 	t.Helper()
@@ -57,8 +57,8 @@ func checkOracle[T any](t *testing.T, want, seen []T, write func(io.Writer) (int
 	}
 }
 
-// checkLimit expects results with something too long in them to be refused in both directions; wire
-// encodes them without limits.
+// checkLimit checks that results with something too long in them are refused in both directions.
+// wire encodes them without limits.
 func checkLimit[R any, P list[R]](t *testing.T, name string, res R, wire func(e *xdr.Encoder)) {
 	t.Helper()
 	if _, err := encode(P(&res)); !errors.Is(err, xdr.ErrLimit) {
@@ -71,7 +71,7 @@ func checkLimit[R any, P list[R]](t *testing.T, name string, res R, wire func(e 
 	}
 }
 
-// fuzzList decodes anything: what can be decoded is encoded as it was.
+// fuzzList decodes anything. Whatever decodes must encode to the same bytes.
 func fuzzList[R any, P list[R]](f *testing.F, seeds []R) {
 	for _, res := range seeds {
 		b, err := encode(P(&res))

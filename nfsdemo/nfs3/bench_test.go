@@ -8,9 +8,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-const benchData = 1 << 16 // bytes that READ and WRITE move
+const benchData = 1 << 16 // bytes that READ and WRITE carry
 
-// benchMessages are arguments and results of the procedures that are called most.
+// benchMessages are the arguments and results of the most frequent procedures.
 func benchMessages() []struct {
 	name  string
 	m     message

@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// FuzzMessages decodes anything as the arguments and the results of each procedure.
-// What decodes must encode to bytes that decode to the same.
+// FuzzMessages decodes anything as the arguments and results of each procedure. Whatever decodes
+// must encode to bytes that decode to the same.
 func FuzzMessages(f *testing.F) {
 	for _, c := range captures(f) {
 		f.Add(uint32(c.proc), c.reply, c.bytes)
@@ -34,7 +34,7 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// TestAllocs: the procedures of the fast path cost no memory, in either direction.
+// TestAllocs: the procedures of the fast path do not allocate, in either direction.
 func TestAllocs(t *testing.T) {
 	var (
 		e    xdr.Encoder

@@ -18,7 +18,7 @@ type message interface {
 	UnmarshalXDR(d *xdr.Decoder)
 }
 
-// kinds makes the arguments and results of every procedure that there is.
+// kinds makes the arguments and results of every procedure.
 var kinds = map[nfs3.Proc]struct {
 	args, results func() message
 	max           int // of the results
@@ -108,7 +108,7 @@ func (c *capture) make() message {
 	return kinds[c.proc].args()
 }
 
-// captures returns the messages in testdata of the procedures that there are.
+// captures returns the messages in testdata.
 func captures(tb testing.TB) []capture {
 	text, err := os.ReadFile("testdata/linux.txt")
 	if err != nil {
@@ -174,7 +174,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestLinuxFields looks at what was decoded, in a few messages.
+// TestLinuxFields checks the decoded fields of a few messages.
 func TestLinuxFields(t *testing.T) {
 	for _, c := range captures(t) {
 		if c.proc == nfs3.ProcWrite && !c.reply {
@@ -239,7 +239,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestTables checks that the tables of these tests have every procedure but NULL.
+// TestTables checks that the tables of these tests have every procedure except NULL.
 func TestTables(t *testing.T) {
 	for p := nfs3.ProcNull + 1; p < nfs3.Procs; p++ {
 		if _, ok := kinds[p]; !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// oracles read a message with an independent codec and write it again.
+// oracles decode a message with an independent codec and encode it again.
 var oracles = map[nfs3.Proc]struct {
 	args, results func(io.Reader) (io.WriterTo, error)
 }{
@@ -157,8 +157,8 @@ func fill(t *rapid.T, v reflect.Value) {
 	}
 }
 
-// TestMax checks that the longest results are as long as is said, which is what the
-// transport provides.
+// TestMax checks that the longest results have the stated length. Transports provide that much
+// room.
 func TestMax(t *testing.T) {
 	fh := nfs3.PostOpFH{Present: true, FH: nfs3.MakeFH(make([]byte, nfs3.FHSize))}
 	attr := nfs3.PostOpAttr{Present: true}
@@ -188,7 +188,7 @@ func TestMax(t *testing.T) {
 		nfs3.ProcReadDirPlus: &nfs3.ReadDirPlusRes{Dir: attr, Entries: []nfs3.Entry{{Name: "abc", Attr: attr, File: fh}}},
 	} {
 		want := kinds[p].max
-		const listEnd = 4 + 4 // no more entries; whether it is the end of the directory
+		const listEnd = 4 + 4 // no more entries; end of the directory or not
 		switch ent := (nfs3.Entry{Name: "abc", Attr: attr, File: fh}); p {
 		case nfs3.ProcReadDir:
 			want = nfs3.ReadDirPlusResMax(ent.NameLen() + listEnd)

@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector makes sync.Pool forget things at random.
+// Under the race detector, sync.Pool drops items at random.
 
 package nfsclient_test
 
@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// allocsPerCall returns what a call allocates when there have been some: a server lets the memory
-// of each rest for a while before it uses it again.
+// allocsPerCall returns the allocations of a call after many others, because a server lets the
+// memory of calls rest for a while before it is reused.
 func allocsPerCall(call func()) float64 {
 	for range 100 {
 		call()
@@ -21,7 +21,7 @@ func allocsPerCall(call func()) float64 {
 	return testing.AllocsPerRun(100, call)
 }
 
-// TestAllocs: READ and WRITE allocate nothing, in the client, the server and all layers between.
+// TestAllocs: READ and WRITE do not allocate, in the client, the server and all layers between.
 func TestAllocs(t *testing.T) {
 	for _, mode := range []pipe.Mode{pipe.Inline, pipe.Chunked} {
 		c, root := mounted(t, pipe.New(server(t), mode))

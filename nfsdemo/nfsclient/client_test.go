@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server is a server of a memory file system.
+// server is a server of an in-memory file system.
 func server(tb testing.TB) *oncrpc.Server {
 	tb.Helper()
 	mem, err := memfs.New(memfs.Config{})
@@ -47,8 +47,7 @@ func serving(tb testing.TB, progs ...oncrpc.Program) *oncrpc.Server {
 	return rpc
 }
 
-// transports connect to a server: in process with data in the messages or beside
-// them, and over TCP.
+// transports connect to a server: in process with data in the messages or by chunk, and over TCP.
 var transports = map[string]func(testing.TB, *oncrpc.Server) oncrpc.Transport{
 	"inline":  func(_ testing.TB, s *oncrpc.Server) oncrpc.Transport { return pipe.New(s, pipe.Inline) },
 	"chunked": func(_ testing.TB, s *oncrpc.Server) oncrpc.Transport { return pipe.New(s, pipe.Chunked) },
@@ -248,7 +247,7 @@ func subdir(name string, cookie uint64, h nfs3.FH) nfs3.Entry {
 	return nfs3.Entry{Name: name, Cookie: cookie, Attr: nfs3.PostOpAttrOf(nfs3.Fattr{Type: nfs3.TypeDir}), File: nfs3.PostOpFH{Present: true, FH: h}}
 }
 
-// TestHostileNames: names that lead out of the directory end a listing.
+// TestHostileNames: a name that leads out of the directory ends a listing.
 func TestHostileNames(t *testing.T) {
 	dir, other := nfs3.MakeFH([]byte("dir")), nfs3.MakeFH([]byte("other"))
 	for _, name := range []string{"", "/abs", "../../etc/passwd", "a/", "a\x00b", strings.Repeat("n", 256)} {

@@ -14,10 +14,11 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// busy is a transport whose server asks for time, and the times of the calls.
+// busy is a transport whose server asks the client to try again later. It records the times of
+// calls.
 type busy struct {
 	*pipe.Conn
-	left  int // answers until it is ready; less than 0: it never is
+	left  int // number of such answers; negative: for ever
 	calls []time.Duration
 	begun time.Time
 }
@@ -61,7 +62,7 @@ func TestJukebox(t *testing.T) {
 	})
 }
 
-// TestJukeboxCancel: the end of the context ends the waiting.
+// TestJukeboxCancel: the end of the context ends the wait.
 func TestJukeboxCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

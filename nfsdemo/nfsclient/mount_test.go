@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestMountProgram: what is exported, and the list of mounts as it grows and shrinks.
+// TestMountProgram: the exports, and the list of mounts as it grows and shrinks.
 func TestMountProgram(t *testing.T) {
 	for name, connect := range transports {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestMountProgram(t *testing.T) {
 	}
 }
 
-// TestMountProgramErrors: they name the procedure.
+// TestMountProgramErrors: errors name the procedure.
 func TestMountProgramErrors(t *testing.T) {
 	conn := pipe.New(serving(t), pipe.Inline) // without the program
 	ctx, cred := context.Background(), oncrpc.AuthNone()

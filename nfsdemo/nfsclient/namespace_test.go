@@ -50,7 +50,7 @@ func TestNamespace(t *testing.T) {
 	})
 }
 
-// TestSymlink: paths that fit into the call, and those that travel beside it.
+// TestSymlink: paths that fit in the call, and paths that go by chunk.
 func TestSymlink(t *testing.T) {
 	overAll(t, func(t *testing.T, c *nfsclient.Client, root nfs3.FH) {
 		ctx := t.Context()
@@ -92,7 +92,7 @@ func TestMknod(t *testing.T) {
 	})
 }
 
-// TestNamespaceErrors: they say what failed, and with what.
+// TestNamespaceErrors: errors say what failed, and on which file.
 func TestNamespaceErrors(t *testing.T) {
 	overAll(t, func(t *testing.T, c *nfsclient.Client, root nfs3.FH) {
 		ctx := t.Context()
@@ -115,8 +115,8 @@ func TestNamespaceErrors(t *testing.T) {
 	})
 }
 
-// TestReadLinkLong: a path longer than there is room for is an error over all transports, not only
-// over those that would lose it.
+// TestReadLinkLong: a path longer than its buffer is an error over all transports, not only over
+// those that cannot carry it.
 func TestReadLinkLong(t *testing.T) {
 	for name, connect := range transports {
 		for n, good := range map[int]bool{4096: true, 4097: false, 1 << 20: false} {

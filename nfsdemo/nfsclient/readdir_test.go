@@ -81,7 +81,7 @@ func TestReadDirFallbackLate(t *testing.T) {
 	}
 }
 
-// TestReadDirNeither: the error is that of READDIR.
+// TestReadDirNeither: if both fail, the error is that of READDIR.
 func TestReadDirNeither(t *testing.T) {
 	c := hostile(t, &nfs3.ReadDirPlusRes{Result: nfs3.Result{Status: nfs3.ErrNotSupp}})
 	n := 0
@@ -98,7 +98,7 @@ func TestReadDirNeither(t *testing.T) {
 	}
 }
 
-// TestReadDirLoop: a listing ends whose cookies lead back to any earlier place, and a long one does
+// TestReadDirLoop: a listing whose cookies lead back to an earlier place ends; a long listing does
 // not.
 func TestReadDirLoop(t *testing.T) {
 	const length = 100

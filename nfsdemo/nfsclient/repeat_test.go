@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// again is a transport that says of each call that may be repeated that it was, and notes those
-// that may not.
+// again is a transport that marks each call that may be repeated as repeated, and records the
+// others.
 type again struct {
 	*pipe.Conn
 	calls   int
@@ -33,7 +33,7 @@ func (a *again) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 // TestRepeat: every call may be repeated, and its error says so.
 func TestRepeat(t *testing.T) {
 	ctx := t.Context()
-	gone := nfs3.FH{} // a handle that no server knows
+	gone := nfs3.FH{} // a handle unknown to all servers
 	tr := &again{Conn: pipe.New(server(t), pipe.Inline)}
 	c := nfsclient.New(tr, oncrpc.AuthNone())
 	const sent = " (the call was sent more than once: the first may have been executed)"
@@ -88,7 +88,7 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
-// TestRepeatReadDir: the same for READDIR in place of READDIRPLUS.
+// TestRepeatReadDir: the same for READDIR instead of READDIRPLUS.
 func TestRepeatReadDir(t *testing.T) {
 	tr := &again{Conn: pipe.New(withoutReadDirPlus(t, 0), pipe.Inline)}
 	c, root := mounted(t, tr)

@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector makes sync.Pool forget things at random.
+// Under the race detector, sync.Pool drops items at random.
 
 package nfsfs_test
 
@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsfs"
 )
 
-// TestAllocs: READ and WRITE allocate nothing but buffers for uncommitted data, which are reused.
+// TestAllocs: READ and WRITE allocate only buffers for uncommitted data, which are reused.
 func TestAllocs(t *testing.T) {
 	for _, mode := range []pipe.Mode{pipe.Inline, pipe.Chunked} {
 		f := mount(t, pipe.New(server(t, nil), mode), 0, nfsfs.Config{})
@@ -30,7 +30,7 @@ func TestAllocs(t *testing.T) {
 							t.Fatal(m, err)
 						}
 					}
-					// a server lets the memory of calls rest before it uses it again
+					// The memory of a call rests before it is reused.
 					for range 100 {
 						once()
 					}

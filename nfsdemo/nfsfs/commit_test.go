@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestLost: data written after a restart is not overwritten by data that is written again.
+// TestLost: rewriting lost data does not overwrite data written after the restart.
 func TestLost(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -79,7 +79,7 @@ func TestNoCommit(t *testing.T) {
 	}
 }
 
-// TestVerifier: a file gives up on a server that loses data again and again, and stays failed.
+// TestVerifier: a file gives up on a server that loses data repeatedly, and stays failed.
 func TestVerifier(t *testing.T) {
 	s := &hostile{restart: make(map[int]bool)}
 	for i := range 100 {
@@ -102,8 +102,7 @@ func TestVerifier(t *testing.T) {
 	}
 }
 
-// TestCommitFails: after data was lost and could not be written again, every later Sync and Close
-// fails.
+// TestCommitFails: if data was lost and could not be rewritten, every later Sync and Close fails.
 func TestCommitFails(t *testing.T) {
 	for _, proc := range []nfs3.Proc{nfs3.ProcCommit, nfs3.ProcWrite} {
 		s := &hostile{}
@@ -130,7 +129,7 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// TestWriteFails: a WRITE that fails is reported to its caller only.
+// TestWriteFails: a failed WRITE is reported only to its caller.
 func TestWriteFails(t *testing.T) {
 	s := &hostile{}
 	f := s.open(t, t.Context(), Config{TransferSize: 10, Parallel: 2}, os.O_RDWR)
@@ -147,7 +146,7 @@ func TestWriteFails(t *testing.T) {
 	if !errors.Is(err, nfs3.ErrFBig) || n > 30 || n%10 != 0 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	want := 40 // one of the first four WRITEs was the last of them to arrive
+	want := 40 // one of the first four WRITEs arrived last
 	if n == 30 {
 		want = 30
 	}
@@ -161,7 +160,7 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// TestClosedContext: after the context has ended, Close only succeeds if all data is safe.
+// TestClosedContext: once the context has ended, Close succeeds only if all data is safe.
 func TestClosedContext(t *testing.T) {
 	for _, text := range []string{"", "text"} {
 		s := &hostile{}
@@ -175,8 +174,8 @@ func TestClosedContext(t *testing.T) {
 	}
 }
 
-// TestUncommitted: a writer with more than Config.MaxUncommitted waits for a COMMIT, which is sent
-// earlier while others go on.
+// TestUncommitted: a writer with more than Config.MaxUncommitted waits for a COMMIT. That COMMIT is
+// sent before the limit is reached, while other writes continue.
 func TestUncommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &hostile{}
@@ -208,7 +207,7 @@ func TestUncommitted(t *testing.T) {
 		one(nfs3.ProcWrite) // it goes on
 		write(30)
 		one(nfs3.ProcWrite)
-		write(40) // there is no room
+		write(40) // there is no more room
 		synctest.Wait()
 		f.unstable.mu.Lock()
 		if f.unstable.held != 40 || f.unstable.waiting != 1 || len(under) > 0 {
@@ -216,7 +215,7 @@ func TestUncommitted(t *testing.T) {
 		}
 		f.unstable.mu.Unlock()
 		close(hold)
-		// Some COMMIT has made room, the first or one after it, and Close sends the last.
+		// The first COMMIT or a later one has made room, and Close sends the last.
 		wg.Wait()
 		if err := f.Close(); err != nil || len(s.stable) != 50 {
 			t.Errorf("%d bytes: %v", len(s.stable), err)
@@ -225,7 +224,7 @@ func TestUncommitted(t *testing.T) {
 }
 
 // TestCommitCovers: a COMMIT covers WRITEs that were answered before it was sent, not those that
-// the server executed later while its reply was under way.
+// the server executed later while the COMMIT's reply was under way.
 func TestCommitCovers(t *testing.T) {
 	for name, off := range map[string]int64{"behind": 4, "elsewhere": 10, "over": 2} {
 		s := &hostile{}
@@ -256,7 +255,7 @@ func TestCommitCovers(t *testing.T) {
 	}
 }
 
-// TestRewriteExcludes: while lost data is written again, no other WRITE is under way that it could
+// TestRewriteExcludes: while lost data is rewritten, no other WRITE is under way that it could
 // overtake.
 func TestRewriteExcludes(t *testing.T) {
 	s := &hostile{}

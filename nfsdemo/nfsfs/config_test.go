@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// A Config with a value out of range is a panic that names it.
+// TestConfigErrors: a Config with a value out of range causes a panic that names the field.
 func TestConfigErrors(t *testing.T) {
 	for field, cfg := range map[string]nfsfs.Config{
 		"TransferSize":   {TransferSize: -1},

@@ -21,7 +21,7 @@ import (
 type lookups struct {
 	*pipe.Conn
 	n     int
-	after func(n int) // if set, is told of the reply to LOOKUP n before the caller is
+	after func(n int) // if set, called with n after the reply to LOOKUP n, before the caller gets it
 }
 
 func (l *lookups) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
@@ -37,7 +37,8 @@ func (l *lookups) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	return err
 }
 
-// counted are two views of one tree, as two clients have it; the LOOKUPs of the first are counted.
+// counted returns two views of one tree, as two clients see it. The LOOKUPs of the first are
+// counted.
 func counted(t *testing.T) (l *lookups, f, other *nfsfs.FS) {
 	l = &lookups{Conn: pipe.New(server(t, nil), pipe.Inline)}
 	return l, mount(t, l, 0, nfsfs.Config{}), mount(t, l.Conn, 0, nfsfs.Config{})
@@ -45,7 +46,7 @@ func counted(t *testing.T) (l *lookups, f, other *nfsfs.FS) {
 
 // TestDirectoriesOnce: the directories above several files are looked up once.
 func TestDirectoriesOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // in which no time passes
+	synctest.Test(t, func(t *testing.T) { // no time passes in it
 		ctx := t.Context()
 		l, f, _ := counted(t)
 		ok(t, f.MkdirAll(ctx, "a/b/c", 0o755))
@@ -65,7 +66,7 @@ func TestDirectoriesOnce(t *testing.T) {
 		for range 50 {
 			must(f.Stat(ctx, "link/../b/c"))(t)
 		}
-		if want := 4 + 50; l.n != want { // link, a, b, b and each time c
+		if want := 4 + 50; l.n != want { // link, a, b, b and c each time
 			t.Errorf("%d LOOKUPs, want %d", l.n, want)
 		}
 		l.n = 0
@@ -77,7 +78,7 @@ func TestDirectoriesOnce(t *testing.T) {
 	})
 }
 
-// TestDirectoriesChange: changes by this client show at once, by whichever name.
+// TestDirectoriesChange: this client's changes are visible at once, under any name.
 func TestDirectoriesChange(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -111,8 +112,7 @@ func TestDirectoriesChange(t *testing.T) {
 	}
 }
 
-// TestDirectoriesRenamedOver: when a rename gives a directory's name to another directory, the name
-// leads there.
+// TestDirectoriesRenamedOver: if a directory is renamed over another, the name leads to the former.
 func TestDirectoriesRenamedOver(t *testing.T) {
 	ctx := t.Context()
 	f := local(t, nfsfs.Config{})
@@ -136,7 +136,7 @@ func TestDirectoriesBesideRename(t *testing.T) {
 	l, f, _ := counted(t)
 	ok(t, f.MkdirAll(ctx, "a/b", 0o755))
 	write(t, f, "a/b/file", "")
-	g := mount(t, l, 0, nfsfs.Config{}) // which knows nothing yet
+	g := mount(t, l, 0, nfsfs.Config{}) // its cache is empty
 	first := l.n + 1
 	l.after = func(n int) {
 		if n == first+1 { // a has led to b
@@ -144,7 +144,7 @@ func TestDirectoriesBesideRename(t *testing.T) {
 			ok(t, g.Rename(ctx, "a", "z"))
 		}
 	}
-	must(g.Stat(ctx, "a/b/file"))(t) // it was there when that began
+	must(g.Stat(ctx, "a/b/file"))(t) // it existed when the walk began
 	if l.after != nil {
 		t.Fatal("nothing was renamed meanwhile")
 	}
@@ -156,7 +156,7 @@ func TestDirectoriesBesideRename(t *testing.T) {
 
 // TestDirectoriesForgotten: the number of remembered directories is bounded.
 func TestDirectoriesForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // in which no time passes
+	synctest.Test(t, func(t *testing.T) { // no time passes in it
 		ctx := t.Context()
 		l, f, _ := counted(t)
 		const dirs = 200
@@ -192,7 +192,8 @@ func TestDirectoriesStale(t *testing.T) {
 	})
 }
 
-// TestDirectoryReplaced: every method finds what another client has put in place of a directory.
+// TestDirectoryReplaced: every method finds the directory that another client has put in the place
+// of a remembered one.
 func TestDirectoryReplaced(t *testing.T) {
 	ctx := t.Context()
 	_, f, other := counted(t)
@@ -222,7 +223,7 @@ func TestDirectoryReplaced(t *testing.T) {
 		},
 		"stat": func() error { _, err := f.Stat(ctx, "d/y"); return err },
 	} {
-		for range 2 { // the second one is remembered when the third takes its place
+		for range 2 { // the second is remembered when the third replaces it
 			ok(t, other.RemoveAll(ctx, "d"), other.Mkdir(ctx, "d", 0o755))
 			write(t, other, "d/y", "")
 			must(f.Stat(ctx, "d/y"))(t)
@@ -235,15 +236,15 @@ func TestDirectoryReplaced(t *testing.T) {
 	}
 }
 
-// TestHold: a held directory is not looked up again, however much time passes. One that this client
-// has made is not looked up at all. A renamed one is found at its new place.
+// TestHold: a held directory is not looked up again, however much time passes. A directory that
+// this client made is not looked up at all. A renamed one is found at its new place.
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		l, f, other := counted(t)
 		ok(t, f.Mkdir(ctx, "a", 0o755), f.Mkdir(ctx, "a/b", 0o755))
 		release := must(f.Hold(ctx, "a/b"))(t)
-		for i := range 200 { // directories, more than are remembered beside it
+		for i := range 200 { // more directories than are remembered in addition
 			ok(t, f.Mkdir(ctx, fmt.Sprint("a/b/", i), 0o755))
 			if i%50 == 0 {
 				time.Sleep(2 * time.Second)
@@ -271,7 +272,7 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// TestHoldListed: a held directory that another client has replaced is listed as it is now.
+// TestHoldListed: if another client replaces a held directory, a listing shows the new one.
 func TestHoldListed(t *testing.T) {
 	ctx := t.Context()
 	_, f, other := counted(t)

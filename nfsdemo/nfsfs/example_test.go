@@ -54,7 +54,7 @@ func exampleServer(ctx context.Context) (files *nfsfs.FS, stop func()) {
 	}
 }
 
-// A file goes up and comes down again.
+// Write a file and read it back.
 func Example() {
 	ctx := context.Background()
 	files, stop := exampleServer(ctx)
@@ -67,7 +67,7 @@ func Example() {
 	if _, err := up.ReadFrom(strings.NewReader("Hello, server\n")); err != nil {
 		log.Fatal(err)
 	}
-	if err := up.Close(); err != nil { // only now the data is safe
+	if err := up.Close(); err != nil { // the data is safe only after this
 		log.Fatal(err)
 	}
 
@@ -82,7 +82,7 @@ func Example() {
 	// Output: Hello, server
 }
 
-// What works with an fs.FS works with the files of a server.
+// Use a server's files with functions that take an fs.FS.
 func ExampleFS_IOFS() {
 	ctx := context.Background()
 	files, stop := exampleServer(ctx)

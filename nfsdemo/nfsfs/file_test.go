@@ -238,7 +238,7 @@ func TestDirectory(t *testing.T) {
 		t.Errorf("again: %v", list)
 	}
 	must(d.Seek(0, io.SeekStart))(t)
-	must(d.ReadDir(1))(t) // and leaves the listing
+	must(d.ReadDir(1))(t) // end the listing early
 	if i := must(d.Stat())(t); !i.IsDir() || i.Name() != "." {
 		t.Errorf("stat: %v", i)
 	}

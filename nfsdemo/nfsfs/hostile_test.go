@@ -14,26 +14,26 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// hostile is an NFS server of one file that writes and reads less than it is asked for, and
-// restarts where it is told.
+// hostile is an NFS server of one file. It may write and read less than requested, and restarts at
+// given points.
 type hostile struct {
 	mu       sync.Mutex
 	stable   []byte
 	volatile []byte // what READ gives
 	verf     byte
 	calls    int // WRITEs and COMMITs
-	// before the call of that number, if it is even, or between its execution and its reply: n/2
+	// by number of the point: 2n is before call n, 2n+1 between its execution and its reply
 	restart map[int]bool
-	short   func(n int) int       // how much of n bytes is read or written; nil: all
-	how     func() nfs3.StableHow // how durable a WRITE is; nil: as it is asked for
-	lazy    bool                  // each WRITE is UNSTABLE, whatever was asked for
+	short   func(n int) int       // how many of n bytes are read or written; nil: all
+	how     func() nfs3.StableHow // stability of a WRITE; nil: as requested
+	lazy    bool                  // each WRITE is UNSTABLE, whatever was requested
 	fail    func(p nfs3.Proc) nfs3.Status
 	commits int
 	size    uint64                                 // the size reported; 0: the right one
 	hideEOF bool                                   // reported only after the end
-	noAttrs bool                                   // post_op_attr is never there
-	before  func(context.Context, nfs3.Proc) error // each procedure is executed
-	after   func(nfs3.Proc)                        // that, before the reply
+	noAttrs bool                                   // there is never a post_op_attr
+	before  func(context.Context, nfs3.Proc) error // called before each procedure is executed
+	after   func(nfs3.Proc)                        // called after that, before the reply
 }
 
 func (s *hostile) reboot() {
@@ -41,7 +41,7 @@ func (s *hostile) reboot() {
 	s.volatile = slices.Clone(s.stable)
 }
 
-// point is a time at which the server may restart. mu is held.
+// point is a point at which the server may restart. mu is held.
 func (s *hostile) point(n int) {
 	if s.restart[n] {
 		s.reboot()
@@ -83,7 +83,7 @@ type reply interface {
 	StatusPtr() *nfs3.Status
 }
 
-// answer is a procedure: do fills in the reply.
+// answer handles a procedure: do fills in the reply.
 func answer[A, R any, PA interface {
 	*A
 	args
@@ -211,7 +211,7 @@ func (s *hostile) fs(cfg Config) (*FS, func()) {
 	}
 }
 
-// told makes the server tell of each READ, WRITE and COMMIT, and then wait until it may go on.
+// told makes the server report each READ, WRITE and COMMIT, and then wait until it may continue.
 func (s *hostile) told() (under chan nfs3.Proc, hold chan struct{}) {
 	under, hold = make(chan nfs3.Proc, 100), make(chan struct{})
 	s.before = func(ctx context.Context, p nfs3.Proc) error {

@@ -86,7 +86,7 @@ func TestViewErrors(t *testing.T) {
 	}
 }
 
-// TestReadFile: ReadFile also reads files that are larger than their size said.
+// TestReadFile: ReadFile also reads files that are larger than reported.
 func TestReadFile(t *testing.T) {
 	f := local(t, nfsfs.Config{TransferSize: 4096})
 	want := bytes.Repeat([]byte("0123456789abcde"), 10000)

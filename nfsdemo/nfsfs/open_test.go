@@ -37,8 +37,8 @@ func TestOpenFile(t *testing.T) {
 		name string
 		flag int
 		err  error
-		size int64  // in the end, with 1 byte written if that was asked for
-		made string // the file that is there now
+		size int64  // at the end, with 1 byte written if requested
+		made string // the file that exists then
 	}{
 		{name: "file", flag: r, size: 4},
 		{name: "file", flag: w, size: 4},
@@ -80,7 +80,7 @@ func TestOpenFile(t *testing.T) {
 		{name: "mine", flag: rw, err: fs.ErrPermission},
 	} {
 		reset()
-		// Without permissions: who makes a file may use it all the same.
+		// Whoever creates a file may use it, even without permissions.
 		o, err := user.OpenFile(ctx, tt.name, tt.flag, 0o004)
 		if !errors.Is(err, tt.err) || (err == nil) != (tt.err == nil) {
 			t.Errorf("%q, %#x: got %v, want %v", tt.name, tt.flag, err, tt.err)

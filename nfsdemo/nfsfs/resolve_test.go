@@ -40,7 +40,7 @@ func TestResolve(t *testing.T) {
 		name  string
 		stat  string // where Stat leads
 		lstat string
-		err   error // of Stat; of Lstat, too, unless that is a link
+		err   error // of Stat; also of Lstat, unless the file is a link
 	}{
 		{name: ""},
 		{name: "."},
@@ -125,7 +125,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestNoExport: without Config.Export all links to absolute paths lead out.
+// TestNoExport: without Config.Export, all links to absolute paths lead outside.
 func TestNoExport(t *testing.T) {
 	f := local(t, nfsfs.Config{})
 	ctx := t.Context()

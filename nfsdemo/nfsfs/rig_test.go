@@ -22,7 +22,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// server is a server of a memory file system, exported as /srv/data. The programs may be changed.
+// server is a server of an in-memory file system, exported as /srv/data. change may change its
+// programs.
 func server(tb testing.TB, change func(progs []oncrpc.Program)) *oncrpc.Server {
 	tb.Helper()
 	mem, err := memfs.New(memfs.Config{})
@@ -49,7 +50,7 @@ func server(tb testing.TB, change func(progs []oncrpc.Program)) *oncrpc.Server {
 
 const export = "/srv/data"
 
-// mount returns the server's files as a user sees them.
+// mount returns the server's files as seen by a user.
 func mount(tb testing.TB, conn oncrpc.Transport, uid uint32, cfg nfsfs.Config) *nfsfs.FS {
 	tb.Helper()
 	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "test", UID: uid, GID: uid})
@@ -65,7 +66,7 @@ func mount(tb testing.TB, conn oncrpc.Transport, uid uint32, cfg nfsfs.Config) *
 	return nfsfs.New(c, root, cfg)
 }
 
-// local is a file system of root's, in this process.
+// local mounts a file system in this process, as root.
 func local(tb testing.TB, cfg nfsfs.Config) *nfsfs.FS {
 	tb.Helper()
 	return mount(tb, pipe.New(server(tb, nil), pipe.Chunked), 0, cfg)
@@ -149,7 +150,7 @@ func write(tb testing.TB, f *nfsfs.FS, name string, data string) {
 	ok(tb, err, o.Close())
 }
 
-// mountRapid is mount as root for a property.
+// mountRapid is mount as root, for property tests.
 func mountRapid(t *rapid.T, conn oncrpc.Transport, cfg nfsfs.Config) *nfsfs.FS {
 	cred, err := oncrpc.AuthSys(oncrpc.SysCred{Machine: "test"})
 	if err != nil {

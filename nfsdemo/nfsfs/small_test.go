@@ -16,7 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// asked is a transport that notes the procedures that are called.
+// asked is a transport that records the procedures called.
 type asked struct {
 	*pipe.Conn
 	procs []nfs3.Proc

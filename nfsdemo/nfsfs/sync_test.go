@@ -44,8 +44,8 @@ func TestSynchronousLazy(t *testing.T) {
 	}
 }
 
-// TestSyncBesideWriter: Sync returns when earlier data is committed, even beside a writer that
-// causes one COMMIT after the other.
+// TestSyncBesideWriter: Sync returns once earlier data is committed, even if a writer causes one
+// COMMIT after another.
 func TestSyncBesideWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &hostile{}
@@ -72,10 +72,10 @@ func TestSyncBesideWriter(t *testing.T) {
 				write(2 + n)
 			}
 		})
-		synctest.Wait() // there is no more room
+		synctest.Wait() // the room is used up
 		synced := make(chan error, 1)
 		go func() { synced <- f.Sync() }()
-		for range 2 { // what is under way, and one that was sent after Sync began
+		for range 2 { // the one under way, and one sent after Sync began
 			synctest.Wait()
 			if len(synced) > 0 {
 				t.Fatalf("Sync has returned %v before what was written before it is committed", <-synced)

@@ -23,7 +23,7 @@ func numbers(n int) []byte {
 	return p
 }
 
-// TestShort: servers may transfer less than was asked for, and not report the end of the file.
+// TestShort: servers may transfer less than requested, and not report the end of the file.
 func TestShort(t *testing.T) {
 	for _, hide := range []bool{false, true} {
 		s := &hostile{hideEOF: hide, noAttrs: true, short: func(n int) int { return (n + 2) / 3 }}
@@ -73,7 +73,7 @@ func TestNoProgress(t *testing.T) {
 	f.unstable.check(t)
 }
 
-// reader is what it does.
+// reader is a Reader made of a function.
 type reader func(p []byte) (int, error)
 
 func (r reader) Read(p []byte) (int, error) { return r(p) }
@@ -103,7 +103,7 @@ func TestReadFromErrors(t *testing.T) {
 	}
 }
 
-// TestReadFromStops: after the context has ended the Reader is not read.
+// TestReadFromStops: once the context has ended, the Reader is not read.
 func TestReadFromStops(t *testing.T) {
 	s := &hostile{}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -121,7 +121,7 @@ func TestReadFromStops(t *testing.T) {
 	}
 }
 
-// writer is what it does.
+// writer is a Writer made of a function.
 type writer func(p []byte) (int, error)
 
 func (w writer) Write(p []byte) (int, error) { return w(p) }

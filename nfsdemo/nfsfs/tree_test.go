@@ -29,7 +29,7 @@ func names(t *testing.T, f *nfsfs.FS, dir string) []string {
 	return got
 }
 
-// TestNamespace runs operations in order; each leaves what the next needs.
+// TestNamespace runs operations in order. Each prepares what the next needs.
 func TestNamespace(t *testing.T) {
 	overAll(t, nfsfs.Config{}, func(t *testing.T, f *nfsfs.FS) {
 		ctx := t.Context()
@@ -128,7 +128,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestRemoveAll: a large directory, among others, and a link that is not followed.
+// TestRemoveAll removes a large directory and other files, and a link, which is not followed.
 func TestRemoveAll(t *testing.T) {
 	f := local(t, nfsfs.Config{})
 	ctx := t.Context()
@@ -164,7 +164,7 @@ func TestRemoveAllGoesOn(t *testing.T) {
 	}
 }
 
-// answering makes the server answer a procedure in another way: by what change makes of it.
+// answering changes the server's answers to a procedure by change.
 func answering[A, R any, PA interface {
 	*A
 	UnmarshalXDR(*xdr.Decoder)
@@ -183,7 +183,7 @@ func answering[A, R any, PA interface {
 	}
 }
 
-// TestRemoveDirectoryStatus: servers have several statuses for REMOVE of a directory.
+// TestRemoveDirectoryStatus: servers use several statuses for a REMOVE of a directory.
 func TestRemoveDirectoryStatus(t *testing.T) {
 	for _, status := range []nfs3.Status{nfs3.ErrIsDir, nfs3.ErrPerm, nfs3.ErrAcces, nfs3.ErrInval, nfs3.ErrNotSupp} {
 		srv := server(t, answering(nfs3.ProcRemove, func(_ *nfs3.RemoveArgs, r *nfs3.RemoveRes) { r.Status = status }))
@@ -201,8 +201,7 @@ func TestRemoveDirectoryStatus(t *testing.T) {
 	}
 }
 
-// TestRemoveAllHostile: a server that still lists what it has removed, and one with endless
-// directories.
+// TestRemoveAllHostile: a server that still lists removed files, and one with endless directories.
 func TestRemoveAllHostile(t *testing.T) {
 	dir := nfs3.PostOpAttrOf(nfs3.Fattr{Type: nfs3.TypeDir})
 	n := 0
@@ -244,7 +243,7 @@ func TestRemoveAllHostile(t *testing.T) {
 	}
 }
 
-// TestMissing: the client asks for what servers leave out of their replies.
+// TestMissing: the client asks for attributes and handles that a server leaves out of its replies.
 func TestMissing(t *testing.T) {
 	bare := func(progs []oncrpc.Program) {
 		procs := progs[0].Procedures
@@ -302,7 +301,7 @@ func TestUnsearchable(t *testing.T) {
 	}
 }
 
-// without changes the answers of a procedure.
+// without modifies the answers of a procedure.
 func without[R any, PR interface {
 	*R
 	MarshalXDR(*xdr.Encoder)

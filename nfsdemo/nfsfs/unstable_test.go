@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// check checks what is always true of the books while no WRITE is under way.
+// check checks the invariants that hold while no WRITE is under way.
 func (u *unstable) check(t interface{ Errorf(string, ...any) }) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -44,7 +44,7 @@ func (u *unstable) check(t interface{ Errorf(string, ...any) }) {
 	}
 }
 
-// TestRestarts: whatever the server loses, synced data is what was written.
+// TestRestarts: whatever the server loses, synced data stays as written.
 func TestRestarts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &hostile{restart: make(map[int]bool)}
@@ -96,7 +96,7 @@ func TestRestarts(t *testing.T) {
 				if len(p) > 0 {
 					model = put(model, uint64(off), p)
 				}
-				clear(p) // it is the caller's
+				clear(p) // the caller may reuse it
 			},
 			"ReadFrom": func(t *rapid.T) {
 				p, off := data(), rapid.IntRange(0, 100).Draw(t, "off")
@@ -141,8 +141,7 @@ func (u *unstable) idle() {
 	}
 }
 
-// TestRestartsConcurrent: several writers write to their own places again and again, while others
-// sync.
+// TestRestartsConcurrent: several writers repeatedly write to their own places while others sync.
 func TestRestartsConcurrent(t *testing.T) {
 	const writers, rounds, area = 4, 60, 64
 	s := &hostile{restart: map[int]bool{7: true, 50: true, 51: true, 101: true, 150: true, 222: true, 300: true, 301: true},

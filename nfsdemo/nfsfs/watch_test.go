@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// tooLong is how long a test may take: the longest takes a second.
+// tooLong is the time limit of a test. The longest test takes a second.
 const tooLong = 2 * time.Minute
 
 var testName = regexp.MustCompile(`nfsfs(?:_test)?\.Test(?:M[^a]|[^M])\w+`)
 
-// Watch ends all tests with what the goroutines wait for, if a test takes too long. It returns what
-// is called when the test is over.
+// Watch ends all tests with a dump of the goroutines if a test takes too long. It returns a
+// function to call at the end of the test.
 func Watch() (over func() bool) {
 	return time.AfterFunc(tooLong, func() {
 		stacks := make([]byte, 1<<20)

@@ -23,8 +23,8 @@ func TestFlavorKerberosAlone(t *testing.T) {
 	}
 }
 
-// TestFlavorChosen: the server's preference among the client's flavours counts, and the caller
-// learns which flavours it has.
+// TestFlavorChosen: the server's order decides among the client's flavours, and the caller learns
+// the server's flavours.
 func TestFlavorChosen(t *testing.T) {
 	const (
 		none, sys    = mount3.FlavorNone, mount3.FlavorSys

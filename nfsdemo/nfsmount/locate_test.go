@@ -19,7 +19,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 )
 
-// registered is what an rpcbind has: MOUNT at a port.
+// registered is an rpcbind with MOUNT at a port.
 func registered(netid, ip string, port uint16) []rpcbind.Mapping {
 	addr := rpcbind.UniversalAddr(netip.AddrPortFrom(netip.MustParseAddr(ip), port))
 	return []rpcbind.Mapping{
@@ -45,12 +45,12 @@ func blind(mappings []rpcbind.Mapping) []oncrpc.Program {
 	return programs
 }
 
-// versions returns those of programs that have one of versions.
+// versions returns the programs with one of the given versions.
 func versions(programs []oncrpc.Program, versions ...uint32) []oncrpc.Program {
 	return slices.DeleteFunc(programs, func(p oncrpc.Program) bool { return !slices.Contains(versions, p.Version) })
 }
 
-// TestLocate: where MOUNT is looked for, in which order, and until when.
+// TestLocate: where MOUNT is searched, in which order, and when the search stops.
 func TestLocate(t *testing.T) {
 	all := nfsOf(t, nfsserver.Export{Path: "/", FS: newFS(t)})
 	nfs, mount := only(nfs3.Program, all), only(mount3.Program, all)
@@ -58,10 +58,10 @@ func TestLocate(t *testing.T) {
 	tests := []struct {
 		name    string
 		nfs     []oncrpc.Program
-		rpcbind []oncrpc.Program            // nil: nobody is there
+		rpcbind []oncrpc.Program            // nil: no rpcbind
 		ports   map[string][]oncrpc.Program // of the host
 		port    int                         // that is given
-		want    []string                    // ports that are dialled
+		want    []string                    // ports dialled
 		err     string                      // "": found
 	}{
 		{name: "on the connection", nfs: all, ports: map[string][]oncrpc.Program{"20048": mount}},
@@ -143,7 +143,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestLocateNowhere: what is tried without a host, and that the reasons can be found.
+// TestLocateNowhere: the attempts without a host. The error wraps their reasons.
 func TestLocateNowhere(t *testing.T) {
 	nfs := only(nfs3.Program, nfsOf(t, nfsserver.Export{Path: "/", FS: newFS(t)}))
 	_, err := nfsmount.FindService(t.Context(), connect(t, nfs), nfsmount.Config{})
@@ -158,7 +158,7 @@ func TestLocateNowhere(t *testing.T) {
 	}
 }
 
-// TestLocateIPv6: rpcbind is asked for MOUNT over the family of addresses that it is reached by.
+// TestLocateIPv6: rpcbind is asked for MOUNT in the address family over which it is reached.
 func TestLocateIPv6(t *testing.T) {
 	l, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {
@@ -181,7 +181,7 @@ func TestLocateIPv6(t *testing.T) {
 	}
 }
 
-// TestLocateOwnDial: with connections of the package's own.
+// TestLocateOwnDial uses the package's default Dial.
 func TestLocateOwnDial(t *testing.T) {
 	at := netip.MustParseAddrPort(serve(t, "127.0.0.1:0", nfsOf(t, nfsserver.Export{Path: "/", FS: newFS(t)})))
 	root, err := nfsmount.Mount(t.Context(), nil, "/x", nfsmount.Config{Host: at.Addr().String(), Port: int(at.Port()), Flavor: sys(t)})
@@ -198,7 +198,7 @@ func TestLocateOwnDial(t *testing.T) {
 	}
 }
 
-// TestLocateCancelled: the end of the context ends the search, wherever it is.
+// TestLocateCancelled: the end of the context stops the search at any point.
 func TestLocateCancelled(t *testing.T) {
 	nfs := only(nfs3.Program, nfsOf(t, nfsserver.Export{Path: "/", FS: newFS(t)}))
 	for _, port := range []string{"111", "20048"} {
@@ -220,10 +220,10 @@ func TestLocateCancelled(t *testing.T) {
 					return
 				}
 				defer c.Close()
-				c.Read(make([]byte, 1)) // a call has come
+				c.Read(make([]byte, 1)) // a call has arrived
 				cancel()
 				c.Read(make([]byte, 1000))
-				c.Read(make([]byte, 1)) // until the client is gone
+				c.Read(make([]byte, 1)) // until the client has gone
 			}()
 			if _, err := nfsmount.FindService(ctx, connect(t, nfs), nfsmount.Config{Host: "server", Dial: h.dial}); !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v, want context.Canceled", err)

@@ -19,7 +19,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestFind: the export that holds a path of the real server.
+// TestFind: finding the export for a path, on a real server.
 func TestFind(t *testing.T) {
 	a, b := newFS(t), newFS(t)
 	conn := connect(t, nfsOf(t, nfsserver.Export{Path: "/data", FS: a}, nfsserver.Export{Path: "/data/sub", FS: b}))
@@ -48,8 +48,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestUnmount: what is mounted is in the server's list until it is unmounted, over whatever
-// connection.
+// TestUnmount: a mount is in the server's list until it is unmounted, over any connection.
 func TestUnmount(t *testing.T) {
 	programs := nfsOf(t, nfsserver.Export{Path: "/data", FS: newFS(t)})
 	conn := connect(t, programs)
@@ -78,13 +77,13 @@ func TestUnmount(t *testing.T) {
 			t.Errorf("port %d: %d mounts after Unmount, want none", port, got)
 		}
 	}
-	// Mount, and Unmount after it, have a connection each.
+	// Mount and Unmount use one connection each.
 	if diff := cmp.Diff([]string{"700", "700"}, h.asked); diff != "" {
 		t.Errorf("ports (-want +got)\n%s", diff)
 	}
 }
 
-// TestUnmountHangs: a server that does not answer does not keep the caller.
+// TestUnmountHangs: a server that does not answer does not block the caller.
 func TestUnmountHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &mounter{hides: true, results: map[string]mount3.MntRes{"/a": {Root: handle("a")}}}
@@ -111,7 +110,7 @@ func TestUnmountHangs(t *testing.T) {
 	})
 }
 
-// TestServiceConnection: until Close there is one connection for everything.
+// TestServiceConnection: one connection is used for everything until Close.
 func TestServiceConnection(t *testing.T) {
 	m := &mounter{exports: []mount3.Export{{Path: "/a"}, {Path: "/b"}}, results: map[string]mount3.MntRes{
 		"/a": {Root: handle("a")}, "/b": {Root: handle("b")},
@@ -173,7 +172,7 @@ func TestServiceTake(t *testing.T) {
 	}
 }
 
-// TestGuess: what is tried when no list says which export holds a path.
+// TestGuess: the paths that are tried if no list says which export holds a path.
 func TestGuess(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -215,7 +214,7 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// TestRefused: what the errors say, and what can be found in them.
+// TestRefused: the texts of errors, and the errors that they wrap.
 func TestRefused(t *testing.T) {
 	some := []mount3.Export{{Path: "/data", Groups: []string{"10.0.0.0/8"}}, {Path: "/pub", Groups: []string{"*"}}}
 	status := func(path string, s mount3.Status) map[string]mount3.MntRes {
@@ -271,7 +270,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRefusedByServer: the real server has an export for others.
+// TestRefusedByServer: the real server exports only to other clients.
 func TestRefusedByServer(t *testing.T) {
 	programs := nfsOf(t, nfsserver.Export{Path: "/data", FS: newFS(t), Rules: []nfsserver.Rule{{Clients: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}})
 	_, err := nfsmount.Mount(t.Context(), connect(t, programs), "/data", nfsmount.Config{Host: "server", Flavor: sys(t)})
@@ -280,7 +279,7 @@ func TestRefusedByServer(t *testing.T) {
 	}
 }
 
-// TestUnprivileged: an error says that a port of 1024 or above may be the reason, if it may be.
+// TestUnprivileged: if a port of 1024 or above may be the reason, the error says so.
 func TestUnprivileged(t *testing.T) {
 	const advice = "; it may want calls from a port below 1024 (secure, the default of exports " +
 		"files): add insecure to the export, or call as root, over TCP or iWARP"
@@ -300,7 +299,7 @@ func TestUnprivileged(t *testing.T) {
 	}
 }
 
-// TestFlavors: which flavours a mount can be used with.
+// TestFlavors: the flavours with which a mount can be used.
 func TestFlavors(t *testing.T) {
 	tests := []struct {
 		name    string

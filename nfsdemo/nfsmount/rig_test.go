@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// sys is the credential of a user.
+// sys returns the credential of a user.
 func sys(t *testing.T) oncrpc.ClientFlavor {
 	t.Helper()
 	cred, err := oncrpc.AuthSys(oncrpc.SysCred{UID: 1000, GID: 1000})
@@ -44,7 +44,7 @@ func newFS(t *testing.T) *memfs.FS {
 	return fs
 }
 
-// nfsOf returns NFS and MOUNT of exports.
+// nfsOf returns the NFS and MOUNT programs of exports.
 func nfsOf(t *testing.T, exports ...nfsserver.Export) []oncrpc.Program {
 	t.Helper()
 	s, err := nfsserver.New(nfsserver.Config{Exports: exports, Logger: quiet})
@@ -54,7 +54,7 @@ func nfsOf(t *testing.T, exports ...nfsserver.Export) []oncrpc.Program {
 	return s.Programs()
 }
 
-// only returns those of programs that have a number.
+// only returns the programs with the given number.
 func only(number uint32, programs []oncrpc.Program) []oncrpc.Program {
 	return slices.DeleteFunc(slices.Clone(programs), func(p oncrpc.Program) bool { return p.Number != number })
 }
@@ -75,7 +75,7 @@ func connect(t *testing.T, programs []oncrpc.Program) oncrpc.Transport {
 	return c
 }
 
-// serve serves programs over TCP until the test ends, and returns where.
+// serve serves programs over TCP until the test ends, and returns the address.
 func serve(t *testing.T, where string, programs []oncrpc.Program) string {
 	t.Helper()
 	l, err := net.Listen("tcp", where)
@@ -94,9 +94,10 @@ func serve(t *testing.T, where string, programs []oncrpc.Program) string {
 
 var errNobody = errors.New("connection refused")
 
-// host is a server with ports of all numbers: connections to "server:111" go where ports has it.
+// host is a server on which any port can be dialled: "server:111" leads to the address that ports
+// has.
 type host struct {
-	ports map[string]string // from a port to the address that it stands for
+	ports map[string]string // port number to real address
 	mu    sync.Mutex        // guards asked
 	asked []string          // ports that were dialled
 }
@@ -126,7 +127,7 @@ type mounter struct {
 	exports []mount3.Export
 	results map[string]mount3.MntRes // of MNT; others are MNT3ERR_NOENT
 	hides   bool                     // it has no EXPORT
-	hangs   chan struct{}            // told of a MNT, which is never answered
+	hangs   chan struct{}            // gets an element for each MNT; these are never answered
 
 	mu  sync.Mutex // guards what follows
 	log []string   // the calls
@@ -183,5 +184,5 @@ func (m *mounter) programs() []oncrpc.Program {
 	}}}
 }
 
-// handle is a handle that says what it is of.
+// handle returns a handle that contains s.
 func handle(s string) nfs3.FH { return nfs3.MakeFH([]byte(s)) }

@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector makes sync.Pool forget things at random.
+// Under the race detector, sync.Pool drops items at random.
 
 package nfsserver_test
 
@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
-// TestAllocs: an export's rules for clients cost a call no allocation.
+// TestAllocs: an export's rules for clients do not allocate.
 func TestAllocs(t *testing.T) {
 	w := newWorld(t)
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{{Path: "/", FS: w.fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashAll, Clients: prefixes("10.0.0.0/8", "::1/128")}}}}})
@@ -25,7 +25,7 @@ func TestAllocs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for range 100 { // a server lets the memory of calls rest before it uses it again
+		for range 100 { // the memory of a call rests before it is reused
 			call()
 		}
 		if n := testing.AllocsPerRun(100, call); n != 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestPostOpAttrs: procedures that change nothing return attributes, also when they fail.
+// TestPostOpAttrs: procedures that change nothing return attributes, even if they fail.
 func TestPostOpAttrs(t *testing.T) {
 	w := newWorld(t)
 	c := w.superuser(t)
@@ -39,7 +39,7 @@ func TestPostOpAttrs(t *testing.T) {
 		}
 		want := attrOf(t, c, tt.of)
 		got := postOpOf(t, tt.res)
-		// Reading may change the access time, at or after the moment of the attributes.
+		// Reading may change the access time, at the moment of the attributes or after it.
 		got.Attr.Atime, want.Atime = nfs3.Time{}, nfs3.Time{}
 		if got != nfs3.PostOpAttrOf(want) {
 			t.Errorf("%s: got %+v, want %+v", tt.name, got, want)

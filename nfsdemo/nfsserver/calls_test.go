@@ -9,17 +9,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// results is the results of any procedure.
+// results are the results of any procedure.
 type results interface {
 	oncrpc.Unmarshaler
 	StatusPtr() *nfs3.Status
 }
 
-// operation is a procedure with arguments that make sense for a handle and a name; other is a
-// directory for those that take two handles.
+// operation is a procedure with valid arguments for a handle and a name. other is a directory, for
+// procedures that take two handles.
 type operation struct {
 	proc    nfs3.Proc
-	variant string // which of several with the same procedure
+	variant string // distinguishes operations of the same procedure
 	args    func(h, other nfs3.FH, name string) oncrpc.Marshaler
 	res     func() results
 	named   bool // takes a name, in the directory h
@@ -37,7 +37,7 @@ func newOf[R any, P interface {
 
 func at(dir nfs3.FH, name string) nfs3.DirOp { return nfs3.DirOp{Dir: dir, Name: name} }
 
-// operations are all procedures but NULL.
+// operations are all procedures except NULL.
 var operations = []operation{
 	{proc: nfs3.ProcGetAttr, res: newOf[nfs3.GetAttrRes], args: func(h, _ nfs3.FH, _ string) oncrpc.Marshaler {
 		return &nfs3.GetAttrArgs{File: h}
@@ -113,7 +113,7 @@ var operations = []operation{
 	}},
 }
 
-// linkInto is LINK with the directory as h, where the name goes.
+// linkInto is LINK with h as the directory of the new name.
 func linkInto(file nfs3.FH) operation {
 	return operation{proc: nfs3.ProcLink, variant: " into", res: newOf[nfs3.LinkRes], named: true, changes: true,
 		args: func(h, _ nfs3.FH, name string) oncrpc.Marshaler {
@@ -121,7 +121,7 @@ func linkInto(file nfs3.FH) operation {
 		}}
 }
 
-// nfsOn returns a client of the NFS program that shows results as they are on the wire.
+// nfsOn returns a client of the NFS program that returns results as they are on the wire.
 func nfsOn(conn oncrpc.Transport, cred oncrpc.ClientFlavor) *oncrpc.Client {
 	return oncrpc.NewClient(conn, nfs3.Program, nfs3.Version, cred)
 }
@@ -135,7 +135,7 @@ func do(tb testing.TB, c *oncrpc.Client, p nfs3.Proc, args oncrpc.Marshaler, res
 	return *res.StatusPtr()
 }
 
-// attrOf returns attributes as GETATTR has them.
+// attrOf returns the attributes that GETATTR returns.
 func attrOf(tb testing.TB, c *oncrpc.Client, h nfs3.FH) nfs3.Fattr {
 	tb.Helper()
 	var res nfs3.GetAttrRes
@@ -158,7 +158,7 @@ func encode(m oncrpc.Marshaler) []byte {
 	return msg.AppendTo(nil)
 }
 
-// TestOperations checks that there is an operation for every procedure but NULL.
+// TestOperations checks that there is an operation for every procedure except NULL.
 func TestOperations(t *testing.T) {
 	have := make(map[nfs3.Proc]bool)
 	for i := range operations {

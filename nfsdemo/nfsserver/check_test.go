@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// hanging is a file system whose GetAttr waits for a word, and returns that.
+// hanging is a file system whose GetAttr waits for a word, and fails if that is an error.
 type hanging struct {
 	vfs.FS
 	asked chan struct{}

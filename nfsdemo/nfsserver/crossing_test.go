@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
-// TestCrossMnt: from the mount of one export clients enter those below, and come back. Each has its
-// own fsid and its own rules.
+// TestCrossMnt: from the mount of one export, clients enter the exports below and come back. Each
+// has its own fsid and its own rules.
 func TestCrossMnt(t *testing.T) {
 	outer, inner, deep, closed := newWorld(t), newWorld(t), newWorld(t), newWorld(t)
 	none := []nfsserver.Rule{{Squash: nfsserver.SquashNone}}
@@ -45,7 +45,7 @@ func TestCrossMnt(t *testing.T) {
 	if r := look(outer.root, "closed"); r.Status != nfs3.ErrAcces {
 		t.Errorf("into what is for others: %v", r.Status)
 	}
-	// What is not exported any more is what was there before it was mounted on.
+	// Without the export, clients see the directory under its mount point.
 	if err := s.SetExports(exports[1:2]); err != nil {
 		t.Fatal(err)
 	}

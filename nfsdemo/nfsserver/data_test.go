@@ -70,7 +70,7 @@ func TestWriteEdges(t *testing.T) {
 		size  uint64
 	}{
 		{0, 0, nfs3.OK, 8},
-		{far, 0, nfs3.OK, 8}, // nothing is written, nowhere
+		{far, 0, nfs3.OK, 8}, // writing nothing works anywhere
 		{far - 5, 5, nfs3.OK, far},
 		{1 << 32, 5, nfs3.OK, 1<<32 + 5},
 		{far - 4, 5, nfs3.ErrFBig, 8},
@@ -81,7 +81,7 @@ func TestWriteEdges(t *testing.T) {
 		{math.MaxUint64, 0, nfs3.ErrFBig, 8},
 		{math.MaxUint64 - 4, 5, nfs3.ErrFBig, 8},
 		{0, nfsserver.DefaultTransfer, nfs3.OK, nfsserver.DefaultTransfer},
-		// no more than wtmax
+		// No more than wtmax.
 		{0, nfsserver.DefaultTransfer + 1, nfs3.OK, nfsserver.DefaultTransfer},
 		{far - nfsserver.DefaultTransfer, nfsserver.DefaultTransfer + 1, nfs3.OK, far},
 		{far - nfsserver.DefaultTransfer + 1, nfsserver.DefaultTransfer + 1, nfs3.ErrFBig, 8},
@@ -99,7 +99,7 @@ func TestWriteEdges(t *testing.T) {
 	}
 }
 
-// checked is a file system that is asked for nothing that its contract excludes.
+// checked is a file system that fails a test if a call breaks the contract of vfs.FS.
 type checked struct {
 	vfs.FS
 	tb testing.TB
@@ -174,7 +174,7 @@ func TestCommitEdges(t *testing.T) {
 	}
 }
 
-// TestStability: a WRITE is as durable as was asked for, and has the verifier of COMMIT.
+// TestStability: a WRITE is as durable as requested, and has the same verifier as COMMIT.
 func TestStability(t *testing.T) {
 	w := newWorld(t)
 	c := w.superuser(t)
@@ -196,7 +196,7 @@ func TestStability(t *testing.T) {
 	}
 }
 
-// TestFull: if there is no room left, earlier data stays, and room that is made can be used.
+// TestFull: if there is no room left, earlier data stays intact. Room that is made can be used.
 func TestFull(t *testing.T) {
 	fs, err := memfs.New(memfs.Config{Capacity: 256 << 10, RootMode: 0o777})
 	if err != nil {
@@ -261,7 +261,7 @@ func TestFull(t *testing.T) {
 	intact()
 }
 
-// TestAccess: READ and WRITE agree with the rights that ACCESS returns, by user, group and
+// TestAccess: READ and WRITE agree with the rights that ACCESS returns, for the user, the group and
 // supplementary groups.
 func TestAccess(t *testing.T) {
 	fs := newFS(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// exportsClient serves two worlds, the second maybe read-only.
+// exportsClient serves two worlds. The second may be read-only.
 func exportsClient(tb testing.TB, a, b *world, readOnly bool) *oncrpc.Client {
 	tb.Helper()
 	rpc := serve(tb, nfsserver.Config{Exports: []nfsserver.Export{
@@ -31,7 +31,7 @@ func exportsClient(tb testing.TB, a, b *world, readOnly bool) *oncrpc.Client {
 	return nfsOn(pipe.New(rpc, pipe.Chunked), auth(tb, 0))
 }
 
-// counted makes a server whose counters are of interest, and the RPC server that runs it.
+// counted makes a server for tests of its counters, and the RPC server that runs it.
 func counted(tb testing.TB, cfg nfsserver.Config) (*nfsserver.Server, *oncrpc.Server) {
 	tb.Helper()
 	s, err := nfsserver.New(cfg)
@@ -44,7 +44,8 @@ func counted(tb testing.TB, cfg nfsserver.Config) (*nfsserver.Server, *oncrpc.Se
 	return s, rpc
 }
 
-// TestReadOnly: in a read-only export changes fail with the present attributes, and the rest works.
+// TestReadOnly: in a read-only export, changes fail with the current attributes, and everything
+// else works.
 func TestReadOnly(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)
@@ -121,7 +122,7 @@ func wccOf(tb testing.TB, res results) []nfs3.WccData {
 	return nil
 }
 
-// TestSquash: which user a caller becomes in each export.
+// TestSquash: the user that a caller becomes in each export.
 func TestSquash(t *testing.T) {
 	anon := &vfs.Cred{UID: 77, GID: 88, GIDs: []uint32{99}}
 	const none = 1<<32 - 1
@@ -157,7 +158,7 @@ func TestSquash(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			// The second call finds the memory of the first.
+			// The second call uses the memory of the first.
 			for range 2 {
 				if _, err := nfsclient.New(pipe.New(rpc, pipe.Inline), cred).Access(t.Context(), spy.Root(), nfs3.AccessRead); err != nil {
 					t.Fatal(err)
@@ -176,7 +177,7 @@ func TestSquash(t *testing.T) {
 	}
 }
 
-// spy is a file system that remembers who asked.
+// spy is a file system that records its callers.
 type spy struct {
 	vfs.FS
 	seen vfs.Cred
@@ -196,7 +197,7 @@ func (s *spy) Lookup(ctx context.Context, c *vfs.Cred, h nfs3.FH, name string) (
 	return s.FS.Lookup(ctx, c, h, name)
 }
 
-// TestStats: each counter counts what it says.
+// TestStats: each counter counts what its documentation says.
 func TestStats(t *testing.T) {
 	w := newWorld(t)
 	s, rpc := counted(t, nfsserver.Config{Exports: []nfsserver.Export{export(w.fs)}})
@@ -226,14 +227,14 @@ func TestExportStats(t *testing.T) {
 	conn := pipe.New(rpc, pipe.Inline)
 	c := nfsOn(conn, auth(t, 0))
 	mnt(t, conn, "/")
-	mnt(t, conn, "/dir") // of the same host
+	mnt(t, conn, "/dir") // from the same host
 	writeTo(t, c, w.file, 0, make([]byte, 100), nfs3.FileSync)
 	for range 3 {
 		do(t, c, nfs3.ProcRead, &nfs3.ReadArgs{File: w.file, Offset: 10, Count: 50},
 			&nfs3.ReadRes{Into: make([]byte, 50)})
 	}
 	do(t, c, nfs3.ProcLookup, &nfs3.LookupArgs{What: at(w.root, "missing")}, new(nfs3.LookupRes))
-	// of no export
+	// Counts for no export.
 	do(t, c, nfs3.ProcGetAttr, &nfs3.GetAttrArgs{File: w.foreign}, new(nfs3.GetAttrRes))
 	want := nfsserver.ExportStats{
 		Path: "/", BytesRead: 150, BytesWritten: 100, Clients: 1,

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestNothingFetched: data of a call that is refused stays where it is.
+// TestNothingFetched: the data of a refused call is not fetched.
 func TestNothingFetched(t *testing.T) {
 	p := make([]byte, 4097)
 	writeAt := func(off uint64) func(h nfs3.FH) oncrpc.Marshaler {
@@ -38,7 +38,7 @@ func TestNothingFetched(t *testing.T) {
 		"WRITE, too much":   {func(c *nfsserver.Config) { c.MaxWrite = 4096 }, nfs3.ProcWrite, writeAt(0), (*world).theFile, nfs3.OK, 4096},
 		"WRITE, read-only":  {func(c *nfsserver.Config) { c.Exports[0].Rules[0].ReadOnly = true }, nfs3.ProcWrite, writeAt(0), (*world).theFile, nfs3.ErrROFS, 0},
 		"WRITE, not for us": {func(c *nfsserver.Config) { c.Exports[0].Rules[0].Clients = prefixes("::1/128") }, nfs3.ProcWrite, writeAt(0), (*world).theFile, nfs3.ErrAcces, 0},
-		// NULs
+		// Paths with NULs.
 		"SYMLINK":                {nil, nfs3.ProcSymlink, link(4095), (*world).theDir, nfs3.ErrInval, 4095},
 		"SYMLINK, too long":      {nil, nfs3.ProcSymlink, link(4097), (*world).theDir, nfs3.ErrNameTooLong, 0},
 		"SYMLINK, read-only":     {func(c *nfsserver.Config) { c.Exports[0].Rules[0].ReadOnly = true }, nfs3.ProcSymlink, link(100), (*world).theDir, nfs3.ErrROFS, 0},

@@ -69,7 +69,7 @@ func TestFlavors(t *testing.T) {
 	}
 }
 
-// TestFlavorsOfRule: the flavours of the rule that applies to the peer count, not another rule's.
+// TestFlavorsOfRule: only the flavours of the rule for this peer count, not those of other rules.
 func TestFlavorsOfRule(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)
@@ -126,8 +126,8 @@ func TestFlavorsOfTwo(t *testing.T) {
 	}
 }
 
-// TestMountWithFlavors: MNT takes any flavour, and returns those of the export in order. The rest
-// of MOUNT takes any flavour too.
+// TestMountWithFlavors: MNT accepts any flavour, and returns those of the export in order. The rest
+// of MOUNT accepts any flavour too.
 func TestMountWithFlavors(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	r := newRealm(t, nfsserver.Config{User: alice, Exports: []nfsserver.Export{
@@ -169,8 +169,8 @@ func TestMountWithFlavors(t *testing.T) {
 	}
 }
 
-// TestMountBelowWithFlavors: a caller whose flavour the export does not have is Anon on the way to
-// a directory below the export, whoever the call says it is.
+// TestMountBelowWithFlavors: if the export does not have the caller's flavour, the caller is Anon
+// on the way to a directory below the export, whatever user the call claims.
 func TestMountBelowWithFlavors(t *testing.T) {
 	w := newWorld(t)
 	set := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o700}, UID: nfs3.Set32{Set: true, To: 1000}}
@@ -194,7 +194,7 @@ func TestMountBelowWithFlavors(t *testing.T) {
 	}
 }
 
-// TestPerFlavor: whether callers may change files, and as which user, depends on the flavour.
+// TestPerFlavor: the flavour decides whether callers may change files, and as which user.
 func TestPerFlavor(t *testing.T) {
 	w := newWorld(t)
 	fs := &accesses{FS: w.fs}
@@ -236,7 +236,7 @@ func TestPerFlavor(t *testing.T) {
 	}
 }
 
-// TestFlavorsConfig: invalid lists of flavours are errors, and so are flavours that nobody could
+// TestFlavorsConfig: invalid lists of flavours are errors, and so are flavours that no caller could
 // use.
 func TestFlavorsConfig(t *testing.T) {
 	many := make([]mount3.Flavor, 65)
@@ -319,8 +319,8 @@ func TestFlavorsChange(t *testing.T) {
 	expect("changed", map[mount3.Flavor]nfs3.Status{sys: nfs3.ErrAcces, krb5: nfs3.OK})
 }
 
-// TestFlavorsLog: a caller that is refused for its flavour is logged once, with the flavours that
-// are wanted.
+// TestFlavorsLog: a caller refused for its flavour is logged once, with the flavours that the
+// export accepts.
 func TestFlavorsLog(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)

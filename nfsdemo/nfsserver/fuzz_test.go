@@ -15,10 +15,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// FuzzArgs sends anything to each procedure of NFS and MOUNT. The server answers with
+// FuzzArgs sends arbitrary arguments to each procedure of NFS and MOUNT. The server answers with
 // GARBAGE_ARGS or with results that decode, and does not panic.
 //
-// Real handles get further than invented ones: which says whose take the place of those in the
+// Real handles get further than invented ones. which selects the handles that replace those in the
 // arguments, four bits each.
 func FuzzArgs(f *testing.F) {
 	seed := newWorld(f)
@@ -65,7 +65,7 @@ func FuzzArgs(f *testing.F) {
 	})
 }
 
-// putHandles replaces what looks like handles of this file system's.
+// putHandles replaces bytes that look like handles of this file system.
 func (w *world) putHandles(args []byte, which uint16) {
 	all := []nfs3.FH{w.root, w.file, w.dir, w.symlink, w.fifo, w.stale, w.foreign, w.inside}
 	for len(args) >= 4+w.root.Len() && which > 0 {
@@ -80,7 +80,8 @@ func (w *world) putHandles(args []byte, which uint16) {
 	}
 }
 
-// decodes checks the results of a procedure; those of MOUNT are behind those of NFS.
+// decodes checks the results of a procedure. The procedures of MOUNT are numbered after those of
+// NFS.
 func decodes(t *testing.T, proc uint32, reply []byte) {
 	res := map[uint32]oncrpc.Unmarshaler{
 		nfs3.Procs + uint32(mount3.ProcMnt):    new(mount3.MntRes),

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// accesses notes who calls ACCESS.
+// accesses records the callers of ACCESS.
 type accesses struct {
 	vfs.FS
 
@@ -32,7 +32,7 @@ func (a *accesses) Access(
 	return a.FS.Access(ctx, c, h, want)
 }
 
-// take returns who has called since the last time.
+// take returns the callers since the last take.
 func (a *accesses) take() (by []vfs.Cred) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -40,8 +40,8 @@ func (a *accesses) take() (by []vfs.Cred) {
 	return by
 }
 
-// TestGroups: Config.Groups replaces the groups in the call, however many. It is not asked for
-// squashed callers, and group 0 is still squashed.
+// TestGroups: Config.Groups replaces the groups in the call, however many there are. It is not
+// called for squashed callers, and group 0 is still squashed.
 func TestGroups(t *testing.T) {
 	many := make([]uint32, 40)
 	for i := range many {

@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
-// realm is a server that takes RPCSEC_GSS, over TCP, and a connection to it.
+// realm is a server over TCP that accepts RPCSEC_GSS, and a connection to it.
 type realm struct {
 	tb        testing.TB
 	nfs       *nfsserver.Server
@@ -64,7 +64,7 @@ func newRealm(tb testing.TB, cfg nfsserver.Config) *realm {
 	return r
 }
 
-// flavor returns a flavour of calls: of user 1000, who is the principal if there is one.
+// flavor returns a flavour for calls by user 1000, or by the principal if there is one.
 func (r *realm) flavor(f mount3.Flavor, principal string) oncrpc.ClientFlavor {
 	r.tb.Helper()
 	switch f {
@@ -88,7 +88,7 @@ func (r *realm) nfsAs(f oncrpc.ClientFlavor) *oncrpc.Client { return nfsOn(r.con
 
 func (r *realm) mountAs(f oncrpc.ClientFlavor) *oncrpc.Client { return mountOn(r.conn, f) }
 
-// allFlavors are those that there are.
+// allFlavors are all flavours.
 var allFlavors = []mount3.Flavor{mount3.FlavorNone, mount3.FlavorSys, mount3.FlavorKrb5,
 	mount3.FlavorKrb5i, mount3.FlavorKrb5p}
 

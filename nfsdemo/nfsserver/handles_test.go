@@ -6,9 +6,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// TestHandles calls every procedure with handles of every kind, also of the wrong ones.
+// TestHandles calls every procedure with handles of every kind, including invalid ones.
 func TestHandles(t *testing.T) {
-	// What comes of handles that are none is the same for all procedures.
+	// The results of invalid handles are the same for all procedures.
 	bad := map[string]nfs3.Status{
 		"stale": nfs3.ErrStale, "foreign": nfs3.ErrStale, "64 other bytes": nfs3.ErrStale,
 		"empty": nfs3.ErrBadHandle, "short": nfs3.ErrBadHandle, "id alone": nfs3.ErrBadHandle, "64 bytes": nfs3.ErrBadHandle,

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
-// TestHungDisk: a file system that hangs, with more calls than the server has workers, does not
-// hold up another.
+// TestHungDisk: a file system that hangs with more calls than the server has workers does not hold
+// up another one.
 func TestHungDisk(t *testing.T) {
 	hung, fine := newWorld(t), newWorld(t)
 	fs := held{blocking{hung.fs}, make(chan struct{}, 1000), make(chan struct{})}

@@ -21,7 +21,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// lines is a log, without its times.
+// lines is a log without times.
 type lines struct {
 	mu  sync.Mutex // guards buf
 	buf bytes.Buffer
@@ -44,7 +44,7 @@ func (l *lines) logger() *slog.Logger {
 	}))
 }
 
-// want compares what was logged since the last time.
+// want compares the lines logged since the last call.
 func (l *lines) want(t *testing.T, want ...string) {
 	t.Helper()
 	l.mu.Lock()
@@ -122,7 +122,7 @@ func TestMountLog(t *testing.T) {
 		})
 	}
 	conn := pipe.NewFrom(rpc, pipe.Inline, peer)
-	for range 2 { // the second time nothing is mounted there
+	for range 2 { // the second time, nothing is mounted there
 		if err := nfsclient.Unmount(t.Context(), conn, auth(t, 5), "/srv"); err != nil {
 			t.Fatal(err)
 		}
@@ -147,8 +147,8 @@ func (f *brokenDisk) GetAttr(ctx context.Context, h nfs3.FH) (nfs3.Fattr, error)
 	return f.FS.GetAttr(ctx, h)
 }
 
-// TestFailureLog: a file system that fails is logged once a minute, and an export that goes away or
-// comes back once each time. An error of one file is not a failure of the export.
+// TestFailureLog: a failing file system is logged once a minute. An export that goes away or comes
+// back is logged once each time. An error of one file is not a failure of the export.
 func TestFailureLog(t *testing.T) {
 	w := newWorld(t)
 	fs := &brokenDisk{FS: w.fs}
@@ -187,7 +187,7 @@ func TestFailureLog(t *testing.T) {
 	log.want(t, `level=WARN msg="nfs: mount refused" peer=pipe path=/srv why=`+removed+" export=/srv uid=0")
 }
 
-// TestDenied: calls that are refused to the caller are counted.
+// TestDenied: refused calls are counted.
 func TestDenied(t *testing.T) {
 	w := newWorld(t)
 	s, rpc := counted(t, nfsserver.Config{

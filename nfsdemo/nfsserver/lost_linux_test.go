@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 )
 
-// failingDisk mounts a disk that loses what is written back to it: an image with room for more than
-// the file system has on which it lies.
+// failingDisk mounts a disk that loses data when it is written back: its image is larger than the
+// free space of the file system that holds it.
 func failingDisk(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -55,14 +55,14 @@ func failingDisk(t *testing.T) string {
 	return dir
 }
 
-// TestLostWriteback: if the disk loses data of two clients, both notice: the one whose COMMIT meets
-// the error, and the other by a new write verifier.
+// TestLostWriteback: if the disk loses data of two clients, both notice: one by the error of its
+// COMMIT, the other by a new write verifier.
 func TestLostWriteback(t *testing.T) {
 	fs, err := dirfs.New(dirfs.Config{Path: failingDisk(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = fs.Close() }) // what is lost is lost
+	t.Cleanup(func() { _ = fs.Close() }) // the lost data stays lost
 	conn := pipe.New(serve(t, nfsserver.Config{Exports: []nfsserver.Export{export(fs)}}), pipe.Inline)
 	one, two := nfsOn(conn, auth(t, 0)), nfsOn(conn, auth(t, 0))
 	var made nfs3.CreateRes

@@ -28,7 +28,7 @@ func mnt(tb testing.TB, conn oncrpc.Transport, dir string) {
 	}
 }
 
-// TestMountList: what MNT, UMNT and UMNTALL do to the list that DUMP returns.
+// TestMountList: the effect of MNT, UMNT and UMNTALL on the list that DUMP returns.
 func TestMountList(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t)
@@ -113,7 +113,7 @@ func TestExports(t *testing.T) {
 	}
 }
 
-// TestMountFlavors: AUTH_SYS comes first, which clients then use.
+// TestMountFlavors: AUTH_SYS comes first, so clients use it.
 func TestMountFlavors(t *testing.T) {
 	w := newWorld(t)
 	var res mount3.MntRes
@@ -127,7 +127,7 @@ func TestMountFlavors(t *testing.T) {
 	}
 }
 
-// TestMountSquashed: on the way to a directory below an export the caller is squashed.
+// TestMountSquashed: the caller is squashed on the way to a directory below an export.
 func TestMountSquashed(t *testing.T) {
 	w := newWorld(t)
 	set := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o700}, UID: nfs3.Set32{Set: true, To: 77}}
@@ -164,7 +164,7 @@ func TestMountSquashed(t *testing.T) {
 	}
 }
 
-// TestMountListConcurrent: the list may be used concurrently, and is empty in the end.
+// TestMountListConcurrent: the list can be used concurrently, and is empty at the end.
 func TestMountListConcurrent(t *testing.T) {
 	w := newWorld(t)
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{export(w.fs)}})

@@ -9,7 +9,7 @@ import (
 
 // TestNames calls every procedure that takes a name with special and invalid names.
 func TestNames(t *testing.T) {
-	// What comes of names that no file can have is the same for all procedures.
+	// The results of impossible names are the same for all procedures.
 	always := map[string]nfs3.Status{
 		"": nfs3.ErrAcces, "/": nfs3.ErrAcces, "a/b": nfs3.ErrAcces, "/etc": nfs3.ErrAcces, "../x": nfs3.ErrAcces,
 		"a\x00": nfs3.ErrAcces, "\x00": nfs3.ErrAcces,

@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestPrincipals: which user a principal is to the file system.
+// TestPrincipals: the user that the file system sees for a principal.
 func TestPrincipals(t *testing.T) {
 	many := make([]uint32, 100)
 	for i := range many {
@@ -67,7 +67,7 @@ func TestPrincipals(t *testing.T) {
 		}
 		r := newRealm(t, nfsserver.Config{User: user,
 			Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{tt.rule}}},
-			Groups:  func(uint32) []uint32 { return []uint32{99} }}) // which are for AUTH_SYS
+			Groups:  func(uint32) []uint32 { return []uint32{99} }}) // for AUTH_SYS only
 		for _, f := range tt.rule.Flavors {
 			got := fs.accessAs(t, r, r.flavor(f, principal))
 			if got.UID != tt.want.UID || got.GID != tt.want.GID ||
@@ -81,8 +81,8 @@ func TestPrincipals(t *testing.T) {
 	}
 }
 
-// TestPrincipalNotKnownNow: a caller whose user cannot be looked up just now tries again later.
-// With other flavours nobody notices.
+// TestPrincipalNotKnownNow: a caller whose user cannot be looked up at the moment is asked to try
+// again. Callers with other flavours are not affected.
 func TestPrincipalNotKnownNow(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)
@@ -110,7 +110,7 @@ func TestPrincipalNotKnownNow(t *testing.T) {
 	attrOf(t, r.nfsAs(r.flavor(sys, "")), w.file)
 }
 
-// TestHostilePrincipals: a principal that contains anything odd is no user.
+// TestHostilePrincipals: a principal with unusual characters is no user.
 func TestHostilePrincipals(t *testing.T) {
 	fs := &accesses{FS: newWorld(t).fs}
 	x := export(fs)

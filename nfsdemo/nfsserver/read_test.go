@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
-// failing is a file system whose Read fails when it has handed out data.
+// failing is a file system whose Read fails after it has returned data.
 type failing struct {
 	vfs.FS
 	err      error
@@ -28,7 +28,7 @@ func (f *failing) Read(_ context.Context, _ *vfs.Cred, _ nfs3.FH, _ uint64, _ in
 
 func (f *failing) Release() { f.released.Add(1) }
 
-// TestFailedRead: the data that a failed READ has returned is released.
+// TestFailedRead: the data that a failed READ returned is released.
 func TestFailedRead(t *testing.T) {
 	for _, err := range []error{nfs3.ErrIO, errors.New("no status")} {
 		fs := &failing{FS: newFS(t), err: err}

@@ -17,7 +17,7 @@ import (
 type lister struct {
 	plus       bool
 	dir        nfs3.FH
-	names, max uint32 // names is of READDIRPLUS alone
+	names, max uint32 // names is for READDIRPLUS only
 }
 
 func (l lister) String() string {
@@ -69,8 +69,8 @@ func (l lister) list(tb testing.TB, c *oncrpc.Client, cookie uint64, verf nfs3.V
 	return plus
 }
 
-// all lists a directory to its end. between is called after each call. Each reply must be as full
-// as it can be.
+// all lists a whole directory. between is called after each call. Each reply must be as full as
+// possible.
 func (l lister) all(tb testing.TB, c *oncrpc.Client, between func(calls int)) (seen map[string]int, calls int) {
 	tb.Helper()
 	seen = make(map[string]int)
@@ -106,7 +106,7 @@ func (l lister) all(tb testing.TB, c *oncrpc.Client, between func(calls int)) (s
 	}
 }
 
-// TestReadDirSizes: results keep to the sizes that the client allows, and every entry comes once.
+// TestReadDirSizes: results respect the sizes that the client allows, and every entry comes once.
 func TestReadDirSizes(t *testing.T) {
 	w := newWorld(t)
 	c := nfsOn(w.reach(t, pipe.Inline), auth(t, 0))
@@ -146,7 +146,7 @@ func TestReadDirSizes(t *testing.T) {
 	}
 }
 
-// TestReadDirLong: results keep to 128 KiB, and nothing is lost.
+// TestReadDirLong: results have at most 128 KiB, and nothing is lost.
 func TestReadDirLong(t *testing.T) {
 	w := newWorld(t)
 	c := nfsOn(w.reach(t, pipe.Inline), auth(t, 0))
@@ -167,7 +167,7 @@ func TestReadDirLong(t *testing.T) {
 	}
 }
 
-// TestReadDirMax: results keep to MaxRead, too.
+// TestReadDirMax: results respect MaxRead too.
 func TestReadDirMax(t *testing.T) {
 	w := newWorld(t)
 	for i := range 40 {
@@ -243,7 +243,7 @@ func TestReadDirTooSmall(t *testing.T) {
 	}
 }
 
-// TestReadDirWhileChanging: entries that stay are seen once, whatever else changes.
+// TestReadDirWhileChanging: entries that stay are listed once, whatever else changes.
 func TestReadDirWhileChanging(t *testing.T) {
 	for _, l := range []lister{
 		{max: 300}, {max: 1000}, {max: 2048},
@@ -266,8 +266,8 @@ func TestReadDirWhileChanging(t *testing.T) {
 			}
 			l.dir = w.dir
 			seen, calls := l.all(t, c, func(calls int) {
-				// One goes that was seen, and one that was not; one comes, and one changes its
-				// name.
+				// One listed entry and one unlisted one are removed, one is added, and one is
+				// renamed.
 				for _, i := range []int{calls, n - calls} {
 					if i >= 0 && i < n {
 						w.fs.Remove(ctx, su, w.dir, fmt.Sprint("goes", i))

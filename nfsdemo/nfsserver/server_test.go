@@ -137,7 +137,7 @@ func TestConfigIsCopied(t *testing.T) {
 func TestMount(t *testing.T) {
 	ctx := t.Context()
 	outer, inner, other := newFS(t), newFS(t), newFS(t)
-	// The longest path counts, wherever it stands.
+	// The longest matching path counts, wherever it is in the list.
 	rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{
 		{Path: "/srv/other", FS: other, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}},
 		{Path: "/srv", FS: outer, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}},

@@ -83,7 +83,7 @@ func TestSetExports(t *testing.T) {
 	set(exports[0])
 	check("for others", nfs3.ErrAcces, nfs3.ErrStale, nfs3.ErrStale)
 
-	// With an error nothing changes.
+	// An error changes nothing.
 	for _, bad := range [][]nfsserver.Export{
 		{exports[0], {Path: "x", FS: goes.fs}},
 		{exports[0], {Path: "/stays", FS: goes.fs}},
@@ -99,7 +99,7 @@ func TestSetExports(t *testing.T) {
 	check("none", nfs3.ErrStale, nfs3.ErrStale, nfs3.ErrStale)
 }
 
-// blocking is a file system that says that it may block.
+// blocking is a file system that declares that it may block.
 type blocking struct{ vfs.FS }
 
 func (b blocking) Info() vfs.FSInfo {
@@ -120,7 +120,7 @@ func (h held) GetAttr(ctx context.Context, fh nfs3.FH) (nfs3.Fattr, error) {
 	return h.blocking.GetAttr(ctx, fh)
 }
 
-// TestRemovedAfterCalls: Removed is called after a call under way has ended, and the call is not
+// TestRemovedAfterCalls: Removed is called after the running call has ended, and the call is not
 // disturbed.
 func TestRemovedAfterCalls(t *testing.T) {
 	w := newWorld(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestSymlinkPaths: paths of every length, in the call or beside it, come back unchanged.
+// TestSymlinkPaths: paths of every length, inside the call or by chunk, come back unchanged.
 func TestSymlinkPaths(t *testing.T) {
 	for _, mode := range []pipe.Mode{pipe.Inline, pipe.Chunked} {
 		t.Run(mode.String(), func(t *testing.T) {

@@ -7,15 +7,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// TestWcc: what procedures that change something say of before and after is what GETATTR says
-// then.
+// TestWcc: the wcc_data of procedures that change something agrees with GETATTR before and after.
 func TestWcc(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		proc nfs3.Proc
 		args func(w *world) oncrpc.Marshaler
 		res  results
-		of   func(w *world) []nfs3.FH // the files that wcc_data is of
+		of   func(w *world) []nfs3.FH // the files that the wcc_data describes
 		want nfs3.Status
 	}{
 		{"SETATTR", nfs3.ProcSetAttr, func(w *world) oncrpc.Marshaler {

@@ -16,7 +16,8 @@ func mountOn(conn oncrpc.Transport, cred oncrpc.ClientFlavor) *oncrpc.Client {
 	return oncrpc.NewClient(conn, mount3.Program, mount3.Version, cred)
 }
 
-// TestProcedures: the programs are whole, and say what may run where, and what only once.
+// TestProcedures: the programs are complete, and say which procedures may run where, and which only
+// once.
 func TestProcedures(t *testing.T) {
 	s, err := nfsserver.New(nfsserver.Config{Exports: []nfsserver.Export{export(newFS(t))}})
 	if err != nil {
@@ -46,7 +47,7 @@ func TestProcedures(t *testing.T) {
 	}
 }
 
-// TestUnavailable: NULL is answered, what is behind the last procedure is not there.
+// TestUnavailable: NULL is answered, and numbers after the last procedure are unavailable.
 func TestUnavailable(t *testing.T) {
 	conn := newWorld(t).reach(t, pipe.Inline)
 	for _, tt := range []struct {
@@ -67,8 +68,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestGarbage: arguments that are cut off, or go on, are refused as what they are, and nothing is
-// done.
+// TestGarbage: arguments that are truncated or too long are GARBAGE_ARGS, and have no effect.
 func TestGarbage(t *testing.T) {
 	w := newWorld(t)
 	conn := w.reach(t, pipe.Inline)
@@ -97,7 +97,7 @@ func TestGarbage(t *testing.T) {
 		}
 		check(mount, p.String(), uint32(p), append(args[:len(args):len(args)], 0, 0, 0, 0))
 	}
-	// A path of 1025 bytes is none that MOUNT knows.
+	// MOUNT accepts no path of 1025 bytes.
 	long := encode(&nfs3.LookupArgs{What: at(nfs3.FH{}, string(make([]byte, mount3.MaxPath+1)))})[4:]
 	check(mount, "MNT", uint32(mount3.ProcMnt), long)
 	check(mount, "UMNT", uint32(mount3.ProcUmnt), long)
@@ -106,7 +106,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestGarbageValues: numbers that stand for nothing.
+// TestGarbageValues: numbers without a meaning.
 func TestGarbageValues(t *testing.T) {
 	w := newWorld(t)
 	c := nfsOn(w.reach(t, pipe.Inline), auth(t, 0))

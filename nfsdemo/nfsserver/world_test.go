@@ -11,12 +11,12 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// world is a file system with something of every kind in its root, made behind the server's back:
-// "file", "dir" with "inside" in it, "link", "fifo".
+// world is a file system with one file of each kind in its root, made without the server: "file",
+// "dir" with "inside" in it, "link", "fifo".
 type world struct {
 	fs                                     *memfs.FS
 	root, file, dir, inside, symlink, fifo nfs3.FH
-	stale                                  nfs3.FH // of a file that is gone
+	stale                                  nfs3.FH // of a removed file
 	foreign                                nfs3.FH // the root of a file system that is not exported
 }
 
@@ -45,7 +45,7 @@ func newWorld(tb testing.TB) *world {
 	return w
 }
 
-// handles are those that a client may come with, by kind.
+// handles are the handles that a client may send, by kind.
 func (w *world) handles() map[string]nfs3.FH {
 	ours := append([]byte(nil), w.root.Bytes()[:8]...)
 	flipped := append([]byte(nil), w.file.Bytes()...)
@@ -68,7 +68,7 @@ func (w *world) handles() map[string]nfs3.FH {
 	}
 }
 
-// export is how the tests export a file system unless they want something of the export.
+// export returns the usual export of a file system in tests.
 func export(fs vfs.FS) nfsserver.Export {
 	return nfsserver.Export{Path: "/", FS: fs, Rules: []nfsserver.Rule{{Squash: nfsserver.SquashNone}}}
 }
@@ -79,7 +79,7 @@ func (w *world) reach(tb testing.TB, m pipe.Mode) *pipe.Conn {
 	return pipe.New(serve(tb, nfsserver.Config{Exports: []nfsserver.Export{export(w.fs)}}), m)
 }
 
-// superuser returns a client that asks as user 0.
+// superuser returns a client that calls as user 0.
 func (w *world) superuser(tb testing.TB) *oncrpc.Client {
 	tb.Helper()
 	return nfsOn(w.reach(tb, pipe.Chunked), auth(tb, 0))

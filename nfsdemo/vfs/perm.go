@@ -51,8 +51,8 @@ func (p Perm) CanReadData(c *Cred) bool {
 	return p.Owns(c) || p.Can(c, MayRead) || p.Can(c, MayExec)
 }
 
-// CanWriteData reports whether c may WRITE the file. The owner always may, because the file may have
-// been opened before its mode was changed (RFC 1813 section 4.4).
+// CanWriteData reports whether c may WRITE the file. The owner always may, because the file may
+// have been opened before its mode was changed (RFC 1813 section 4.4).
 func (p Perm) CanWriteData(c *Cred) bool { return p.Owns(c) || p.Can(c, MayWrite) }
 
 // Access returns those rights in want that c has.

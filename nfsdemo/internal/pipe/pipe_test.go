@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// A call has the transaction id that it names, or else one that no call before it had.
+// TestXID: a call has the XID that it names, or else a new one.
 func TestXID(t *testing.T) {
 	s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: slog.New(slog.DiscardHandler)})
 	defer s.Close()
@@ -18,7 +18,7 @@ func TestXID(t *testing.T) {
 	seen := make(map[uint32]bool)
 	for _, xid := range []uint32{0xfffffffe, 0, 0, 0xfffffffe} {
 		var e xdr.Encoder
-		// which is unavailable
+		// Program 1 is unavailable.
 		(&oncrpc.CallHeader{RPCVersion: oncrpc.Version, Program: 1}).Encode(&e)
 		x := &oncrpc.Exchange{Call: e.Message(), MaxReply: 100, XID: xid}
 		if err := c.RoundTrip(context.Background(), x); err != nil {
