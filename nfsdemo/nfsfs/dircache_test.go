@@ -21,7 +21,7 @@ import (
 type lookups struct {
 	*pipe.Conn
 	n     int
-	after func(n int) // if set, called with n after the reply to LOOKUP n, before the caller gets it
+	after func(n int) // if set, called after the reply to LOOKUP n, before the caller gets it
 }
 
 func (l *lookups) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
