@@ -92,7 +92,7 @@ var golden = []struct {
 	},
 }
 
-// sameLists compares what the wire shows of two Lists.
+// sameLists compares two Lists as they appear on the wire.
 var sameLists = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Lists{})}
 
 func TestListsGolden(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// message is a stream of inline bytes, with items of bulk data of these lengths behind them.
+// message is a stream of inline bytes, followed by items of bulk data with these lengths.
 func message(inline int, bulk ...int) *xdr.Message {
 	m := &xdr.Message{Inline: make([]byte, inline)}
 	pos := inline

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// at is a read segment whose handle tells it from others.
+// at is a read segment. Its handle identifies it.
 func at(position, handle, length uint32) ReadSegment {
 	return ReadSegment{position, Segment{Handle: handle, Length: length}}
 }

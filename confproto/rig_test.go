@@ -94,8 +94,8 @@ type testReply struct{ data []byte }
 
 func (r *testReply) UnmarshalXDR(d *xdr.Decoder) { r.data = bytes.Clone(d.Opaque(1 << 20)) }
 
-// Bytes of a call and of its reply beside the data: header of RPC-over-RDMA without chunks, header
-// of RPC with AUTH_NONE, words.
+// Bytes of a call and of its reply, in addition to the data: RPC-over-RDMA header without chunks,
+// RPC header with AUTH_NONE, words.
 const (
 	callRoom  = 28 + 40 + 8
 	replyRoom = 28 + 24 + 4
@@ -110,7 +110,7 @@ type rig struct {
 	conns  chan *rpcrdma.Conn // the server's, with each call of the test program
 }
 
-// setup is what a rig is set to.
+// setup is the configuration of a rig.
 type setup struct {
 	server                   rpcrdma.Config
 	serverReads, clientReads int

@@ -32,9 +32,9 @@ func (s *sent) conf() bool {
 	return s.kind == call && word(s.body, 3) == Program && word(s.body, 5) == ProcConfigure
 }
 
-// tap sees what the two ends of one connection post, and what they say in CONF_RDMA. It fails the
-// test when a message is longer than the other end has said that it takes. The provider's abilities
-// stay.
+// tap records what the two ends of a connection post, and their CONF_RDMA messages. It fails the
+// test if a message is longer than the other end has announced to accept. It keeps the provider's
+// optional interfaces.
 type tap struct {
 	t      *testing.T
 	posted bool // receives are
@@ -54,7 +54,7 @@ func newTap(t *testing.T, initial int) *tap {
 	return tp
 }
 
-// word returns a word of a message, or 0 behind its end.
+// word returns a word of a message, or 0 beyond its end.
 func word(b []byte, i int) uint32 {
 	if len(b) < 4*i+4 {
 		return 0
@@ -151,7 +151,7 @@ func (p tapped) look(wrs []*transport.WorkRequest) {
 	}
 }
 
-// tapped returns the provider with a tap on what it connects.
+// tapped returns the provider with a tap on its connections.
 func (p provider) tapped(tp *tap) provider {
 	tp.posted = p.posted
 	return provider{p.name, p.posted, func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// exchanges are what a client does for one call.
+// exchanges are the steps of a client for one call.
 var exchanges = []struct {
 	name string
 	do   func(w *Window)

@@ -38,8 +38,8 @@ func open(t *testing.T, grant uint32) *Window {
 	return w
 }
 
-// A call whose reply has a read list keeps its credit. Then its RDMA_DONE keeps it, until the reply
-// to a later call.
+// TestWindowDone: a call whose reply has a read list keeps its credit. Then its RDMA_DONE keeps it
+// until the reply to a later call.
 func TestWindowDone(t *testing.T) {
 	w := open(t, 3)
 	a, b := acquire(t, w), acquire(t, w)
@@ -102,8 +102,8 @@ func TestWindowDonesInOrder(t *testing.T) {
 	wantUnderWay(t, w, 0, 0)
 }
 
-// With no call under way one may be made, whatever was granted and however many DONEs are (draft
-// section 3.3); with one under way, the grant counts.
+// TestWindowNothingUnderWay: with no call under way, one call may be made, whatever was granted and
+// however many DONEs there are (draft section 3.3). With one under way, the grant counts.
 func TestWindowNothingUnderWay(t *testing.T) {
 	for _, grant := range []uint32{0, 1, 2} {
 		w := open(t, 2)

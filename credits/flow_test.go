@@ -316,8 +316,8 @@ var pairs = []struct {
 func ourClient(most int) requester { return &windowClient{Window: NewWindow(most)} }
 func ourServer(most int) responder { return &granterServer{Granter: NewGranter(most)} }
 
-// Whatever is requested, granted, withheld, lowered, raised, fetched, given up, dropped or short of
-// memory, no message arrives without a receive, and nobody waits for nothing.
+// TestFlow: whatever is requested, granted, withheld, lowered, raised, fetched, given up, dropped
+// or short of memory, no message arrives without a receive, and no call waits without a reason.
 func TestFlow(t *testing.T) {
 	for _, p := range pairs {
 		t.Run(p.name, func(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// served is one step of a server with at most 8 credits, and what it leaves.
+// served is one step of a server with at most 8 credits, and the resulting state.
 type served struct {
 	what   string // "call", "DONE", "drop", "reply"
 	answer ReplyTerms
@@ -182,7 +182,7 @@ func TestGranterDoneNotOwed(t *testing.T) {
 	}
 }
 
-// What was taken for a call, and was none, changes nothing.
+// TestGranterWasNoCall: a message that was taken for a call, but was none, changes nothing.
 func TestGranterWasNoCall(t *testing.T) {
 	g := NewGranter(8)
 	g.Start()
@@ -199,7 +199,8 @@ func TestGranterWasNoCall(t *testing.T) {
 	}
 }
 
-// However many calls a client makes that never sends a DONE, the receives are bounded.
+// TestGranterFull: if a client makes any number of calls and never sends a DONE, the receives are
+// bounded.
 func TestGranterFull(t *testing.T) {
 	const most = 4
 	g := NewGranter(most)

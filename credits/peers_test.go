@@ -32,7 +32,7 @@ func (w *windowClient) want() {
 	w.sort()
 }
 
-// sort finds those who have got a credit.
+// sort finds the calls that have got a credit.
 func (w *windowClient) sort() {
 	synctest.Wait()
 	w.waits = slices.DeleteFunc(w.waits, func(c *caller) bool {
@@ -73,9 +73,9 @@ func (w *windowClient) may() int {
 	return max(0, limit-calls-dones)
 }
 
-// literalClient is a client that reads the draft in another way. A strict one takes a DONE for a
-// request that has not been answered, until the reply to a later call: then it sends nothing if
-// there are as many as the grant, even if it has no call under way. A lax one does not count DONEs.
+// literalClient is a client with another reading of the draft. A strict one counts a DONE as an
+// unanswered request until the reply to a later call. So it sends nothing once these fill the
+// grant, even with no call under way. A lax one does not count DONEs.
 type literalClient struct {
 	lax     bool
 	limit   int
@@ -161,8 +161,7 @@ type responder interface {
 	most(owed int) int
 }
 
-// granterServer is this package's server, a Granter, with a count of its own of the receives that
-// there are.
+// granterServer is this package's server, a Granter, which also counts the receives itself.
 type granterServer struct {
 	Granter
 	receives, owes int
@@ -209,8 +208,8 @@ func (g *granterServer) most(owed int) int { return g.max + 2 + owed }
 func full(g *Granter) bool { return g.owed >= g.max }
 
 // literalServer is a server with as many receives as credits, for calls and DONEs alike. It posts
-// each again when it has dealt with the message, and takes the DONEs to come off what it grants
-// (draft section 11).
+// each again once it has dealt with the message, and expects DONEs to use up the grant (draft
+// section 11).
 type literalServer struct {
 	size, active, owed int
 }

@@ -14,7 +14,7 @@ import (
 
 var errGone = errors.New("gone")
 
-// caller waits for a credit on a goroutine of its own.
+// caller waits for a credit on its own goroutine.
 type caller struct {
 	id     int
 	cancel context.CancelFunc
@@ -35,7 +35,7 @@ func call(w *Window, id int) *caller {
 	return c
 }
 
-// release is Release of some call, and returns when those who were woken by it have gone on.
+// release calls Release for some call, and returns once the callers that it woke have continued.
 func release(w *Window, grant uint32) {
 	w.Release(Credit{}, grant)
 	synctest.Wait()
@@ -348,7 +348,8 @@ func TestWindowConcurrent(t *testing.T) {
 	})
 }
 
-// State takes no lock, and shows numbers above 65535 as that without spoiling those beside them.
+// TestWindowState: State takes no lock. Larger numbers are shown as 65535, without affecting the
+// others.
 func TestWindowState(t *testing.T) {
 	const many = 70_000
 	w := NewWindow(many)

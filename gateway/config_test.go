@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// nowhere is a Dial that nobody calls.
+// nowhere is a Dial that is never called.
 func nowhere(context.Context) (oncrpc.Transport, error) { return nil, errors.New("nowhere") }
 
 // TestConfigErrors has fields that are out of range or contradict each other.

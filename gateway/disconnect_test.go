@@ -62,7 +62,7 @@ func TestServerGoes(t *testing.T) {
 	}
 }
 
-// Shutdown lets calls be answered, and Close ends what is left.
+// TestShutdown: Shutdown lets calls finish, and Close ends the rest.
 func TestShutdown(t *testing.T) {
 	gate := newGate()
 	g := start(t, Config{Dial: overRDMA(t, gateServer(gate), rpcrdma.Config{})},
@@ -117,7 +117,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// Clients that go in the middle of READs and WRITEs leave nothing behind, and do no harm to others.
+// TestGoesInTheMiddle: clients that disconnect in the middle of READs and WRITEs leave nothing
+// behind and do not affect others.
 func TestGoesInTheMiddle(t *testing.T) {
 	g := start(t, Config{Dial: overRDMA(t, nfsServer(t), rpcrdma.Config{}), Memory: 64 << 20, ConnMemory: 4 << 20}, recordmark.Config{})
 	data := pattern(1 << 20)

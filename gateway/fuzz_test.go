@@ -28,11 +28,11 @@ func seeds(tb testing.TB) [][]byte {
 	}
 }
 
-// nowhere is a Dial that nobody calls.
+// nowhere is a Dial that is never called.
 func nowhere(context.Context) (oncrpc.Transport, error) { return nil, errors.New("nowhere") }
 
-// FuzzLayOut: however a call travels, its bytes are those that came, but for a count that is too
-// large, and its reply has a bound.
+// FuzzLayOut: however a call travels, its bytes stay the same, except for a count that is too
+// large, and its reply is bounded.
 func FuzzLayOut(f *testing.F) {
 	for _, p := range seeds(f) {
 		f.Add(p)
@@ -81,8 +81,8 @@ func TestLayOutTruncated(t *testing.T) {
 	}
 }
 
-// FuzzLanded: whatever a server returns, the data that arrived beside the message is put where its
-// length stands, and no more than arrived.
+// FuzzLanded: whatever a server returns, data that arrived by chunk is put after its length, and no
+// more than arrived.
 func FuzzLanded(f *testing.F) {
 	var e xdr.Encoder
 	words{1, 1, 0, 0, 0, 0}.MarshalXDR(&e)

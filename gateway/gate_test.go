@@ -54,8 +54,8 @@ func gateServer(g *gate) *oncrpc.Server {
 	return srv
 }
 
-// granted returns a connection to a gateway whose connection to the server has had a reply: before
-// that there is one credit.
+// granted returns a connection to a gateway whose connection to the server has had a reply. Before
+// that there is only one credit.
 func granted(t *testing.T, g *servedGateway) rawClient {
 	t.Helper()
 	s := dialRawClient(t, g.addr)

@@ -10,7 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// What a client sends that is not RPC ends its connection, or is ignored, and hurts nobody else.
+// TestHostile: input that is not RPC ends the client's connection, or is ignored. Other clients are
+// not affected.
 func TestHostile(t *testing.T) {
 	srv := nfsServer(t)
 	g := start(t, Config{Dial: overRDMA(t, srv, rpcrdma.Config{})},

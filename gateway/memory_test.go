@@ -2,7 +2,7 @@ package gateway
 
 import "testing"
 
-// A buffer holds what was asked for, and is accounted for as what it takes.
+// TestBuffers: a buffer holds the requested size, and its cost is that of its true size.
 func TestBuffers(t *testing.T) {
 	var pool bufferPool
 	for _, tt := range []struct {

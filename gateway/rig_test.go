@@ -32,10 +32,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// tooLong is how long a test waits for anything before it says what it waits for.
+// tooLong is how long a test waits for an event before it reports which one is missing.
 const tooLong = 30 * time.Second
 
-// await returns what comes by a channel.
+// await receives from a channel.
 func await[T any](tb testing.TB, what string, ch <-chan T) T {
 	tb.Helper()
 	select {
@@ -299,7 +299,7 @@ type recorder struct {
 	calls []handed
 }
 
-// handed is what a transport got.
+// handed is what a transport received.
 type handed struct {
 	xid      uint32
 	inline   int
@@ -324,7 +324,7 @@ func (r *recorder) last() (oncrpc.Transport, []handed) {
 	return r.conn, r.calls
 }
 
-// recorded is a connection whose calls are noted.
+// recorded is a connection that records its calls.
 type recorded struct {
 	oncrpc.Transport
 	in *recorder

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// A call whose reply is longer than there is room for, or that is too long itself, is answered with
-// SYSTEM_ERR, and others go on.
+// TestTooLong: a call that is too long, or whose reply does not fit, is answered with SYSTEM_ERR,
+// and other calls go on.
 func TestTooLong(t *testing.T) {
 	var log lines
 	dial := overRDMA(t, gateServer(newGate()), rpcrdma.Config{MaxMessage: 128 << 10})

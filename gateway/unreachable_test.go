@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// lines counts what is logged.
+// lines counts the lines logged.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder

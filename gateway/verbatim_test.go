@@ -22,7 +22,7 @@ func (w words) MarshalXDR(e *xdr.Encoder) {
 	}
 }
 
-// unplaced is a WRITE whose data is announced and is not there.
+// unplaced is a WRITE whose announced data is missing.
 type unplaced struct{ nfs3.WriteArgs }
 
 func (a *unplaced) MarshalXDR(e *xdr.Encoder) {
@@ -33,7 +33,7 @@ func (a *unplaced) MarshalXDR(e *xdr.Encoder) {
 	e.Uint32(a.Count)
 }
 
-// trailing puts bytes behind arguments.
+// trailing appends bytes to arguments.
 type trailing struct {
 	oncrpc.Marshaler
 	tail []byte

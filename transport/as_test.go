@@ -7,7 +7,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// plain has no ability; wrapper and polling wrap, and hiding hides what is below it.
+// plain has no optional interface. wrapper and polling wrap an endpoint; hiding hides the one below
+// it.
 type (
 	plain   struct{ transport.Endpoint }
 	wrapper struct{ transport.Endpoint }
@@ -53,7 +54,7 @@ func TestAs(t *testing.T) {
 	}
 }
 
-// The particular errors are remote access errors, and none is another.
+// TestRemoteAccess: each particular error is a remote access error, and is none of the others.
 func TestRemoteAccess(t *testing.T) {
 	particular := []error{transport.ErrSTag, transport.ErrBounds, transport.ErrAccess}
 	for i, err := range particular {

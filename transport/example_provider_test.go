@@ -89,7 +89,7 @@ type link struct {
 	ended bool
 }
 
-// newLink returns a connection that nobody carries out requests of yet.
+// newLink returns a connection whose requests are not carried out yet.
 func newLink(limits transport.Info, client, server addr, private []byte) *link {
 	l := new(link)
 	l.work.L = &l.mu
@@ -138,7 +138,7 @@ func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error {
 	return post(e, &e.recvs, rs, e.info.CheckPostRecv(rs))
 }
 
-// post adds to a queue, all or none, unless err says what is wrong with them.
+// post adds requests to a queue, all or none. If err is set, it adds none and returns err.
 func post[T any](e *endpoint, q *ring.Ring[T], all []T, err error) error {
 	e.locked(func() {
 		switch {
@@ -243,8 +243,8 @@ func (e *endpoint) step() bool {
 	return true
 }
 
-// execute checks a request, and copies. The table of the end whose memory it is knows what
-// is permitted.
+// execute checks a request and copies its data. The table of the end that owns the memory decides
+// what is permitted.
 func (e *endpoint) execute(wr *transport.WorkRequest, m *transport.Message) error {
 	switch wr.Op {
 	case transport.OpWrite:

@@ -49,7 +49,7 @@ func TestWrappedPoller(t *testing.T) {
 	}
 }
 
-// wrappable returns what can be wrapped, with a function that checks an error.
+// wrappable returns a listener and a dialer to wrap, with a function that checks an error.
 func wrappable(t *testing.T) (l transport.Listener, d transport.Dialer, fails func(err, want error)) {
 	t.Helper()
 	f := loopback.New()
@@ -163,7 +163,7 @@ type stateful struct {
 
 func (d stateful) Close() error { return d.closed }
 
-// Whoever has the wrapped Dialer alone can close what is below.
+// TestWrapDialerClose: closing the wrapped Dialer closes the one below.
 func TestWrapDialerClose(t *testing.T) {
 	_, d, fails := wrappable(t)
 	want := errors.New("closed with a Read under way")

@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// writeArgs is what a WRITE of NFS looks like.
+// writeArgs looks like the arguments of an NFS WRITE.
 type writeArgs struct {
 	handle, data []byte
 	offset       uint64

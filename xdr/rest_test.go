@@ -50,7 +50,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// Rest leaves out what is decoded already.
+// TestRestBehindItems: Rest leaves out what was decoded already.
 func TestRestBehindItems(t *testing.T) {
 	wire := unhex(t, "00000001 00000005 00000002")
 	var d xdr.Decoder

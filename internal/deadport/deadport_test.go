@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 )
 
-// A dead port refuses connections, and nobody can listen at it.
+// TestNew: a dead port refuses connections, and no program can listen on it.
 func TestNew(t *testing.T) {
 	addr := deadport.New(t, "127.0.0.1").String()
 	if c, err := net.Dial("tcp", addr); !errors.Is(err, syscall.ECONNREFUSED) {

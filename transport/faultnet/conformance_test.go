@@ -15,7 +15,7 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// iwarpConfig is what a subtest of the suite wants.
+// iwarpConfig returns the configuration for a subtest of the suite.
 func iwarpConfig(o transporttest.Options) iwarp.Config {
 	return iwarp.Config{
 		IRD: o.IRD, ORD: o.ORD, SendDepth: o.SendDepth, RecvDepth: o.RecvDepth,
@@ -63,7 +63,7 @@ func TestConformanceRelay(t *testing.T) {
 	}
 }
 
-// TestConformanceMemory runs the suite for iWARP over a network in memory.
+// TestConformanceMemory runs the suite for iWARP over an in-memory network.
 func TestConformanceMemory(t *testing.T) {
 	transporttest.Run(t, transporttest.Factory{
 		New: func(tb testing.TB, o transporttest.Options) (

@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// A client reaches its server over a slow network, which cuts the connection in the middle of the
+// A client reaches its server over a slow network that cuts the connection in the middle of the
 // answer.
 func Example() {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
@@ -53,7 +53,7 @@ func Example() {
 	// Output: "a long" <nil>, 1 cut
 }
 
-// A server's provider is wrapped, so that completions come late and memory is sometimes refused.
+// A server's provider is wrapped. Completions come late, and memory is sometimes refused.
 func ExampleProvider() {
 	fabric := loopback.New()
 	listener, err := fabric.Listen("server", loopback.Config{})

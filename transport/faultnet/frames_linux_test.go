@@ -110,7 +110,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// tapped is a device that keeps copies of the frames that it is given.
+// tapped is a device that keeps copies of the frames it is given.
 type tapped struct {
 	io.ReadWriteCloser
 	mu     sync.Mutex // guards frames

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// drawWay draws a Way that changes and loses nothing.
+// drawWay draws a Way that loses and changes nothing.
 func drawWay(t *rapid.T, name string) faultnet.Way {
 	pick := func(what string, of ...int) int { return rapid.SampledFrom(of).Draw(t, name+" "+what) }
 	return faultnet.Way{
@@ -26,8 +26,8 @@ func drawWay(t *rapid.T, name string) faultnet.Way {
 	}
 }
 
-// TestStreamWhole: over any network, streams that are not cut arrive as they were sent, in both
-// directions at once, while Ways change and directions freeze; and they end.
+// TestStreamWhole: over any network, streams that are not cut arrive unchanged, in both directions
+// at once, while Ways change and directions freeze. Then they end.
 func TestStreamWhole(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cfg := faultnet.Config{

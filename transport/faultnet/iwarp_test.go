@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// iWARP in virtual time: setup takes two round trips, and a message half of one. A connection whose
-// peer has vanished is up until somebody notices.
+// TestIWARP runs iWARP in virtual time. Setup takes two round trips, and a message half of one. A
+// connection whose peer has vanished stays up until one end notices.
 func TestIWARP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const oneWay = 150 * time.Millisecond

@@ -2,5 +2,5 @@
 
 package faultnet_test
 
-// fewNetworks says that the suite runs over one network alone: the race detector is slow.
+// fewNetworks makes the suite run over one network only, because the race detector is slow.
 const fewNetworks = false

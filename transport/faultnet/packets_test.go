@@ -24,7 +24,7 @@ type device struct {
 	out []arrival
 }
 
-// arrival is a frame that the device was given, and when.
+// arrival is a frame given to the device, and the time.
 type arrival struct {
 	frame []byte
 	at    time.Time
@@ -55,14 +55,14 @@ func (d *device) Close() error {
 	return nil
 }
 
-// came returns what the device was given.
+// came returns the frames given to the device.
 func (d *device) came() []arrival {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.out)
 }
 
-// numbers returns which frames have come, by the number that each begins with.
+// numbers returns the numbers at the beginning of the frames that have arrived.
 func (d *device) numbers() (all []int) {
 	for _, a := range d.came() {
 		all = append(all, int(binary.BigEndian.Uint32(a.frame)))
@@ -70,7 +70,8 @@ func (d *device) numbers() (all []int) {
 	return all
 }
 
-// frames sends n frames of 100 bytes through cfg, a millisecond apart, and returns which have come.
+// frames sends n frames of 100 bytes through cfg, a millisecond apart, and returns the numbers of
+// those that arrive.
 func frames(t *testing.T, n int, cfg faultnet.Config) (got []int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -214,7 +215,7 @@ func TestPacketFlips(t *testing.T) {
 	})
 }
 
-// The times of packets are exact, and those that find no room are lost.
+// TestPacketTimes: the times of packets are exact, and packets that find no room are lost.
 func TestPacketTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var counters faultnet.Counters
@@ -271,7 +272,7 @@ func TestPacketsFreeze(t *testing.T) {
 	})
 }
 
-// Datagrams of several clients reach the server, and its answers the one they are for.
+// TestDatagrams: datagrams of several clients reach the server, and each answer reaches its client.
 func TestDatagrams(t *testing.T) {
 	server, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -318,7 +319,8 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
-// A target appears late. What is sent then arrives, and so does the answer.
+// TestDatagramsLater: the target appears late. Datagrams sent after that arrive, and so does the
+// answer.
 func TestDatagramsLater(t *testing.T) {
 	hold, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {

@@ -25,7 +25,7 @@ func bubble(t *testing.T, cfg faultnet.Config,
 	})
 }
 
-// since returns how long it took, to the millisecond.
+// since returns the elapsed time, to the millisecond.
 func since(began time.Time) time.Duration { return time.Since(began).Round(time.Millisecond) }
 
 func TestDelay(t *testing.T) {
@@ -57,7 +57,7 @@ func TestDelay(t *testing.T) {
 	})
 }
 
-// Jitter varies the times, for each seed in its own way, and not the order.
+// TestJitter: jitter varies the times, differently for each seed, but not the order.
 func TestJitter(t *testing.T) {
 	times := func(seed uint64) (all []time.Duration) {
 		cfg := faultnet.Config{Seed: seed, Up: faultnet.Way{Jitter: time.Second}}
@@ -124,7 +124,7 @@ func TestBandwidth(t *testing.T) {
 	})
 }
 
-// A slow reader: the sender waits, and there is never more under way than Buffer.
+// TestBuffer: with a slow reader, the sender waits, and no more than Buffer is under way.
 func TestBuffer(t *testing.T) {
 	bubble(t, faultnet.Config{Down: faultnet.Way{Buffer: 1000}},
 		func(t *testing.T, a, b net.Conn, l *faultnet.Link) {
@@ -144,7 +144,7 @@ func TestBuffer(t *testing.T) {
 		})
 }
 
-// A stream that trickles: a byte at a time, ten a second.
+// TestTrickle: a stream passes one byte at a time, ten per second.
 func TestTrickle(t *testing.T) {
 	bubble(t, faultnet.Config{Up: faultnet.Way{Bandwidth: 10, MaxSegment: 1}},
 		func(t *testing.T, a, b net.Conn, _ *faultnet.Link) {
@@ -163,7 +163,7 @@ func TestTrickle(t *testing.T) {
 		})
 }
 
-// Segments arrive one at a time, also where there is nothing to wait for.
+// TestMaxSegment: segments arrive one at a time, even without any delay.
 func TestMaxSegment(t *testing.T) {
 	bubble(t, faultnet.Config{Down: faultnet.Way{MaxSegment: 10}},
 		func(t *testing.T, a, b net.Conn, _ *faultnet.Link) {
@@ -177,7 +177,7 @@ func TestMaxSegment(t *testing.T) {
 		})
 }
 
-// Bits flip where the seed says, however the bytes are cut.
+// TestFlip: bits flip at places given by the seed, however the bytes are split.
 func TestFlip(t *testing.T) {
 	const size = 100_000
 	flipped := func(seed uint64, piece, segment int) []byte {
@@ -285,7 +285,7 @@ func TestFreezeAt(t *testing.T) {
 		})
 }
 
-// A cut at byte n: both ends see it, and no further byte passes.
+// TestCutAt: at a cut after n bytes, both ends notice, and no further byte passes.
 func TestCutAt(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -327,7 +327,7 @@ func TestCutAt(t *testing.T) {
 	}
 }
 
-// A cut ends a connection that is frozen, too.
+// TestCutFrozen: a cut also ends a frozen connection.
 func TestCutFrozen(t *testing.T) {
 	bubble(t, faultnet.Config{}, func(t *testing.T, a, b net.Conn, l *faultnet.Link) {
 		l.Freeze(faultnet.Up, faultnet.Down)
@@ -341,7 +341,7 @@ func TestCutFrozen(t *testing.T) {
 	})
 }
 
-// A half-open connection: one end is gone, and the other does not learn it.
+// TestVanish: in a half-open connection, one end is gone, and the other does not notice.
 func TestVanish(t *testing.T) {
 	var counters faultnet.Counters
 	bubble(t, faultnet.Config{Counters: &counters, Up: faultnet.Way{Buffer: 100}},
@@ -370,7 +370,7 @@ func TestVanish(t *testing.T) {
 		})
 }
 
-// What a Way is while a connection is up can change.
+// TestSetWay: a Way can be changed while the connection is up.
 func TestSetWay(t *testing.T) {
 	bubble(t, faultnet.Config{}, func(t *testing.T, a, b net.Conn, l *faultnet.Link) {
 		l.SetWay(faultnet.Up, faultnet.Way{Delay: time.Minute})
@@ -385,7 +385,7 @@ func TestSetWay(t *testing.T) {
 	})
 }
 
-// The ends are net.Conns as those of TCP are.
+// TestEnds: the ends behave like the net.Conns of TCP.
 func TestEnds(t *testing.T) {
 	cfg := faultnet.Config{
 		Up: faultnet.Way{Delay: time.Second}, Down: faultnet.Way{Buffer: 100},
@@ -438,7 +438,7 @@ func TestEnds(t *testing.T) {
 		})
 }
 
-// A deadline ends calls under way. Calls work again after a new deadline.
+// TestDeadlines: a deadline ends running calls. Calls work again after a new deadline.
 func TestDeadlines(t *testing.T) {
 	bubble(t, faultnet.Config{Up: faultnet.Way{Buffer: 1}},
 		func(t *testing.T, a, b net.Conn, _ *faultnet.Link) {
@@ -466,7 +466,7 @@ func TestDeadlines(t *testing.T) {
 		})
 }
 
-// What makes no sense panics.
+// TestNonsense: invalid arguments cause a panic.
 func TestNonsense(t *testing.T) {
 	for name, cfg := range map[string]faultnet.Config{
 		"a negative bandwidth": {Up: faultnet.Way{Bandwidth: -1}},

@@ -13,13 +13,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// side is one end of a connection, which keeps account of what happens there.
+// side is one end of a connection. It records what happens there.
 type side struct {
 	transport.Endpoint
 	events chan any // messages, and completions
 }
 
-// completion is how a request has ended; its Context says which.
+// completion is the outcome of a request. Its Context identifies the request.
 type completion struct {
 	request any
 	err     error
@@ -57,8 +57,8 @@ func (s *side) receives(t *testing.T, n int) {
 	}
 }
 
-// sides runs f in virtual time, with the two ends of a connection of loopback: that of the dialer
-// has the faults.
+// sides runs f in virtual time, with the two ends of a loopback connection. The dialer's end has
+// the faults.
 func sides(t *testing.T, cfg faultnet.ProviderConfig,
 	f func(t *testing.T, p *faultnet.Provider, a, b *side)) {
 	t.Helper()
@@ -99,7 +99,7 @@ func sides(t *testing.T, cfg faultnet.ProviderConfig,
 	})
 }
 
-// Requests are delayed, and keep their order.
+// TestWorkDelay: requests are delayed, and keep their order.
 func TestWorkDelay(t *testing.T) {
 	var counters faultnet.Counters
 	cfg := faultnet.ProviderConfig{
@@ -128,7 +128,7 @@ func TestWorkDelay(t *testing.T) {
 	})
 }
 
-// A completion that is held back: the answer comes first.
+// TestWorkHold holds back a completion: the answer comes first.
 func TestWorkHold(t *testing.T) {
 	var counters faultnet.Counters
 	cfg := faultnet.ProviderConfig{
@@ -164,8 +164,8 @@ func TestWorkHold(t *testing.T) {
 	})
 }
 
-// A flush: requests ahead complete, whether signaled or not. The rest is flushed, and the
-// connection ends at both ends.
+// TestWorkFlush: earlier requests complete, whether signaled or not. The others are flushed, and
+// the connection ends at both ends.
 func TestWorkFlush(t *testing.T) {
 	run := func(seed uint64) (sent int) {
 		var counters faultnet.Counters
@@ -230,7 +230,7 @@ func TestWorkFlush(t *testing.T) {
 	}
 }
 
-// A flush waits until the requests ahead are complete.
+// TestWorkFlushWaits: a flush waits until the earlier requests have completed.
 func TestWorkFlushWaits(t *testing.T) {
 	sides(t, faultnet.ProviderConfig{}, func(t *testing.T, p *faultnet.Provider, a, b *side) {
 		wrs := a.sends(2, transport.Signaled)
@@ -255,7 +255,7 @@ func TestWorkFlushWaits(t *testing.T) {
 	})
 }
 
-// All endpoints over one Domain have one Domain, as those who keep pools go by it.
+// TestWorkDomain: all endpoints over one Domain return the same Domain, because pools depend on it.
 func TestWorkDomain(t *testing.T) {
 	fabric := loopback.New()
 	below, err := fabric.Listen("server", loopback.Config{})
@@ -290,7 +290,7 @@ func TestWorkDomain(t *testing.T) {
 	<-ep.Done()
 }
 
-// Memory is refused as if the provider had none.
+// TestWorkNoMemory: memory is refused as if the provider had none.
 func TestWorkNoMemory(t *testing.T) {
 	var counters faultnet.Counters
 	cfg := faultnet.ProviderConfig{
@@ -346,7 +346,7 @@ func TestWorkNoMemory(t *testing.T) {
 	})
 }
 
-// The abilities of an endpoint are those of the one below.
+// TestWorkAbilities: an endpoint has the optional interfaces of the endpoint below.
 func TestWorkAbilities(t *testing.T) {
 	sides(t, faultnet.ProviderConfig{}, func(t *testing.T, _ *faultnet.Provider, a, b *side) {
 		b.Start(b)
@@ -361,7 +361,7 @@ func TestWorkAbilities(t *testing.T) {
 	})
 }
 
-// What makes no sense panics.
+// TestWorkNonsense: invalid arguments cause a panic.
 func TestWorkNonsense(t *testing.T) {
 	for name, w := range map[string]faultnet.Work{
 		"a negative delay": {Delay: -1}, "a probability of 2": {NoMemory: 2},

@@ -15,7 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// Hosts of a network in memory find one another, at their addresses, after a round trip.
+// TestMemory: hosts of an in-memory network reach one another by their addresses, after a round
+// trip.
 func TestMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var counters faultnet.Counters
@@ -99,8 +100,8 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// What was sent on a connection that has been replaced arrives late: after what was sent on the
-// new one.
+// TestLate: data sent on a connection that was replaced arrives late, after data sent on the new
+// one.
 func TestLate(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -169,7 +170,7 @@ func testLate(t *testing.T, l net.Listener, links func() []*faultnet.Link, dial 
 	}
 }
 
-// A relay carries bytes in both directions at once, and the ends of streams.
+// TestRelay: a relay carries bytes in both directions at once, and the ends of streams.
 func TestRelay(t *testing.T) {
 	way := faultnet.Way{Delay: time.Millisecond, Jitter: time.Millisecond}
 	a, b, l := relayed(t, faultnet.Config{Up: way, Down: way})
@@ -191,7 +192,7 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// A cut through a relay: both ends get FIN or RST.
+// TestRelayCut: after a cut through a relay, both ends get FIN or RST.
 func TestRelayCut(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -221,7 +222,7 @@ func TestRelayCut(t *testing.T) {
 	}
 }
 
-// A cut ends a half-closed connection at both ends.
+// TestRelayCutHalf: a cut ends a half-closed connection at both ends.
 func TestRelayCutHalf(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -241,7 +242,8 @@ func TestRelayCutHalf(t *testing.T) {
 	}
 }
 
-// What was sent before a close arrives, though what the other end has sent meanwhile finds nobody.
+// TestRelayCloseBehindData: data sent before a close arrives, even if the other end's data finds
+// the connection closed meanwhile.
 func TestRelayCloseBehindData(t *testing.T) {
 	a, b, l := relayed(t, faultnet.Config{Up: faultnet.Way{Buffer: 1000}})
 	l.Freeze(faultnet.Up)
@@ -271,7 +273,7 @@ func TestRelayCloseBehindData(t *testing.T) {
 	}
 }
 
-// A reset of one end reaches the other, after what was sent before it.
+// TestRelayReset: a reset by one end reaches the other, after the data sent before it.
 func TestRelayReset(t *testing.T) {
 	a, b, _ := relayed(t, faultnet.Config{Up: faultnet.Way{Delay: time.Millisecond}})
 	write(t, a, []byte("last words"))
@@ -284,7 +286,7 @@ func TestRelayReset(t *testing.T) {
 	}
 }
 
-// A reset overtakes nothing, however many packets are ahead of it.
+// TestRelayResetBehindData: a reset overtakes nothing, however many packets are ahead of it.
 func TestRelayResetBehindData(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("a relay knows what has arrived on Linux alone")
@@ -301,7 +303,7 @@ func TestRelayResetBehindData(t *testing.T) {
 	}
 }
 
-// An end closes while the other one still sends. That one gets a reset.
+// TestRelayClosed: one end closes while the other still sends. The sender gets a reset.
 func TestRelayClosed(t *testing.T) {
 	a, b, _ := relayed(t, faultnet.Config{})
 	a.Close()
@@ -314,7 +316,8 @@ func TestRelayClosed(t *testing.T) {
 	})
 }
 
-// A half-open connection through a relay: one end is reset, and the other does not learn it.
+// TestRelayVanish: in a half-open connection through a relay, one end is reset, and the other does
+// not notice.
 func TestRelayVanish(t *testing.T) {
 	a, b, l := relayed(t, faultnet.Config{})
 	l.Vanish(faultnet.DialingEnd)
@@ -332,7 +335,7 @@ func TestRelayVanish(t *testing.T) {
 	}
 }
 
-// The target does not exist.
+// TestRelayRefused: the target does not exist.
 func TestRelayRefused(t *testing.T) {
 	var counters faultnet.Counters
 	r := newRelay(t, deadport.New(t, "127.0.0.1").String(), faultnet.Config{Counters: &counters})
@@ -349,7 +352,7 @@ func TestRelayRefused(t *testing.T) {
 	}
 }
 
-// Close ends what is frozen, too.
+// TestRelayClose: Close also ends frozen connections.
 func TestRelayClose(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -224,8 +224,8 @@ func (c *pionClient) Run(n int, _ []time.Duration) error {
 
 func (c *pionClient) Close() error { return c.assoc.Close() }
 
-// sctpComparisons compare SCTP with pion/sctp alone, of whose throughput it must have 0.8 at least,
-// and with iWARP over TCP, for those who choose between the two.
+// sctpComparisons compare SCTP with pion/sctp alone, where it must reach at least 0.8 of the
+// throughput, and with iWARP over TCP, to help users choose.
 var sctpComparisons = []paired.Comparison{
 	{Yardstick: pionStream, Candidate: "sctp/writes", Bound: 0.8},
 	{Yardstick: "iwarp+crc/writes", Candidate: "sctp/writes"},

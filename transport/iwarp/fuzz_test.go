@@ -83,8 +83,7 @@ func (p *peer) reframe(stream []byte) (out []byte) {
 	return append(out, p.out.add(stream)...)
 }
 
-// wantFuzzed checks the state of a connection after arbitrary input, of which last was the last
-// segment.
+// wantFuzzed checks the state of a connection after arbitrary input that ended in the segment last.
 func (s *violationRig) wantFuzzed(last []byte) {
 	s.t.Helper()
 	err := s.ended()

@@ -119,8 +119,8 @@ func (s *without) Receive() *transport.RecvRequest {
 
 func (s *without) Ready() bool { return false }
 
-// TestHeldPeerLeaves has peers leave while a message of theirs waits for memory. The connection
-// ends without waiting for memory.
+// TestHeldPeerLeaves has peers leave while their message waits for memory. The connection ends
+// without waiting for memory.
 func TestHeldPeerLeaves(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -188,8 +188,8 @@ func (c *udpClient) await(most uint64) error {
 
 func (c *udpClient) Close() error { return c.conn.Close() }
 
-// comparisons compare RoCE with raw UDP in equal packets, of whose throughput it must have 0.6 at
-// least, and with iWARP with CRC, as RoCE always has one.
+// comparisons compare RoCE with raw UDP in packets of equal size, where it must reach at least 0.6
+// of the throughput, and with iWARP with CRC, because RoCE always has one.
 var comparisons = []paired.Comparison{
 	{Yardstick: udpStream, Candidate: "roce/writes", Bound: 0.6, MaxAllocs: 0.05},
 	{Yardstick: udpStream, Candidate: "roce/reads", MaxAllocs: 0.05},

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 // one of the first sixteen of a network of 256.
 const local = "127.253.71.101"
 
-// TestConformance runs the suite with both ends on one device, and with the dialing end at an
-// address of its own.
+// TestConformance runs the suite with both ends on one device, and with the dialing end at a
+// different address.
 func TestConformance(t *testing.T) {
 	for name, listen := range map[string]string{"one device": local + ":0"} {
 		t.Run(name, func(t *testing.T) { transporttest.Run(t, factory(listen, roce.Config{})) })

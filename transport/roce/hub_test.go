@@ -115,7 +115,7 @@ func (h *Hub) Send(from, to netip.AddrPort, p []byte) {
 	}
 }
 
-// Left counts what a host has kept: connections, queue pair numbers, and requests.
+// Left counts what a host still holds: connections, queue pair numbers, and requests.
 func (h *Hub) Left(ip netip.Addr) (conns, pairs, asked, ports int) {
 	return h.hosts[ip].left(ip)
 }

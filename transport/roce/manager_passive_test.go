@@ -184,7 +184,7 @@ func TestPassive(t *testing.T) {
 }
 
 // TestNoRTU: a packet of the connection replaces a lost RTU. Without either, the connection is
-// given up, and the peer is told.
+// given up and the peer is notified.
 func TestNoRTU(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -292,7 +292,7 @@ func (r *rig) unharmed() {
 	}
 }
 
-// host returns a played peer with an address of its own.
+// host returns a played peer with a new address.
 func (r *rig) host() *played {
 	r.addr++
 	return play(r.t, r.hub, netip.AddrFrom4([4]byte{192, 0, 2, r.addr}), server)

@@ -62,9 +62,9 @@ func TestExposeDuringClose(t *testing.T) {
 	}
 }
 
-// Close waits for the provider to be through with what the table has it do, also where that began
-// before the end and the pins have gone meanwhile: the provider is about to give away what it would
-// look through.
+// TestCloseAwaitsDetach: Close waits until the provider has finished the detach hook, even if the
+// hook began earlier and the pins have gone meanwhile. After Close, the provider frees what the
+// hook reads.
 func TestCloseAwaitsDetach(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -97,8 +97,8 @@ func endOne(tb *Table, r transport.Region, detach func(transport.STag)) {
 	tb.EndDetached(r.STag, detach)
 }
 
-// closeAwaits has all ops call detach for a window, lets the calls return but that of number last,
-// and checks that Close waits for it.
+// closeAwaits has all ops call detach for a window, lets all calls return except number last, and
+// checks that Close waits for that one.
 func closeAwaits(t *testing.T, ops []func(*Table, transport.Region, func(transport.STag)),
 	last int) {
 	calls := make(chan chan struct{}, len(ops))

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// model is what a window ought to be, said as plainly as possible.
+// model is a simple model of a window.
 type model struct {
 	region    transport.Region
 	access    transport.Access
@@ -33,8 +33,7 @@ func (m *model) check(need transport.Access, off, n int) error {
 	return nil
 }
 
-// FuzzTable reads operations from its input and carries them out on a table and on
-// models of its windows.
+// FuzzTable runs operations from its input on a table and on models of its windows.
 func FuzzTable(f *testing.F) {
 	f.Add([]byte{0, 3, 5, 0, 3, 7, 1, 0, 2, 4, 2, 0, 1, 3, 3, 0, 1, 0, 0, 1})
 	f.Add([]byte{0, 7, 9, 5, 0, 1, 0, 0, 4, 2, 0, 0, 9, 3, 0, 0, 7, 3, 4, 0})
@@ -178,7 +177,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// end is the end of the window.
+// end ends the window.
 func (m *model) end() {
 	if !m.dead {
 		m.dead = true
@@ -186,8 +185,7 @@ func (m *model) end() {
 	}
 }
 
-// scribble uses the memory for something else, as its owner may once the window has
-// let go of it.
+// scribble overwrites the memory, as its owner may once the window has ended.
 func (m *model) scribble() {
 	for _, b := range m.bufs {
 		for i := range b {

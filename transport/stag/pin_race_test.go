@@ -10,10 +10,10 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// Senders pin, send and unpin while windows come, are invalidated by the peer, and end in every
-// way, twice at a time. What is behind a window is written to as soon as it has ended: the race
-// detector minds if anybody still looks at it, and the bytes tell, too. In the end everything has
-// been let go of.
+// TestPinsUnderWay: senders pin, send and unpin while windows are made, are invalidated by the
+// peer, and end in every way, twice at a time. The memory of a window is overwritten as soon as the
+// window has ended. The race detector and the bytes show whether a sender still reads it. At the
+// end, nothing is pinned.
 func TestPinsUnderWay(t *testing.T) {
 	const (
 		senders = 3
@@ -116,7 +116,7 @@ func TestPinsUnderWay(t *testing.T) {
 	}
 }
 
-// Close beside everything else.
+// TestCloseUnderWay runs Close together with everything else.
 func TestCloseUnderWay(t *testing.T) {
 	for range 100 {
 		h := newHolder(4)

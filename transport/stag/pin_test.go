@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// holder is a sender in the small: it refers to the memory of windows until it has sent, or is told
-// to copy it.
+// holder is a simple sender: it refers to the memory of windows until it has sent, or until it must
+// copy the memory.
 type holder struct {
 	tab *Table
 
@@ -25,7 +25,7 @@ type hold struct {
 	refs []transport.Slice
 }
 
-// newHolder returns a table, and what its detach hook is.
+// newHolder returns a table with a holder as its detach hook.
 func newHolder(limit int) *holder {
 	h := new(holder)
 	h.tab = New(limit, h.detach)
@@ -43,14 +43,14 @@ func (h *holder) pin(tag transport.STag, off, n uint64) error {
 	return err
 }
 
-// detach is the hook.
+// detach is the detach hook.
 func (h *holder) detach(tag transport.STag) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.detachLocked(tag)
 }
 
-// end ends a window as a sender does that is at work.
+// end ends a window, as a sender does while it works.
 func (h *holder) end(tag transport.STag) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,7 +70,7 @@ func (h *holder) detachLocked(tag transport.STag) {
 	}
 }
 
-// send returns all bytes that are referred to, one after the other, and lets go of them.
+// send returns the bytes of all pins, in order, and unpins them.
 func (h *holder) send() []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -143,7 +143,7 @@ func TestPin(t *testing.T) {
 	}
 }
 
-// Pinned memory is the window's own, not a copy.
+// TestPinRefers: pinned memory is the window's own, not a copy.
 func TestPinRefers(t *testing.T) {
 	h := newHolder(1)
 	mem := []byte("before")
@@ -157,8 +157,8 @@ func TestPinRefers(t *testing.T) {
 	}
 }
 
-// Every end of a window calls the hook if there are pins, and only then; what is sent later is as
-// it was.
+// TestDetach: every end of a window with pins calls the hook, and no other end does. Data sent
+// later is unchanged.
 func TestDetach(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -210,7 +210,8 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// While the hook runs the tag is dead to the peer already, except where it is to live on.
+// TestDuringDetach: while the hook runs, the peer cannot use the tag any more, unless the tag is to
+// survive.
 func TestDuringDetach(t *testing.T) {
 	for name, end := range map[string]func(*Table, transport.Region){
 		"revoke":     func(tab *Table, r transport.Region) { tab.Revoke(r) },
@@ -249,7 +250,7 @@ func TestDuringDetach(t *testing.T) {
 	}
 }
 
-// A pin that comes while Abandon detaches others is detached, too.
+// TestPinDuringAbandon: a pin made while Abandon detaches others is detached too.
 func TestPinDuringAbandon(t *testing.T) {
 	h := newHolder(1)
 	mem := []byte("abc")
@@ -271,7 +272,8 @@ func TestPinDuringAbandon(t *testing.T) {
 	}
 }
 
-// The peer's Invalidate, and even a new window in its place, while Abandon has the hook run.
+// TestEndDuringAbandon: while Abandon runs the hook, the peer invalidates the window, and even a
+// new window takes its place.
 func TestEndDuringAbandon(t *testing.T) {
 	h := newHolder(1)
 	mem, next := []byte("abc"), []byte("next")
@@ -321,7 +323,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Two ends of one window at a time both wait for the hook.
+// TestEndsWait: two concurrent ends of one window both wait for the hook.
 func TestEndsWait(t *testing.T) {
 	revoke := func(tab *Table, r transport.Region) { tab.Revoke(r) }
 	for _, tt := range []struct {

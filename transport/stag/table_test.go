@@ -163,7 +163,7 @@ func TestAbandon(t *testing.T) {
 	wantErr(t, tab.Place(r.STag, r.Base, []byte{1}), transport.ErrSTag)
 	tab.Abandon(r) // ended: passed over
 
-	// The entries are as new.
+	// The entries are like new.
 	for range 2 {
 		again := expose(t, tab, read|write, mem)
 		if err := tab.Place(again.STag, again.Base, []byte("AGAIN!")); err != nil {
@@ -199,8 +199,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// Tags do not recur while an entry goes through its keys, and a region of long ago
-// does not revoke the window that has its tag now.
+// TestReuse: tags do not recur while an entry goes through its keys. An old region does not revoke
+// the window that has its tag now.
 func TestReuse(t *testing.T) {
 	tab := New(1, nil)
 	first := expose(t, tab, write, make([]byte, 1))
@@ -225,8 +225,8 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// Revoke and Abandon return only when nobody copies any more: the race detector
-// watches the memory.
+// TestWaits: Revoke and Abandon return only after all copies have ended. The race detector checks
+// this.
 func TestWaits(t *testing.T) {
 	for name, end := range map[string]func(*Table, transport.Region){
 		"revoke":  func(tab *Table, r transport.Region) { tab.Revoke(r) },
@@ -286,7 +286,7 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// End needs no more than the tag, asks for no right, and passes over what has ended.
+// TestEnd: End needs only the tag and no right, and ignores windows that have ended.
 func TestEnd(t *testing.T) {
 	tab := New(3, nil)
 	mem := make([]byte, 4)

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// Adapters refuse a tag of 0. None is ever 0: neither where the random index would be, nor where
-// the key comes round to 0.
+// TestNeverZero: adapters refuse a tag of 0. No tag is 0, whatever the random index, and even when
+// the key wraps around to 0.
 func TestNeverZero(t *testing.T) {
-	// The first number that a generator with this seed draws makes an index of 0.
+	// With this seed, the first random number makes an index of 0.
 	var seed [32]byte
 	binary.BigEndian.PutUint64(seed[:], 15339747)
 	if n := rand.NewChaCha8(seed).Uint64(); uint32(n)>>keyBits != 0 {

@@ -59,8 +59,8 @@ func TestInits(t *testing.T) {
 	}
 }
 
-// TestMaxAssociations: a host may have half of all associations if it is alone, and is told so
-// beyond that. An ended one makes room for another.
+// TestMaxAssociations: a host that is alone may have half of all associations, and is refused more.
+// When one ends, there is room for another.
 func TestMaxAssociations(t *testing.T) {
 	counters := new(Counters)
 	l := newTestListener(t, Config{MaxAssociations: 4, Counters: counters})

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
 )
 
-// TestMalformed: a request that comes out of place, or whose length is wrong there, is refused, and
-// ends the connection.
+// TestMalformed: a request that is out of place or has a wrong length is refused, and ends the
+// connection.
 func TestMalformed(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -76,8 +76,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestPSNs: a duplicate is acknowledged, a gap is reported once, and what can be neither is
-// dropped.
+// TestPSNs: a duplicate is acknowledged, a gap is reported once, and a packet that can be neither
+// is dropped.
 func TestPSNs(t *testing.T) {
 	p := newPair(t, 1)
 	target := make([]byte, 8)
@@ -126,8 +126,8 @@ func TestPSNs(t *testing.T) {
 	}
 }
 
-// TestNotSentAgain: a peer is given up if it does not send again what was lost, or does not send
-// the rest of a message. It has PeerTimeout from the last useful packet.
+// TestNotSentAgain: a peer that does not retransmit a lost packet, or does not send the rest of a
+// message, is given up. It has PeerTimeout from the last useful packet.
 func TestNotSentAgain(t *testing.T) {
 	only := func(n int) func(p *pair) *bth.Packet {
 		return func(p *pair) *bth.Packet { return p.request(bth.SendOnly, n, []byte("x")) }
