@@ -20,7 +20,7 @@ import (
 
 // Crypto returns the Throughput scenario aes-sha/read-SIZExN. It does what AES and SHA do for READs
 // of size bytes with krb5p, inFlight at a time, and transfers nothing. It uses the standard
-// library's AES-256 in CBC mode and HMAC-SHA-1, of which aes256-cts-hmac-sha1-96 consists.
+// library's AES-256 in CBC mode and HMAC-SHA-1, the parts of aes256-cts-hmac-sha1-96.
 //
 // The server seals the data of a READ: it authenticates and encrypts. The client opens it: it
 // decrypts and authenticates. With one READ at a time these never overlap, so the client's process

@@ -36,7 +36,7 @@ type Log struct {
 	others account // all faults that have no room in known
 }
 
-// fault identifies records of which only one is logged in a period.
+// fault identifies equal records. Only one of them is logged in a period.
 type fault struct {
 	host peerhost.Host
 	msg  string

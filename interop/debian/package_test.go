@@ -136,7 +136,7 @@ func build(t *testing.T, dir, version string) (file string) {
 	return filepath.Join(dir, fmt.Sprintf("rpcrdma_%s_amd64.deb", version[1:]))
 }
 
-// installed checks what the package has installed.
+// installed checks the files that the package installed.
 func installed(t *testing.T) {
 	if got := run(t, "rpcrdma", "--version"); !strings.HasPrefix(got, "rpcrdma version v0.0.1 go") {
 		t.Errorf("got %s", got)

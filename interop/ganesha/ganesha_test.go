@@ -77,7 +77,7 @@ func run(tb testing.TB, addr string, name string, args ...string) {
 	}
 }
 
-// freePorts returns ports that nobody uses now.
+// freePorts returns ports that are free now.
 func freePorts(tb testing.TB, n int) []int {
 	tb.Helper()
 	var ports []int

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// attack is what a bad host does.
+// attack is an attack by a bad host.
 type attack struct {
 	name   string
 	threat string // "RFC 5042 6.4.1", or of RFC 8166
@@ -21,11 +21,11 @@ type attack struct {
 	// another connection replaces it.
 	play func(p *peer)
 
-	// flood says that it never stops sending, so nobody can wait for its end.
+	// flood says that the attack never stops sending, so there is no end to wait for.
 	flood bool
 
-	// handlers is how long the server's handlers run that it keeps busy. A call that needs a
-	// handler waits until some of them end, and once more after it has waited for its arguments.
+	// handlers is how long the server's handlers run that the attack keeps busy. A call that needs
+	// a handler waits until some of them end, and again after it has waited for its arguments.
 	handlers time.Duration
 
 	// moves is the server's counter that shows the attack to an operator; "" if everything in it is
@@ -38,7 +38,7 @@ type attack struct {
 	dialect rpcrdma.Dialect // of the server
 }
 
-// limits are what an attacker knows of the server's configuration.
+// limits are the server's limits as far as an attacker knows them.
 type limits struct {
 	maxMessage int // the largest call in bytes
 	maxRecord  int // likewise over TCP

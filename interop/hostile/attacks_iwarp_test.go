@@ -137,7 +137,7 @@ var onIWARP = []attack{
 	},
 }
 
-// asksToRead is an RDMA Read of what the peer believes to be the server's memory.
+// asksToRead sends an RDMA Read of memory that the peer takes for the server's.
 func (p *peer) asksToRead(stag uint32, offset uint64, n uint32) []byte {
 	r := rdmap.ReadRequest{SinkSTag: 1, Len: n, SourceSTag: transport.STag(stag), SourceOffset: offset}
 	return p.message(rdmap.OpReadRequest, r.Append(nil)...)

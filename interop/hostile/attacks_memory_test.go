@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
-// onMemory are attacks over RDMA that begin something and never end it, so that the server keeps
-// memory for it.
+// onMemory are attacks over RDMA that begin something and never end it, which occupies memory of
+// the server.
 var onMemory = []attack{
 	{
 		name: "Sends that are begun", threat: "RFC 5042 6.4.3.1", memory: true, conns: 300,

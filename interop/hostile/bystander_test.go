@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
-// bystander is a good client on a host of its own.
+// bystander is a good client on its own host.
 type bystander struct {
 	name   string
 	conn   oncrpc.Transport
@@ -124,7 +124,7 @@ func (b *bystander) time(what string, call func() error) error {
 	return nil
 }
 
-// round is what a bystander repeats: small and large calls, in both directions.
+// round is the work that a bystander repeats: small and large calls, in both directions.
 func (b *bystander) round(ctx context.Context) error {
 	b.rounds++
 	for i := range b.data {

@@ -19,7 +19,7 @@ import (
 
 const eve = "127.6.6.6"
 
-// calls splits what a client has written over TCP into calls.
+// calls splits a client's output over TCP into calls.
 func calls(b []byte) (all [][]byte) {
 	for len(b) >= 4 {
 		n := int(binary.BigEndian.Uint32(b) &^ (1 << 31))
@@ -29,7 +29,7 @@ func calls(b []byte) (all [][]byte) {
 	return all
 }
 
-// intrudes connects from a host of its own.
+// intrudes connects from another host.
 func (r *realm) intrudes(tcp bool) *peer {
 	r.t.Helper()
 	addr := r.rdma
@@ -55,8 +55,8 @@ func (r *realm) intrudesAt(tcp bool, addr string) *peer {
 	return p
 }
 
-// TestGSSSniffed lets an intruder send what it has heard between a client and the server, unchanged
-// and changed, over its own connections. Nothing is executed. Its connections end where RFC 2203
+// TestGSSSniffed lets an intruder send data captured between a client and the server, unchanged and
+// changed, over its own connections. Nothing is executed. Its connections end where RFC 2203
 // discards calls. The client keeps its context and its connection.
 func TestGSSSniffed(t *testing.T) {
 	for _, tcp := range []bool{true, false} {
@@ -88,7 +88,7 @@ func TestGSSSniffed(t *testing.T) {
 	}
 }
 
-// sniffed sends what was heard.
+// sniffed sends captured data.
 func (r *realm) sniffed(t *testing.T, tcp bool, heard [][]byte) {
 	for _, call := range heard { // unchanged
 		p := r.intrudes(tcp)
@@ -273,7 +273,7 @@ func TestGSSChunks(t *testing.T) {
 		}
 	}
 
-	// Bulk data beside a call whose arguments are protected is not what was signed.
+	// If arguments are protected, bulk data by chunk is not the signed data.
 	for _, s := range []gss.Service{gss.Integrity, gss.Privacy} {
 		b := call(s, "four and eight bytes")
 		at := len(b) - 32
@@ -317,7 +317,7 @@ func (p *peer) responseWith(q rdmap.ReadRequest, b []byte) []byte {
 	return tagged(rdmap.OpReadResponse, uint32(q.SinkSTag), q.SinkOffset, b)
 }
 
-// TestGSSGateway lets an intruder repeat, through a gateway, what a client has sent through it.
+// TestGSSGateway lets an intruder repeat a client's data through the gateway that the client used.
 // Only the intruder's connection ends, although all calls reach the server from the gateway's host.
 func TestGSSGateway(t *testing.T) {
 	r := newRealm(t)

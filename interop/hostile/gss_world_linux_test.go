@@ -28,7 +28,7 @@ const (
 )
 
 // realm is a server that requires RPCSEC_GSS, over RDMA and TCP sockets. Making a context takes two
-// rounds. The server is small, so that it is soon exhausted.
+// rounds. The server has low limits, so it is exhausted soon.
 type realm struct {
 	t *testing.T
 	*site
@@ -140,7 +140,7 @@ func (i counting) Initiate(ctx context.Context, service string) (gss.Negotiation
 	return i.Initiator.Initiate(ctx, service)
 }
 
-// tap records what is written to a connection.
+// tap records the data written to a connection.
 type tap struct {
 	net.Conn
 	mu      sync.Mutex // guards what follows
@@ -154,7 +154,7 @@ func (c *tap) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// taken returns what was written.
+// taken returns the data written.
 func (c *tap) taken() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,9 +17,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
-// An attack runs in a separate process, started from this test's binary, so that its CPU time is
-// separate from the bystanders'. It has the lowest priority, because a real attacker's host does
-// not use the server's processors.
+// An attack runs in a separate process of this test's binary, so its CPU time is not counted as the
+// bystanders'. It has the lowest priority, because a real attacker's host does not use the server's
+// processors.
 
 // launchVar is the environment variable that turns the program into an attack.
 const launchVar = "HOSTILE_ATTACK"

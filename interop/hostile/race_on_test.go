@@ -2,6 +2,6 @@
 
 package hostile_test
 
-// raced: with the race detector each attack takes ten times as long, so that only every third is
-// gone through, and from one host alone.
+// raced reports that the race detector is on. Each attack takes ten times as long, so only every
+// third is run, and from one host only.
 const raced = true

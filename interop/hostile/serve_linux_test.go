@@ -31,16 +31,17 @@ var printFigures = flag.Bool("figures", false, "print how bystanders fare, and t
 // defaults. In virtual time the limits are an eighth of them.
 const scale = 8
 
-// What the command's limits allow, in bytes.
+// The limits of the command, in bytes.
 const (
 	mebi = 1 << 20
 
-	// program is what the process needs without clients: its code, and what Go's runtime keeps.
+	// program is the memory of the process without clients: its code, and the memory of Go's
+	// runtime.
 	program = 64 * mebi
 	// forRDMA and forTCP are the sums of the limits of each port.
 	forRDMA = (512 + 256) * mebi // ServerMemory and ReceiveMemory of rpcrdma.Config
 	forTCP  = 512 * mebi         // Memory of recordmark.Config
-	// each is what a connection needs besides: goroutines and buffers.
+	// each is the additional memory of a connection: goroutines and buffers.
 	each = 64 << 10
 	// maxConns is the most connections at a time (MaxConns of oncrpc.ServerConfig).
 	maxConns = 1024
@@ -102,8 +103,8 @@ func serve(t *testing.T, command string, a *attack, options ...string) (*served.
 	return s, where
 }
 
-// apart puts what is started from now on on one CPU. After started, everything else runs on the
-// others. With -figures the server has a CPU of its own, as it would on its own host.
+// apart pins processes started from now on to one CPU. After started, everything else runs on the
+// other CPUs. With -figures the server has a CPU of its own, as on a separate host.
 func apart(t *testing.T) (started func()) {
 	t.Helper()
 	if !*printFigures {

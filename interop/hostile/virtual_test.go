@@ -24,7 +24,7 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// exportPath is what the servers export.
+// exportPath is the path that the servers export.
 const exportPath = "/export"
 
 // lan is a network of 1 Gbit/s.

@@ -21,8 +21,8 @@ import (
 // limit is when a hanging program is killed.
 const limit = 30 * time.Second
 
-// exports are the server's exports. The last is inside another: when libnfs mounts the outer one,
-// it asks for the list of exports, and serves what is below the inner path from there.
+// exports are the server's exports. The last is inside another one. When libnfs mounts the outer
+// one, it asks for the list of exports, and serves the files below the inner path from there.
 var exports = []string{"/memory", "/directory", "/directory/nested"}
 
 // libnfs copies files to the server, lists and reads them, on exports of each kind.

@@ -41,7 +41,7 @@ func checkFile(t *testing.T, name string, want []byte) {
 	}
 }
 
-// figures says what the step data has measured: its output has the times at which writing and
+// figures returns the measurements of the step data. Its output has the times at which writing and
 // reading n bytes began and ended.
 func figures(t *testing.T, out string, n int) string {
 	t.Helper()

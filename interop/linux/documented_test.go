@@ -19,7 +19,7 @@ extra=/lib/modules/$(uname -r)/extra
 [ -e $extra/siw.ko ] || { mkdir -p $extra && cp /host/siw.ko $extra && depmod; }
 `
 
-// documentedCheck uses what a block has mounted, and unmounts it.
+// documentedCheck uses the mount that a block has made, and unmounts it.
 const documentedCheck = `
 if grep ' /mnt nfs ' /proc/mounts; then
 	grep -q ' /mnt nfs .*proto=%PROTO%' /proc/mounts

@@ -163,7 +163,7 @@ func start(t *testing.T, m machine) *guest {
 	return g
 }
 
-// read passes on what the guest prints, and drops it once nobody reads it.
+// read forwards the guest's output, and drops it once nobody reads it.
 func (g *guest) read(r io.Reader) {
 	for s := bufio.NewScanner(r); s.Scan(); {
 		select {

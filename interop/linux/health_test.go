@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// What the kernel says as soon as siw or rdma_rxe is there.
+// The kernel's messages once siw or rdma_rxe is loaded.
 const (
 	siwAttached = "SoftiWARP attached"
 	rxeLoaded   = "rdma_rxe: loaded"
 )
 
 var (
-	// fine is what a kernel in good health says from then on, for all that the tests do. That an
-	// NFS client connects, loses its connection, and connects again, it does not mention.
+	// fine matches the messages of a healthy kernel from then on. The kernel does not report that
+	// an NFS client connects, loses its connection, or connects again.
 	fine = regexp.MustCompile(`^\[ *[0-9.]+\] (` + strings.Join([]string{
 		siwAttached,
 		`infiniband rxe0: (set active|added eth1)`,
@@ -35,7 +35,7 @@ var (
 		`perf: interrupt took too long .*`,
 		`sched: RT throttling activated`,
 	}, "|") + `)$`)
-	// sick is what it must not say before.
+	// sick matches messages that must not appear before.
 	sick = regexp.MustCompile(`WARNING|BUG:|Oops|Call Trace|Out of memory`)
 )
 

@@ -97,8 +97,8 @@ as %[2]d %[2]d - kinit -k -t /host/carol.keytab carol
 as %[2]d %[2]d - ls %[1]s
 `
 
-// protectedScript lets users work in a mount: alice, who has a ticket, bob, who has none, and root,
-// who is the guest itself.
+// protectedScript lets users work in a mount: alice, with a ticket; bob, without one; and root,
+// which is the guest itself.
 const protectedScript = `
 . /host/prelude
 alice() { as %[3]d %[3]d - "$@"; }
@@ -152,8 +152,8 @@ func mountProtected(t *testing.T, sh *shell, w way, sec string, data, words []by
 	}
 }
 
-// checkPlacement checks what a client has offered. With checksums or encryption no data is placed
-// directly; messages are moved whole.
+// checkPlacement checks which chunks a client offered. With checksums or encryption no data is
+// placed directly; messages are moved whole.
 func checkPlacement(t *testing.T, c counters, sec string) {
 	t.Helper()
 	t.Logf("%+v", c)
@@ -195,8 +195,8 @@ func restartProtected(t *testing.T, sh *shell, w way, data []byte) {
 	m.unmount(t)
 }
 
-// loseReplies resets connections when replies come. Linux repeats the calls, signed anew, but
-// alice's changes are not made twice.
+// loseReplies resets connections when replies arrive. Linux repeats the calls with new signatures,
+// but alice's changes are made once.
 func loseReplies(t *testing.T, sh []*shell, w way) {
 	port := w.server.TCP
 	if w.name != "tcp" {

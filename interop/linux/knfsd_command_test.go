@@ -45,7 +45,7 @@ func startCommand(t *testing.T, stdin []byte, args ...string) *running {
 	return r
 }
 
-// Write records what the command writes to standard error.
+// Write records the command's standard error.
 func (r *running) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,7 +117,7 @@ func (k *knfsd) refused(t *testing.T, words string, args ...string) {
 	}
 }
 
-// guestSays checks what a script in the guest prints.
+// guestSays checks the output of a script in the guest.
 func (k *knfsd) guestSays(t *testing.T, want, script string) {
 	t.Helper()
 	if got := k.sh[0].run(t, script); got != want {

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
 
-// credits makes many more calls at the same time than the server grants. As many as it grants are
-// under way, the others wait, and all data is right.
+// credits makes many more concurrent calls than the server grants. As many as granted are under
+// way, the others wait, and all data is right.
 func (k *knfsd) credits(t *testing.T) {
 	const (
 		granted = 64 // by Linux, always

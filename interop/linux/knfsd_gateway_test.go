@@ -11,8 +11,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
-// gateway lets clients that know nothing of RDMA reach the server over RDMA. They get the gateway's
-// port if they take one, and otherwise find it with this machine's rpcbind.
+// gateway lets clients without RDMA reach the server over RDMA. They get the gateway's port if they
+// take one, and otherwise find it with this machine's rpcbind.
 func (k *knfsd) gateway(t *testing.T) {
 	_, done, err := portmapper.Use()
 	if err != nil {

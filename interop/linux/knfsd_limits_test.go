@@ -110,8 +110,7 @@ func (k *knfsd) beyond(t *testing.T) {
 	}
 }
 
-// symlinks makes and reads symbolic links that do not fit inline, so that the path goes by read
-// chunk.
+// symlinks makes and reads symbolic links that do not fit inline. Their paths go by read chunk.
 func (k *knfsd) symlinks(t *testing.T) {
 	for _, segment := range []int{0, 1024} {
 		var s seen

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestKnfsdProbe probes the kernel's server several times. The command names what is wrong, and the
+// TestKnfsdProbe probes the kernel's server several times. The command reports the causes, and the
 // server stays healthy. The traffic is not decoded, because it includes calls over TCP to the RDMA
-// port and the reverse.
+// port and vice versa.
 func TestKnfsdProbe(t *testing.T) {
 	t.Parallel()
 	k := bootKnfsd(t, 1, "")

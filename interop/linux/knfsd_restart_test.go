@@ -91,7 +91,7 @@ func (k *knfsd) putFails(t *testing.T, p passage) {
 	if got.code != 1 || !strings.Contains(got.stderr, open+"/failed: ") {
 		t.Errorf("put: exit %d\n%s", got.code, got.stderr)
 	}
-	// What has been written nobody could remove.
+	// The part written so far could not be removed.
 	k.guestSays(t, "nothing", "[ -e /export/failed ] || echo nothing; rm -f /export/.rpcrdma-*")
 	k.sh[0].run(t, knfsdStart)
 }

@@ -23,8 +23,8 @@ var rewriteSetID = flag.Bool("rewrite-setid", false, "write down what the kernel
 // setIDFile has the kernel's known answers.
 var setIDFile = filepath.Join("..", "..", "nfsdemo", "vfs", "vfstest", "testdata", "setid.txt")
 
-// setID checks what the kernel's server does with set-ID bits. Our file systems do the same
-// (vfstest), with one exception: they treat a SETATTR of the size like a WRITE.
+// setID checks how the kernel's server treats set-ID bits. Our file systems do the same (vfstest),
+// with one exception: they treat a SETATTR of the size like a WRITE.
 func (k *knfsd) setID(t *testing.T) {
 	s := &knfsdSetID{t: t, conn: k.dial(t, rpcrdma.Config{}), clients: make(map[*vfs.Cred]*nfsclient.Client)}
 	top := k.root(t, open)

@@ -26,7 +26,7 @@ const (
 	bindPort  = 111
 )
 
-// The kernel's exports, each a file system in memory of its own.
+// The kernel's exports. Each is a separate in-memory file system.
 const (
 	open     = "/export"   // root is root
 	squashed = "/squashed" // root is 4242:4343
@@ -188,7 +188,7 @@ func (k *knfsd) url(scheme, path string) string {
 	return k.urlBy(scheme, k.RDMA, path)
 }
 
-// urlBy is url through another port, such as a proxy's.
+// urlBy is url with another port, such as a proxy's.
 func (k *knfsd) urlBy(scheme string, port int, path string) string {
 	return fmt.Sprintf("%s://%s%s?mountport=%d", scheme, local(port), path, k.Mount)
 }

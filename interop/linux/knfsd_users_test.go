@@ -24,7 +24,7 @@ func (k *knfsd) users(t *testing.T) {
 	k.do(t, as(user, "touch", url(squashed+"/by-user"))...)
 	owner("1000:1001", "/squashed/by-user")
 
-	// What the groups permit, and what nobody does.
+	// Rights by group, and what no group permits.
 	k.sh[0].run(t, "cd /export && mkdir users && cd users && echo text >secret && chmod 600 secret && echo text >shared && chown 0:1003 shared && chmod 660 shared && chmod 755 . && mkdir team && chown 0:1002 team && chmod 770 team")
 	k.refused(t, "ermission denied to user 1000", as(user, "cat", url(open+"/users/secret"))...)
 	k.refused(t, "ermission denied to user 1000", as(user, "touch", url(open+"/users/new"))...)
@@ -40,7 +40,7 @@ func (k *knfsd) users(t *testing.T) {
 	k.refused(t, "ermission denied", as(user, "put", command, url(open+"/users/copy"))...)
 	k.guestSays(t, "secret shared team", "cd /export/users && echo $(ls -A)")
 
-	// What is not exported to everybody.
+	// Directories that are not exported to all clients.
 	k.refused(t, "ead-only", as(root, "touch", url(readonly+"/new"))...)
 	if got := k.do(t, as(user, "cat", url(readonly+"/file"))...); got != "what is in a read-only export\n" {
 		t.Errorf("cat of what is read-only: %q", got)

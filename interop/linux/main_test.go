@@ -19,7 +19,7 @@ var full = flag.Bool("full", false, "all variants of siw in full, 1 GiB each way
 var command string
 
 // TestMain builds the command, and the guest if there is none, so that no test's time includes
-// this. Then it runs the tests in a network namespace of their own.
+// this. Then it runs the tests in a new network namespace.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if command = os.Getenv(commandEnv); command != "" {

@@ -63,12 +63,12 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// checkChunks checks what was moved by RDMA with these sizes of messages and calls.
+// checkChunks checks the RDMA transfers for these sizes of messages and calls.
 func checkChunks(t *testing.T, c counters, inline, size int) {
 	t.Helper()
 	t.Logf("%+v", c)
-	// A call or reply has some two hundred bytes beside the data. siw's Sends have six parts, of
-	// which the client keeps three, so that it sends no more than three pages inline.
+	// A call or reply has about two hundred bytes in addition to the data. siw's Sends have six
+	// parts. The client keeps three of them, so it sends at most three pages inline.
 	if got, want := c.Read > 0, size+512 > inline; got != want {
 		t.Errorf("data was read by RDMA: %v, want %v", got, want)
 	}

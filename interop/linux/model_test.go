@@ -26,7 +26,7 @@ import (
 )
 
 // TestModel makes random system calls on Linux's mounts. It compares the files with a model of
-// them, then and after mounting again. It also enters what is mounted below an export, and reads an
+// them, immediately and after mounting again. It also enters mounts below an export, and reads an
 // archive.
 func TestModel(t *testing.T) {
 	t.Parallel()
@@ -76,7 +76,7 @@ func TestModel(t *testing.T) {
 	g.wait(t)
 }
 
-// crossMnt enters what is mounted below an export.
+// crossMnt enters mounts below an export.
 func crossMnt(t *testing.T, sh *shell) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "exports")
 	inner := filepath.Join(dir, "inner")

@@ -26,9 +26,9 @@ const (
 
 func (s sender) String() string { return [...]string{"this machine", "the guest"}[s] }
 
-// observer looks at all frames of a wire. It checks the ICRC of each RoCE frame, counts, and writes
+// observer watches all frames of a wire. It checks the ICRC of each RoCE frame, counts, and writes
 // the first frames to a file for tshark. It leaves out retransmissions, because tshark does not
-// follow PSNs and would take them for more data. It uses nothing of package roce.
+// follow PSNs and would take them for more data. It does not use package roce.
 type observer struct {
 	t    *testing.T
 	file string

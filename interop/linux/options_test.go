@@ -17,8 +17,8 @@ func TestOptions(t *testing.T) {
 	n := sizes{data: 4<<20 + 1}
 	g.put("data", random(t, n.data))
 	for _, export := range exports {
-		// Without RDMA on the client: straight, and through the gateway, behind which there is only
-		// RDMA.
+		// Without RDMA on the client: directly, and through the gateway, which reaches the server
+		// only over RDMA.
 		overTCP := func(t *testing.T, port int) {
 			t.Helper()
 			m := newMount(t, sh[0], "192.0.2.2:"+export, "vers=3", "proto=tcp", fmt.Sprintf("port=%d", port),
@@ -56,7 +56,7 @@ func restricted(t *testing.T, sh *shell, export string,
 		m.unmount(t)
 	}
 	t.Run("squash"+export, func(t *testing.T) {
-		// Who may write is the owner, which the anonymous user is not.
+		// The owner may write. The anonymous user is not the owner.
 		s := serve(t, "--squash", "root", "--anonuid", "4242", "--anongid", "4343")
 		if export == memory {
 			run(t, s.mount(t, sh, export), `

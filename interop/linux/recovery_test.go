@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// writeScript writes /host/data, synced every MiB, and compares what can be read then.
+// writeScript writes /host/data, with a sync every MiB, and compares the file with it afterwards.
 const writeScript = `
 set -e
 cd %s

@@ -4,12 +4,11 @@ package linux
 
 import "encoding/binary"
 
-// recut cuts the iWARP connections to a port anew, so that each startup frame and FPDU has a TCP
-// segment of its own, in the order in which they were complete. The rest is what was left of
-// incomplete ones.
+// recut splits the iWARP connections to a port into new TCP segments, one for each startup frame
+// and FPDU, in the order in which they were completed. Incomplete ones come last.
 //
-// Here our FPDUs of up to 64 KiB are spread over some forty segments of Ethernet's size, of which
-// tshark (4.0) loses track now and then.
+// Our FPDUs of up to 64 KiB span about forty segments of Ethernet's size, and tshark (4.0)
+// sometimes loses track of these.
 func recut(packets []packet, port int) (whole []packet, rest int) {
 	streams := make(map[packetPorts]*stream)
 	connections := 0

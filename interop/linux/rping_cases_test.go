@@ -59,8 +59,9 @@ type refused struct {
 	want mpa.RejectError
 }
 
-// markers are dials with markers, which siw lacks: with CRC, without, and with revision 0, of which
-// they are part. siw replies with the revision of the request, and says that it allows no reads.
+// markers are dials with markers, which siw lacks: with CRC, without CRC, and with revision 0,
+// which requires markers. siw replies with the revision of the request, and says that it allows no
+// reads.
 var markers = []refused{
 	{iwarp.Config{Markers: mpa.MarkersOn, CRC: iwarp.CRCOff}, mpa.RejectError{Enhanced: true}},
 	{iwarp.Config{Markers: mpa.MarkersOn, CRC: iwarp.CRCOn}, mpa.RejectError{Enhanced: true}},
@@ -131,7 +132,7 @@ var rpingTests = map[string][]rpingCase{
 			want: agreed{Revision: 1, PeerIRD: -1, PeerORD: -1}},
 		{name: "unenhanced largest pings with CRC", kernel: server, createQP: true, size: rping.MaxSize,
 			cfg: iwarp.Config{Enhanced: mpa.EnhancedNever, CRC: iwarp.CRCOn}, want: agreed{Revision: 1, CRC: true, PeerIRD: -1, PeerORD: -1}},
-		// As responder it takes revision 2 all the same.
+		// As responder it accepts revision 2 nevertheless.
 		{name: "defaults", kernel: server, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 16, PeerORD: 16}},
 	},
 }

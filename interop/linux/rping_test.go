@@ -67,10 +67,10 @@ func (runs rpingRuns) run(t *testing.T, sh *shell) {
 	sh.finish(t)
 }
 
-// rpingScript defines the functions client and server, whose arguments are port, count, size and
-// what else to tell rping. Each prints the port, how rping ended, and the hash of what it printed
-// about pings. At the end of rping one thread may find that another has closed what it uses; that
-// is no error of the connection.
+// rpingScript defines the functions client and server. Their arguments are port, count, size and
+// further options of rping. Each prints the port, rping's exit status, and the hash of its output
+// about pings. When rping ends, one of its threads may find that another has closed what it uses.
+// That is no error of the connection.
 const rpingScript = `
 report() {
 	cat /tmp/err
@@ -126,7 +126,7 @@ func newRpingRun(t *testing.T, c *rpingCase) *rpingRun {
 		t.Cleanup(func() { l.Close() })
 		r.listener = l
 	case server:
-		// A guest's port of its own, since one that was used lingers.
+		// A new port of the guest, because a used one lingers.
 		host := freePort(t)
 		r.forward = forward{host, rpingPort + host%1000}
 	}

@@ -150,8 +150,7 @@ func TestRXERecovery(t *testing.T) {
 	s.Restart()
 	t.Log("the server was killed, and started again")
 	awaitSize(t, file, 4<<20)
-	// A server that was killed has forgotten what it has answered, so that changes could be made
-	// twice.
+	// A killed server has forgotten its replies, so changes could be made twice.
 	sh[1].start(t, "rm -f /tmp/stop\n"+fmt.Sprintf(changesScript, m.at))
 	// For longer than it takes either end to give the connection up.
 	for _, d := range []faultnet.Direction{faultnet.Up, faultnet.Down} {

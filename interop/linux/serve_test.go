@@ -77,7 +77,7 @@ func (s *nfsd) mount(t *testing.T, sh *shell, export string, options ...string) 
 	return s.mountBy(t, sh, s.RDMA, export, options...)
 }
 
-// mountBy is mount through another port, such as a proxy's.
+// mountBy mounts through another port, such as a proxy's.
 func (s *nfsd) mountBy(t *testing.T, sh *shell, port int, export string, options ...string) *mount {
 	t.Helper()
 	return newMount(t, sh, s.host+":"+export, append([]string{

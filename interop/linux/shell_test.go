@@ -28,8 +28,8 @@ for i in $(seq %d); do nc 192.0.2.2 %d -e sh & done
 wait
 `
 
-// bootShells boots a guest with n shells and no script of its own. One more shell finds out why
-// another hangs.
+// bootShells boots a guest with n shells and no script. One more shell is for finding out why
+// another one hangs.
 func bootShells(t *testing.T, m machine, n int) (*guest, []*shell) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,7 +60,7 @@ func (g *guest) closeShells(shells []*shell) {
 	}
 }
 
-// hangScript shows what the kernel waits for, and what its NFS clients do.
+// hangScript shows what the kernel and its NFS clients wait for.
 const hangScript = `
 mount -t debugfs debugfs /sys/kernel/debug
 echo w >/proc/sysrq-trigger
@@ -69,7 +69,7 @@ grep -A 30 'fstype nfs ' /proc/self/mountstats | grep -E 'device|xprt'
 cat /sys/kernel/debug/sunrpc/rpc_clnt/*/tasks
 `
 
-// start has a script run. What it prints is read by await and finish.
+// start starts a script. await and finish read its output.
 func (s *shell) start(t *testing.T, script string) {
 	t.Helper()
 	if s.hangs {
@@ -139,7 +139,7 @@ func (s *shell) finish(t *testing.T) string {
 	}
 }
 
-// run runs a script that must succeed, and returns what it printed.
+// run runs a script that must succeed, and returns its output.
 func (s *shell) run(t *testing.T, script string) string {
 	t.Helper()
 	s.start(t, script)

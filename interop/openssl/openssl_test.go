@@ -30,7 +30,7 @@ const limit = 30 * time.Second
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// What goes over the wire, by hand: RFC 5531 section 9 and 11, RFC 9289 section 4.1.
+// Messages on the wire, written by hand: RFC 5531 sections 9 and 11, RFC 9289 section 4.1.
 const (
 	// A call of procedure 0 of program 100003 version 3 with the flavour AUTH_TLS (7).
 	askForTLS = "80000028" + "00000001" + "00000000" + "00000002" + "000186a3" + "00000003" + "00000000" +

@@ -138,7 +138,8 @@ func rpcinfo(t *testing.T, args ...string) ([]string, error) {
 	return lines, err
 }
 
-// rpcbind has what was registered, of all netids, and rpcinfo shows it and reaches it.
+// TestRegister: rpcbind has our registrations for all netids, and rpcinfo shows them and reaches
+// the server.
 func TestRegister(t *testing.T) {
 	addr := serve(t)
 	all := services(addr)
@@ -230,7 +231,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// Who may change what.
+// TestOwner: which users may change a mapping.
 func TestOwner(t *testing.T) {
 	c := local(t)
 	m := rpcbind.Mapping{Program: nfs3.Program, Version: 3, Netid: "rdma", Addr: "0.0.0.0.78.81"}
@@ -247,7 +248,7 @@ func TestOwner(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 
-	// A mapping that was made over TCP belongs to nobody in particular.
+	// A mapping made over TCP has no owner.
 	m.Program = mount3.Program
 	anybody := overTCP(t)
 	r, err := rpcbind.Register(t.Context(), anybody, []rpcbind.Mapping{m})
@@ -262,8 +263,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// A killed server leaves its mappings, and the next one replaces them. If the first then
-// unregisters what it takes for its own, the new mappings stay.
+// TestStale: a killed server leaves its mappings, and the next one replaces them. If the first one
+// then unregisters, the new mappings stay.
 func TestStale(t *testing.T) {
 	c := local(t)
 	old := services(netip.MustParseAddrPort("[::]:2049"))
@@ -290,7 +291,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// After a warm start rpcbind still has what was registered, and the client finds it.
+// TestRestart: after a warm start, rpcbind still has the mappings, and the client finds them.
 func TestRestart(t *testing.T) {
 	if ours == nil {
 		t.Skip("the rpcbind that is running is not ours to stop")

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ping runs a server and a client with further arguments and returns what they printed.
+// ping runs a server and a client with additional arguments and returns their output.
 func ping(t *testing.T, serverArgs, clientArgs []string) (server, client string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -120,7 +120,7 @@ func TestMessages(t *testing.T) {
 		var got []message
 		var tsns []uint32
 		for _, m := range sent {
-			// One at a time, so that the order is known.
+			// One at a time, to know the order.
 			way.from.send(m.Stream, m.PPID, m.Unordered, m.Bytes)
 			m := way.to.receive()
 			tsns = append(tsns, m.TSN)

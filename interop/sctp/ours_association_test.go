@@ -109,7 +109,7 @@ func TestOurDialerIndication(t *testing.T) {
 			t.Errorf("got error %v, want a %T", err, wrong)
 		}
 		r.wantCounts(0, 1)
-		// The ABORT has passed the relay when the peer has answered what comes behind it.
+		// Once the peer has answered what follows the ABORT, the ABORT has passed the relay.
 		r.refused(r.dial(""))
 		packets := parseAll(t, r.relay.datagrams(), true)
 		if n := len(chunksOf(packets, chunkCookieEcho)); n != 0 {

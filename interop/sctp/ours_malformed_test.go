@@ -156,7 +156,7 @@ func TestOurDraftMalformed(t *testing.T) {
 func TestOurNoStream(t *testing.T) {
 	const chunkError = 9
 	r := asked(t, iwarp.Config{}, sctp.Config{}, func(d datagram) []datagram {
-		// The peer has four streams: what it sends on 3 is said to be on 4.
+		// The peer has four streams. Data that it sends on 3 is changed to 4.
 		p, err := parsePacket(d.Payload)
 		if err != nil || !d.FromClient {
 			return []datagram{d}

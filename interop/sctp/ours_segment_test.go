@@ -153,8 +153,8 @@ func TestOurWrite(t *testing.T) {
 		at := func(offset int) string {
 			return fmt.Sprintf("%08x %016x", regions[0].STag, regions[0].Base+uint64(offset))
 		}
-		// In two segments, of which the second has L; and a Send, which completes when they are
-		// there.
+		// In two segments, the second with L, followed by a Send, which completes once both have
+		// arrived.
 		r.says(0, w.ppid, w.ssn(1)+"81 40"+at(4)+"11 22 33 44")
 		r.says(0, w.ppid, w.ssn(2)+"c1 40"+at(8)+"55 66")
 		r.says(0, w.ppid, w.ssn(3)+send(1, "77"))
@@ -228,7 +228,7 @@ func TestOurOutOfOrder(t *testing.T) {
 		for i := 1; i <= n; i++ {
 			e.wantMessage(fmt.Sprintf("%02x", i))
 		}
-		// Terminate is behind all of them, too.
+		// Terminate comes after all of them.
 		e.receives()
 		r.says(0, 17, "0008 0004")
 		r.says(0, 16, "0007"+send(n+1, "aa"))
@@ -263,7 +263,7 @@ func TestOurDraftOutOfOrder(t *testing.T) {
 	var held []datagram
 	r := asked(t, iwarp.Config{Enhanced: mpa.EnhancedNever}, sctp.Config{Draft: true},
 		func(d datagram) []datagram {
-			// What has the byte ee is held until a packet has ff, and behind it.
+			// A packet with the byte ee is held back until after a packet with ff.
 			p, err := parsePacket(d.Payload)
 			if err != nil || !d.FromClient {
 				return []datagram{d}

@@ -94,8 +94,9 @@ func TestOurOwnReject(t *testing.T) {
 	r.hears(0, 17, "0000 0007 0010 0008")
 }
 
-// A listener without enhanced setup answers an enhanced message by Terminate, because Reject is for
-// the upper layer (RFC 5043 section 6.3). It also answers so when nobody will accept any more.
+// TestOurRefusals: a listener without enhanced setup answers an enhanced message with Terminate,
+// because Reject is for the upper layer (RFC 5043 section 6.3). It answers the same once no Accept
+// will follow.
 func TestOurRefusals(t *testing.T) {
 	r := asked(t, iwarp.Config{Enhanced: mpa.EnhancedNever}, sctp.Config{}, nil)
 	defer r.over()
@@ -317,8 +318,8 @@ func TestOurTerminate(t *testing.T) {
 			r.goOn(1, r.session(1))
 		})
 		t.Run(first+"/dialer", func(t *testing.T) {
-			// There are three streams, of which one keeps the association, and another has it
-			// known that the peer's messages on the third have been taken.
+			// There are three streams. One keeps the association. Another is used to find out that
+			// the peer's messages on the third were taken.
 			r := asks(t, iwarp.Config{Enhanced: mpa.EnhancedNever}, sctp.Config{Streams: 3})
 			defer r.over()
 			ask := func(stream int) *end {

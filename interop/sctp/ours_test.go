@@ -103,7 +103,7 @@ func (r *rig) indication() string {
 	return "00000001"
 }
 
-// over ends the association, if there is one, so that our end does not wait for the peer.
+// over ends the association, if there is one. Otherwise our end would wait for the peer.
 func (r *rig) over() {
 	fmt.Fprintln(r.peer.stdin, "abort")
 	for line := range r.peer.lines {

@@ -58,7 +58,7 @@ func startRelay(t *testing.T, to int, forward func(datagram) []datagram) *relay 
 // port returns the port that stands for the listening end.
 func (r *relay) port() int { return r.front.LocalAddr().(*net.UDPAddr).Port }
 
-// pump carries what comes from one end, until its socket is closed.
+// pump forwards the datagrams of one end, until its socket is closed.
 func (r *relay) pump(from *net.UDPConn, fromClient bool) {
 	buf := make([]byte, 1<<16)
 	for {
@@ -73,7 +73,7 @@ func (r *relay) pump(from *net.UDPConn, fromClient bool) {
 	}
 }
 
-// pass handles one datagram. SCTP repeats what is lost.
+// pass handles one datagram. SCTP retransmits what is lost.
 func (r *relay) pass(d datagram, from *net.UDPAddr) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +90,7 @@ func (r *relay) pass(d datagram, from *net.UDPAddr) {
 	}
 }
 
-// datagrams returns what has come so far.
+// datagrams returns the datagrams seen so far.
 func (r *relay) datagrams() []datagram {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -75,7 +75,7 @@ func TestCheckedByTshark(t *testing.T) {
 	}
 }
 
-// With ddp.lua, tshark shows session control and DDP segments, and decodes what they carry.
+// TestLua: with ddp.lua, tshark shows session control and DDP segments, and decodes their contents.
 func TestLua(t *testing.T) {
 	const (
 		// An untagged segment: DDP and RDMAP control, Invalidate STag, queue, sequence number,
@@ -136,7 +136,7 @@ func TestLua(t *testing.T) {
 	}
 	l, c, r := pair(t, nil)
 	for _, m := range messages {
-		// One at a time, so that each has its packet.
+		// One at a time, so that each has its own packet.
 		c.send(1, m.ppid, true, fmt.Sprintf("%x", unhex(t, m.bytes)))
 		l.receive()
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// counted is a listener or a dialer whose endpoints count what is posted.
+// counted is a listener or a dialer whose endpoints count posted requests.
 type counted struct {
 	transport.Listener
 	transport.Dialer
@@ -98,7 +98,7 @@ func (e *countedEndpoint) Abandon(r transport.Region) error {
 	return e.Endpoint.(transport.Abandoner).Abandon(r)
 }
 
-// total returns what has been posted.
+// total returns the counts of all endpoints.
 func (c *counted) total() tally {
 	c.mu.Lock()
 	defer c.mu.Unlock()

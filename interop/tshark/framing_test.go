@@ -16,7 +16,7 @@ type framing struct {
 	MaxSegment int // 0 if it does not matter
 }
 
-// check checks what is below the messages.
+// check checks the layers below messages.
 func (f *flow) check(t *testing.T, from string, want framing) {
 	t.Helper()
 	if f.accounted != f.stream {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// lines keeps what a program prints.
+// lines keeps the lines that a program prints.
 type lines struct {
 	more chan struct{} // capacity 1: something has been added
 

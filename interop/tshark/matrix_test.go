@@ -44,7 +44,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// check compares what tshark has seen of a session with what the cells expect.
+// check compares tshark's view of a session with the expectations of the cells.
 func (s *seen) check(t *testing.T, cells []*matrix.Cell, d rpcrdma.Dialect) {
 	t.Helper()
 	wants := matrixWants(cells, d)

@@ -132,7 +132,7 @@ func recut(t *testing.T, file string, port int, marked [2]bool) (c conversation,
 }
 
 // as writes the conversation to a file with markers in both directions or in none, with each frame
-// in a TCP segment of its own.
+// in its own TCP segment.
 func (c *conversation) as(t *testing.T, markers bool) string {
 	t.Helper()
 	var from, to [2]int // positions in the streams of FPDUs, as they are and as they are written

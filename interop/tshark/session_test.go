@@ -176,7 +176,7 @@ func connect(ctx context.Context, t *testing.T, l transport.Listener, d transpor
 	return a, b
 }
 
-// nobody ignores messages and completions.
+// nobody is a handler that ignores messages and completions.
 type nobody struct{}
 
 func (nobody) Received([]transport.Message)           {}

@@ -68,8 +68,8 @@ func observeOnce(t *testing.T, sessions []session) (all []seen, fault string) {
 	for i, packets := range conversations {
 		all[i].flows = decode(t, packets, port)
 		for _, f := range all[i].flows {
-			// A reply that was captured ahead of its request is not taken for one, and so nothing
-			// behind it is understood.
+			// A reply captured before its request is not recognized as a reply, so nothing after it
+			// is decoded.
 			if f.disorder || f.startup == 0 {
 				return nil, "TCP has repeated something, or the capture is not in order"
 			}
@@ -131,8 +131,7 @@ func messagesOf(t *testing.T, packets []packet, port int) (said [2][]described) 
 	return said
 }
 
-// leaveOpen is a listener that leaves the port open when it is closed, so that another can take its
-// place.
+// leaveOpen is a listener whose port stays open when it is closed, so that another can take over.
 type leaveOpen struct {
 	transport.Listener
 	ctx   context.Context

@@ -20,9 +20,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
-// TestTrace: what the command writes with --trace, tshark takes for what it is: the layers of each
-// transport, each call of NFS with its reply, and the data of WRITE and READ; with good checksums,
-// and nothing to complain about.
+// TestTrace: tshark decodes the file that the command writes with --trace: the layers of each
+// transport, each NFS call with its reply, and the data of WRITE and READ. The checksums are good,
+// and tshark reports no problems.
 func TestTrace(t *testing.T) {
 	command, err := served.Build(t.TempDir())
 	if err != nil {

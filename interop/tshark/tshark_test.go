@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// smallSegment makes an FPDU of 1460 bytes, which is what a TCP segment carries on Ethernet.
+// smallSegment makes an FPDU of 1460 bytes, the payload of a TCP segment on Ethernet.
 const smallSegment = 1460 - fpduLen - 2
 
 // singleSegment makes an FPDU of 508 bytes, in which there is one marker at most, wherever it
@@ -108,7 +108,7 @@ func TestSession(t *testing.T) {
 					MaxSegment: tt.server.MaxSegment,
 				})
 			}
-			// What the session is meant to bring about.
+			// The expected effects of the session.
 			if server.Writes == 0 || server.Reads == 0 || server.Invalidates == 0 || flows[0].Ops[opReadResponse].Bytes == 0 {
 				t.Errorf("the session is too simple: %+v", server)
 			}
@@ -116,14 +116,13 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// asked tells which directions have markers, that from the client and that from the server, if this
-// is the request: who receives asks for them.
+// asked returns the directions that have markers, from the client and from the server, given the
+// request: a receiver asks for markers.
 func (s startup) asked(reply startup) [2]bool { return [2]bool{reply.Markers, s.Markers} }
 
-// observe captures a session, with markers in the directions that are marked, and returns what
-// tshark found, and what the ends have posted. A session in which TCP repeated something, as it
-// does on a busy machine, or whose packets were not captured in their order, is had again: tshark
-// may lose track of that, whatever is sent.
+// observe captures a session, with markers in the given directions, and returns tshark's findings
+// and the counts of the ends. It repeats a session if TCP retransmitted something, which happens on
+// a busy machine, or if packets were captured out of order, because then tshark may lose track.
 func observe(t *testing.T, server, client iwarp.Config, marked [2]bool, session func(ctx context.Context, l, d *counted)) (flows [2]flow, clientPosts, serverPosts tally) {
 	t.Helper()
 	for range tries {

@@ -5,13 +5,12 @@ import "github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 // maxPast is how many finished requests are remembered.
 const maxPast = 256
 
-// past remembers the latest requests for connections that have been dealt with. A network may bring
-// a late copy of one. Without this, the copy would be taken for a new request, of which the peer
-// knows nothing.
+// past remembers the latest finished requests for connections. The network may deliver a late copy
+// of one. Without past, the copy would be taken for a new request that the peer never made.
 type past struct {
 	refusals map[question]*cm.REJ
 	latest   [maxPast]question
-	n        int // how many there have been in all
+	n        int // how many there have been so far
 }
 
 // add records the end of a request. The refusal is nil if it was granted.

@@ -107,7 +107,7 @@ func pair(t *testing.T) (context.Context, transport.Endpoint, transport.Endpoint
 	return ctx, ep, <-accepted
 }
 
-// outcome is what an end returned.
+// outcome is the result of an end.
 type outcome struct {
 	pings int
 	err   error
@@ -191,7 +191,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A server is told of a peer that breaks the protocol, and the connection ends.
+// TestServerRefuses: if a peer breaks the protocol, the server gets an error and the connection
+// ends.
 func TestServerRefuses(t *testing.T) {
 	tests := []struct {
 		name string
