@@ -27,8 +27,8 @@ func (r *runner) conditions() []string {
 		fmt.Sprintf("inline sizes: %d bytes for what goes inline, 4096 with read and write chunks, "+
 			"%d with position-zero calls and reply chunks",
 			rpcrdma.MaxInline, rpcrdma.DefaultInline),
-		fmt.Sprintf("padded calls: only in the draft's dialect; aligned to %d bytes, so the server uses them where they "+
-			"arrive. It copies or reads other payload of calls to an aligned place",
+		fmt.Sprintf("padded calls: only in the draft's dialect; aligned to %d bytes, so the server uses them "+
+			"where they arrive. It copies or reads other payload of calls to an aligned place",
 			program.Page),
 	}
 	return all

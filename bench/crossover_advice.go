@@ -108,7 +108,8 @@ func choose(all []duel, path Path, c contest, what string) choice {
 	switch {
 	case len(of) > 0:
 	case only > 0:
-		return choice{why: fmt.Sprintf("%s: no recommendation, because %s is the only size measured both inline and by %s.",
+		return choice{why: fmt.Sprintf("%s: no recommendation, because %s is the only size measured both "+
+			"inline and by %s.",
 			what, FormatSize(only), c.chunk)}
 	default:
 		return choice{why: fmt.Sprintf("%s: no recommendation, because no size was measured both inline and by %s.",

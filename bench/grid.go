@@ -129,7 +129,8 @@ func (p Point) impossible() string {
 	case p.Way.Inline() && p.Size > maxInline:
 		return fmt.Sprintf("a Send is at most %d bytes: payload of up to %d fits inline", rpcrdma.MaxInline, maxInline)
 	case (p.Way == LongCall || p.Way == ReplyChunk) && p.Size < minLong:
-		return fmt.Sprintf("the smallest inline size is %d bytes: a message that fits in it never goes as a long message",
+		return fmt.Sprintf("the smallest inline size is %d bytes: a message that fits in it never goes as a "+
+			"long message",
 			rpcrdma.DefaultInline)
 	}
 	return ""

@@ -22,7 +22,8 @@ const table = "bench/allocs/allocs.txt"
 // network.
 var packages = []string{
 	"./bench/gss", "./chunks", "./credits", "./metrics", "./nfsdemo/nfs3", "./oncrpc", "./oncrpc/gss",
-	"./rpcrdma", "./transport/iwarp/ddp", "./transport/iwarp/mpa", "./transport/iwarp/rdmap", "./transport/loopback", "./xdr",
+	"./rpcrdma", "./transport/iwarp/ddp", "./transport/iwarp/mpa", "./transport/iwarp/rdmap",
+	"./transport/loopback", "./xdr",
 }
 
 // skipped are their benchmarks that are only about time: yardsticks, and ways over TCP.
@@ -64,7 +65,8 @@ func run(update bool) error {
 	report := compare(allowed, got)
 	os.Stdout.WriteString(report.text)
 	if report.bad > 0 {
-		return errors.New("allocations have risen, or the table is out of date; to accept them: go run ./bench/allocs -update")
+		return errors.New("allocations have risen, or the table is out of date; " +
+			"to accept them: go run ./bench/allocs -update")
 	}
 	fmt.Printf("%d benchmarks allocate no more than they may\n", len(got))
 	return nil

@@ -34,7 +34,8 @@ func checkCongestion(name string) error {
 	case errors.Is(err, unix.ENOENT):
 		return fmt.Errorf("there is no congestion control %q: this system has %s", name, listed("available"))
 	case errors.Is(err, unix.EPERM): // tcp(7): others need CAP_NET_ADMIN
-		return fmt.Errorf("congestion control %q needs privileges; without them use one of: %s", name, listed("allowed"))
+		return fmt.Errorf("congestion control %q needs privileges; without them use one of: %s",
+			name, listed("allowed"))
 	}
 	return fmt.Errorf("congestion control %q: %w", name, err)
 }

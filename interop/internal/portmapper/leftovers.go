@@ -6,7 +6,9 @@ import (
 )
 
 // leftovers are the files that rpcbind leaves behind, including its warm start state.
-var leftovers = []string{"/run/rpcbind.sock", "/run/rpcbind.lock", "/run/rpcbind/rpcbind.xdr", "/run/rpcbind/portmap.xdr"}
+var leftovers = []string{
+	"/run/rpcbind.sock", "/run/rpcbind.lock", "/run/rpcbind/rpcbind.xdr", "/run/rpcbind/portmap.xdr",
+}
 
 // setAside moves away what an earlier rpcbind has left. restore puts it back, in place of what has
 // been left since.

@@ -120,7 +120,9 @@ func (c *conn) fail(err error) {
 
 // send sends msg, which must not change afterwards.
 func (c *conn) send(msg transport.Slice) error {
-	return c.ep.Post(&transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Local: []transport.Slice{msg}, Done: c})
+	return c.ep.Post(&transport.WorkRequest{
+		Op: transport.OpSend, Flags: transport.Signaled, Local: []transport.Slice{msg}, Done: c,
+	})
 }
 
 // move does an RDMA Read or Write and waits for its completion.

@@ -42,7 +42,8 @@ func verify(got []byte, ping int) error {
 	for got[at] == want[at] {
 		at++
 	}
-	return fmt.Errorf("rping: ping %d: data mismatch: byte %d of %d is %#02x, want %#02x", ping, at, len(got), got[at], want[at])
+	return fmt.Errorf("rping: ping %d: data mismatch: byte %d of %d is %#02x, want %#02x",
+		ping, at, len(got), got[at], want[at])
 }
 
 // text returns the data up to its NUL.
