@@ -85,6 +85,40 @@ func BenchmarkDispatch(b *testing.B) {
 	}
 }
 
+// BenchmarkBeginWait measures two calls, of which one waits for its peer while the other is made.
+func BenchmarkBeginWait(b *testing.B) {
+	waits, answer := make(chan struct{}), make(chan struct{})
+	s := newServer(b, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: func(_ context.Context, c *oncrpc.Call) error {
+		if c.Args.Uint32() == 0 {
+			c.BeginWait()
+			waits <- struct{}{}
+			<-answer
+			c.EndWait()
+		}
+		return nil
+	}})
+	d := oncrpc.DispatcherOf(s)
+	var calls [2][]byte
+	var ins [2]signalingIncoming
+	for i := range ins {
+		calls[i] = callBytes(uint32(i), 1, uint32(i))
+		ins[i].t, ins[i].replied = b, make(chan struct{})
+		ins[i].conn, _ = connection(b)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range ins {
+			ins[i].args.Reset(calls[i], nil)
+		}
+		d.Dispatch(&ins[0])
+		<-waits
+		d.Dispatch(&ins[1])
+		<-ins[1].replied
+		answer <- struct{}{}
+		<-ins[0].replied
+	}
+}
+
 // answered is a transport whose server has already replied.
 type answered struct {
 	*fakeConn

@@ -212,3 +212,14 @@ func encodeHeader(h *oncrpc.CallHeader) []byte {
 type quietIncoming struct{ incoming }
 
 func (in *quietIncoming) Reply(m xdr.Message) { m.Release() }
+
+// signalingIncoming only tells that there is a reply.
+type signalingIncoming struct {
+	incoming
+	replied chan struct{}
+}
+
+func (in *signalingIncoming) Reply(m xdr.Message) {
+	m.Release()
+	in.replied <- struct{}{}
+}

@@ -245,9 +245,9 @@ func (w *workers) spread() {
 	w.mu.Unlock()
 }
 
-// take occupies a free place, or that of an idle worker; w.mu is held.
+// take occupies a free place, or if there is none, that of an idle worker; w.mu is held.
 func (w *workers) take() {
-	if n := len(w.idle); n > 0 { // the idle worker ends
+	if n := len(w.idle); w.n == w.max && n > 0 { // the idle worker ends
 		close(w.idle[n-1])
 		w.idle = w.idle[:n-1]
 		return
