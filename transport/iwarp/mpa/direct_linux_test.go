@@ -92,7 +92,7 @@ func TestReceiveDirect(t *testing.T) {
 		size := rapid.OneOf(rapid.IntRange(14, 200), rapid.IntRange(directFrom, directFrom+100), rapid.IntRange(65400, 65535))
 		ulpdus, stream := taggedStream(false, rapid.SliceOfN(size, 1, 12).Draw(r, "sizes")...)
 		part := rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(1, 20000), rapid.IntRange(1, 200000))
-		c, peer := newConn(t, ConnOptions{})
+		c, peer := newConn(r, ConnOptions{})
 		defer peer.Close()
 		defer c.Close(false)
 		got := &placer{

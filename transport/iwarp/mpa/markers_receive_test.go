@@ -27,7 +27,7 @@ func TestReceiveMarkers(t *testing.T) {
 		crc := rapid.Bool().Draw(r, "CRC")
 		ulpdus, s := markedOf(0, crc, rapid.SliceOfN(markedSizes(), 1, 6).Draw(r, "sizes")...)
 		part := rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, 2000), rapid.IntRange(1, 200000))
-		c, peer := newConn(t, ConnOptions{CRC: crc, MarkersIn: true})
+		c, peer := newConn(r, ConnOptions{CRC: crc, MarkersIn: true})
 		defer peer.Close()
 		defer c.Close(false)
 		var got collector

@@ -25,7 +25,7 @@ func TestSendMarkers(t *testing.T) {
 		together := rapid.IntRange(1, 4).Draw(r, "FPDUs in a batch")
 		piece := rapid.IntRange(1, 5000).Draw(r, "piece")
 		ulpdus, want := markedOf(0, crc, sizes...)
-		o, peer := newOutbox(t, ConnOptions{CRC: crc, MarkersOut: true})
+		o, peer := newOutbox(r, ConnOptions{CRC: crc, MarkersOut: true})
 		defer peer.Close()
 		defer o.Close(false)
 		all := drain(peer)

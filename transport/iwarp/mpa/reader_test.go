@@ -90,7 +90,7 @@ func TestReceiveRandom(t *testing.T) {
 		size := rapid.OneOf(rapid.IntRange(14, 90), rapid.IntRange(1400, 1500), rapid.IntRange(65500, 65535))
 		ulpdus, stream := streamOf(crc, rapid.SliceOfN(size, 1, 12).Draw(r, "sizes")...)
 		part := rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, 2000), rapid.IntRange(1, 200000))
-		c, peer := newConn(t, ConnOptions{CRC: crc})
+		c, peer := newConn(r, ConnOptions{CRC: crc})
 		defer peer.Close()
 		defer c.Close(false)
 		var got collector

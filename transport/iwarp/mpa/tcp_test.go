@@ -14,7 +14,7 @@ import (
 )
 
 // tcpPair returns both ends of a TCP connection.
-func tcpPair(t testing.TB) (a, b *net.TCPConn) {
+func tcpPair(t tester) (a, b *net.TCPConn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -34,7 +34,7 @@ func tcpPair(t testing.TB) (a, b *net.TCPConn) {
 }
 
 // newConn returns a Conn and its peer, a plain TCP connection. Without o.Stall nothing ever stalls.
-func newConn(t testing.TB, o ConnOptions) (*Conn, *net.TCPConn) {
+func newConn(t tester, o ConnOptions) (*Conn, *net.TCPConn) {
 	t.Helper()
 	tcp, peer := tcpPair(t)
 	return connOver(t, tcp, o), peer
@@ -42,7 +42,7 @@ func newConn(t testing.TB, o ConnOptions) (*Conn, *net.TCPConn) {
 
 // connOver returns a Conn over tcp, and closes it when the test ends. If it were left to the
 // garbage collector, its buffer might count as kept (maxKept) for ever.
-func connOver(t testing.TB, tcp *net.TCPConn, o ConnOptions) *Conn {
+func connOver(t tester, tcp *net.TCPConn, o ConnOptions) *Conn {
 	t.Helper()
 	if o.Stall == 0 {
 		o.Stall = time.Hour

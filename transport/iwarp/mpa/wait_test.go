@@ -2,9 +2,16 @@ package mpa
 
 import (
 	"net"
-	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
+
+// tester is a test, or a case of a randomised one, which has its own cleanups.
+type tester interface {
+	rapid.TB
+	Cleanup(func())
+}
 
 // patience is how long a test waits for something that must happen before it reports a hang, and
 // what it waited for.
@@ -41,7 +48,7 @@ func Timed[C net.Conn](conn C) C {
 }
 
 // interruptHung makes waits on c fail after patience.
-func interruptHung(t testing.TB, c *Conn) {
+func interruptHung(t tester, c *Conn) {
 	done := make(chan struct{})
 	hung := time.AfterFunc(patience, func() {
 		defer close(done)

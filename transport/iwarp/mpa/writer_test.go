@@ -48,7 +48,7 @@ func (o *outbox) send() error {
 }
 
 // newOutbox returns an outbox whose socket takes little at a time, and the peer.
-func newOutbox(t testing.TB, o ConnOptions) (*outbox, *net.TCPConn) {
+func newOutbox(t tester, o ConnOptions) (*outbox, *net.TCPConn) {
 	t.Helper()
 	c, peer := newConn(t, o)
 	// Leave the peer's receive buffer alone: with a window below the MSS, TCP would wait for its
