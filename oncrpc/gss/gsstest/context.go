@@ -131,8 +131,9 @@ func testWrap(t *testing.T, from, to gss.Context) {
 			t.Fatalf("%d bytes became %d others, %v", n, len(got), err)
 		}
 		if n > 0 {
+			decrypted := bytes.Clone(token)
 			got[0] ^= 1
-			if bytes.Equal(before, token) {
+			if bytes.Equal(decrypted, token) {
 				t.Error("what was decrypted is elsewhere")
 			}
 		}
