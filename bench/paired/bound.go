@@ -27,7 +27,7 @@ func (r *Report) missed(c Comparison) []string {
 		role   string
 		allocs float64
 	}{{serverRole, side.ServerAllocs}, {clientRole, side.ClientAllocs}} {
-		if c.MaxAllocs > 0 && end.allocs > c.MaxAllocs {
+		if end.allocs > c.MaxAllocs {
 			all = append(all, fmt.Sprintf("got %.3f allocations an operation at the %s, want at most %v",
 				end.allocs, end.role, c.MaxAllocs))
 		}

@@ -26,7 +26,7 @@ type Comparison struct {
 	// default.
 	Time time.Duration
 	// MaxAllocs is the most allocations for each operation, at either end, that Gate permits if
-	// Bound or Above is set. Zero permits any number.
+	// Bound or Above is set.
 	MaxAllocs float64
 }
 
