@@ -33,8 +33,8 @@ interop:
 interop-loss:
 	go test $(interop_flags) -timeout 80m -run '^TestRXELoss$$' ./interop/linux -full
 
-# All of these in full: all variants of siw, 1 GiB each way, and all combinations of sizes. One guest at
-# a time, because the figures matter.
+# All of these in full: all variants of siw, 1 GiB each way, and all combinations of sizes. One
+# guest at a time, because the figures matter.
 interop-full:
 	go test $(interop_flags) -parallel 1 -timeout 4h ./interop/linux -full
 	go test $(interop_flags) -p 1 -timeout 20m $$(go list -tags interop ./interop/... | grep -v /interop/linux$$)

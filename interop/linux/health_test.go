@@ -20,8 +20,8 @@ var (
 		siwAttached,
 		`infiniband rxe0: (set active|added eth1)`,
 		`eth[01] speed is unknown, defaulting to 1000`, // siw and rdma_rxe ask
-		// If an acknowledgement is late, rdma_rxe 6.1 sends again what it is for, and repeats the
-		// registrations of memory among it, which fail. NFS connects again after a minute.
+		// When rdma_rxe 6.1 sends requests again, it also repeats the registrations of memory among
+		// them, which fail. NFS connects again after a minute.
 		`rdma_rxe: rxe_reg_fast_mr: mr->lkey = 0x[0-9a-f]+ not free`,
 		`IPv6: ADDRCONF\(NETDEV_CHANGE\): eth[01]: link becomes ready`,
 		// build makes this one (see there)
