@@ -118,6 +118,8 @@ func dissectWith(t *testing.T, file, filter string, options []string, fields ...
 		"-2", "-r", file, "-Y", filter, "-T", "fields",
 		// Its own reassembly of Sends gets in the way of that of RPC-over-RDMA.
 		"-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE",
+		// A server's port may be one that tshark knows for another protocol, such as 44818.
+		"-o", "tcp.try_heuristic_first:TRUE",
 	}
 	args = append(args, options...)
 	for _, f := range fields {

@@ -55,11 +55,12 @@ type guest struct {
 	over  chan struct{} // closed when it has
 	stop  func()
 	spare *shell // if it has any
+	ended bool   // as it should
 }
 
 // boot starts a guest. The test may put more files into its /host. The guest ends with the test at
-// the latest; if the test fails, the console is shown. An emulated machine may fail to boot on a
-// loaded host, so boot tries twice.
+// the latest. If the test fails, and the guest had not ended as it should, the console is shown. An
+// emulated machine may fail to boot on a loaded host, so boot tries twice.
 func boot(t *testing.T, m machine) *guest {
 	t.Helper()
 	for range 2 {
@@ -155,7 +156,7 @@ func start(t *testing.T, m machine) *guest {
 		}
 		cancel()
 		<-g.over
-		if t.Failed() {
+		if t.Failed() && !g.ended {
 			g.show("console", 200)
 			g.show("dmesg", 40)
 		}
@@ -195,21 +196,24 @@ func (g *guest) show(name string, lines int) {
 // except those of a healthy machine and the known ones.
 func (g *guest) wait(t *testing.T, known ...string) {
 	t.Helper()
+	var failed error
 	select {
-	case err := <-g.exit:
-		if err != nil {
-			t.Errorf("the guest's script failed: %v", err)
-		}
+	case failed = <-g.exit:
 	case <-time.After(g.limit):
 		t.Fatalf("the guest did not end in %v", g.limit)
+	}
+	if failed != nil {
+		t.Errorf("the guest's script failed: %v", failed)
 	}
 	dmesg, err := os.ReadFile(filepath.Join(g.dir, "dmesg"))
 	if err != nil {
 		t.Error(err)
 	}
-	for _, line := range unhealthy(string(dmesg), known) {
+	lines := unhealthy(string(dmesg), known)
+	for _, line := range lines {
 		t.Errorf("the guest's kernel says %q", line)
 	}
+	g.ended = failed == nil && err == nil && len(lines) == 0
 }
 
 // freePort tries so many ports, from forwardBase on. They are below those that the kernel gives to

@@ -18,19 +18,24 @@ func recut(packets []packet, port int) (whole []packet, rest int) {
 		}
 		key := packetPorts{p.src, p.dst}
 		if p.syn {
-			if p.dst == port {
-				connections++
+			old := streams[key]
+			if old != nil && old.isn == p.seq {
+				continue // sent again
 			}
-			// The client's port is another for each connection, whatever it was.
-			client := firstPort + connections
-			to := packetPorts{port, client}
-			if p.dst == port {
-				to = packetPorts{client, port}
-			}
-			if old := streams[key]; old != nil {
+			if old != nil {
 				rest += len(old.bytes)
 			}
-			streams[key] = &stream{ports: to, next: p.seq + 1, sent: 1}
+			var to packetPorts
+			if p.dst == port {
+				// The client's port is another for each connection, whatever it was.
+				connections++
+				to = packetPorts{firstPort + connections, port}
+			} else if there := streams[packetPorts{p.dst, p.src}]; there != nil {
+				to = packetPorts{port, there.ports.src}
+			} else {
+				continue
+			}
+			streams[key] = &stream{ports: to, isn: p.seq, next: p.seq + 1, sent: 1}
 			continue
 		}
 		s := streams[key]
@@ -57,6 +62,7 @@ const firstPort = 50_000
 // stream is one direction of a TCP connection.
 type stream struct {
 	ports packetPorts // in the new capture
+	isn   uint32      // sequence number of SYN
 	next  uint32      // sequence number
 	early []packet
 	bytes []byte // not taken yet

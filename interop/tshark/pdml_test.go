@@ -38,6 +38,8 @@ func dissect(t *testing.T, file string) []packet {
 	cmd := exec.CommandContext(t.Context(), "tshark", "-2", "-r", file,
 		// Its own reassembly of Sends gets in the way of that of RPC-over-RDMA.
 		"-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE",
+		// A server's port may be one that tshark knows for another protocol, such as 44818.
+		"-o", "tcp.try_heuristic_first:TRUE",
 		"-T", "pdml", "-J", "iwarp_mpa iwarp_ddp_rdmap rpcordma", "-Y", "tcp")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
