@@ -182,8 +182,8 @@ func (p *pionAssociation) Watch(done <-chan struct{}) {
 	}
 }
 
-// shutdownTimeout bounds the wait until the peer has acknowledged everything (T5-shutdown-guard, RFC
-// 9260 section 9.2). If the peer is silent, Watch ends the association earlier.
+// shutdownTimeout bounds the wait until the peer has acknowledged everything (T5-shutdown-guard,
+// RFC 9260 section 9.2). If the peer is silent, Watch ends the association earlier.
 const shutdownTimeout = 5 * lastRTO
 
 func (p *pionAssociation) Shutdown() {
