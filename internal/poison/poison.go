@@ -22,10 +22,11 @@ const Byte = 0xDB
 
 // Bytes overwrites p if On is set.
 func Bytes(p []byte) {
-	if !On {
+	if !On || len(p) == 0 {
 		return
 	}
-	for i := range p {
-		p[i] = Byte
+	p[0] = Byte
+	for n := 1; n < len(p); n *= 2 {
+		copy(p[n:], p[:n]) // the race detector checks each copy, not each byte
 	}
 }
