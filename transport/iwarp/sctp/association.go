@@ -238,7 +238,9 @@ func (a *association) end(err error) {
 	a.mu.Lock()
 	if a.err == nil {
 		a.err = err
-		if err != io.EOF && !errors.Is(err, errClosed) {
+		// A listener that closes aborts an association as soon as it has no session left. Then the
+		// acknowledgement of this side's last message may be under way.
+		if err != io.EOF && !errors.Is(err, errClosed) && a.unended > 0 {
 			a.cfg.Counters.lost.Add(1)
 		}
 	}
