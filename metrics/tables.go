@@ -32,7 +32,7 @@ var (
 	}
 	sctpRows = []row{
 		{"Associations", "associations_total", "", "Associations that were made."},
-		{"Lost", "associations_lost_total", "", "Associations with sessions that ended without a shutdown."},
+		{"Lost", "associations_lost_total", "", "Associations that ended without a shutdown (by an abort: while they had sessions)."},
 		{"Sessions", "sessions_total", "", "DDP stream sessions that were set up."},
 		{"Refused", "refusals_total", "reason=room",
 			"Associations and sessions that were refused, by reason."},

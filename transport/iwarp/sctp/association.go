@@ -240,7 +240,9 @@ func (a *association) end(err error) {
 		a.err = err
 		// A listener that closes aborts an association as soon as it has no session left. Then the
 		// acknowledgement of this side's last message may be under way.
-		if err != io.EOF && !errors.Is(err, errClosed) && a.unended > 0 {
+		var abort *AbortError
+		closed := errors.As(err, &abort) && a.unended == 0
+		if err != io.EOF && !errors.Is(err, errClosed) && !closed {
 			a.cfg.Counters.lost.Add(1)
 		}
 	}

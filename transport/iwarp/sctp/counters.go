@@ -12,7 +12,7 @@ type Counters struct {
 // Stats is a snapshot of Counters.
 type Stats struct {
 	Associations uint64 // associations made
-	Lost         uint64 // associations with sessions that ended without a shutdown
+	Lost         uint64 // associations without a shutdown; aborted ones if they had sessions
 	Sessions     uint64 // DDP stream sessions accepted, on either side
 	Refused      uint64 // associations refused for lack of room
 	Indications  uint64 // associations refused because of the peer's indication
