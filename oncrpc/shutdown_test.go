@@ -196,6 +196,9 @@ func TestShutdownRace(t *testing.T) {
 			t.Error(err)
 		}
 		wg.Wait()
+		if err := s.Shutdown(t.Context()); err != nil { // Close has waited for no calls
+			t.Error(err)
+		}
 		if got := s.Stats(); got.Calls+got.Dropped != 40 || got.InFlight != 0 {
 			t.Errorf("stats %+v", got)
 		}

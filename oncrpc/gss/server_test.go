@@ -192,11 +192,14 @@ func TestWrapFails(t *testing.T) {
 		if got := sf.Stats(); err == nil || !p.closed.Load() || got.WrapFailures != 1 || got.ConnsClosed != 1 {
 			t.Errorf("%v: %v, closed %v, %+v", service, err, p.closed.Load(), got)
 		}
+		m.fails.Store(false)
+		calls(t, newPeer(1, s).client(f))
+		if err := s.Shutdown(t.Context()); err != nil { // a dropped call is in flight until Drop returns
+			t.Error(err)
+		}
 		if got := s.Stats(); got.Dropped != 1 || got.InFlight != 0 {
 			t.Errorf("%v: %+v", service, got)
 		}
-		m.fails.Store(false)
-		calls(t, newPeer(1, s).client(f))
 	}
 }
 
