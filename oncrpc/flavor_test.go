@@ -390,7 +390,8 @@ func TestFlavorDrops(t *testing.T) {
 	if reply := dispatch(t, s, call.Message().Inline); reply != nil {
 		t.Errorf("the same again was answered with %x", reply)
 	}
-	if err := s.Shutdown(t.Context()); err != nil { // a dropped call is in flight until Drop returns
+	// A dropped call is in flight until Drop returns.
+	if err := s.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if got := s.Stats(); got.Dropped != 1 || got.InFlight != 0 {

@@ -194,7 +194,8 @@ func TestWrapFails(t *testing.T) {
 		}
 		m.fails.Store(false)
 		calls(t, newPeer(1, s).client(f))
-		if err := s.Shutdown(t.Context()); err != nil { // a dropped call is in flight until Drop returns
+		// A dropped call is in flight until Drop returns.
+		if err := s.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if got := s.Stats(); got.Dropped != 1 || got.InFlight != 0 {
