@@ -95,7 +95,10 @@ const expiryScript = `
 tries=0
 while as %[2]d %[2]d - ls %[1]s; do
 	tries=$((tries + 1))
-	[ $tries -lt 60 ]
+	[ $tries -lt 60 ] || {
+		echo "carol can still look, a minute after her ticket was due to expire"
+		exit 1
+	}
 	sleep 1
 done
 refused "Key has expired" as %[2]d %[2]d - ls %[1]s
