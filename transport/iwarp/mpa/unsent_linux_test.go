@@ -43,6 +43,10 @@ func TestLittleIsNoStall(t *testing.T) {
 func TestSlowIsNoStall(t *testing.T) {
 	c, peer := newConn(t, ConnOptions{Stall: 30 * time.Second})
 	o := &outbox{Conn: c}
+	// Keep the receive window from growing: the peer's TCP would soon take all at once.
+	if err := peer.SetReadBuffer(64 << 10); err != nil {
+		t.Fatal(err)
+	}
 	_ = c.rawOut.raw.Control(func(fd uintptr) { // give the socket a large buffer, as by default
 		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, 1<<30)
 	})
