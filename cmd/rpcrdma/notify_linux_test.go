@@ -41,7 +41,7 @@ func (m manager) learns(t *testing.T, want string) {
 
 // TestNotifyServe: systemd learns when serve is ready, reads its exports again, and ends.
 func TestNotifyServe(t *testing.T) {
-	heedHangup(t)
+	heedSignals(t)
 	for _, name := range []string{
 		filepath.Join(t.TempDir(), "notify"),
 		"@go-rpcrdma/" + filepath.Base(t.TempDir()),

@@ -13,7 +13,7 @@ import (
 // TestServeNoHangup: if SIGHUP is ignored when the server starts, as under nohup, it stays ignored;
 // else the server catches it.
 func TestServeNoHangup(t *testing.T) {
-	heedHangup(t)
+	heedSignals(t)
 	for _, ignored := range []bool{false, true} {
 		if ignored {
 			signal.Ignore(syscall.SIGHUP)

@@ -23,18 +23,18 @@ func send(t *testing.T, cmd *exec.Cmd, sig syscall.Signal) {
 	}
 }
 
-// heedHangup makes processes that start from now on not ignore SIGHUP, even if this one runs under
-// nohup.
-func heedHangup(t *testing.T) {
+// heedSignals makes processes that start from now on not ignore SIGHUP and SIGINT, even if this one
+// runs under nohup or in the background of a script.
+func heedSignals(t *testing.T) {
 	t.Helper()
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	t.Cleanup(func() { signal.Stop(hangups) })
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT)
+	t.Cleanup(func() { signal.Stop(signals) })
 }
 
 // TestServeSignal: each signal ends an idle server in order.
 func TestServeSignal(t *testing.T) {
-	heedHangup(t)
+	heedSignals(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		s, cmd := startProcess(t, "1s", "--memory", "/export")
 		m := mountAs(t, dialRDMA(t, s.rdma), 0, "/export")
@@ -53,7 +53,7 @@ func TestServeSignal(t *testing.T) {
 // TestServeSignalTwice: signals that come together count as one, and the call under way is
 // answered.
 func TestServeSignalTwice(t *testing.T) {
-	heedHangup(t)
+	heedSignals(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		s, cmd := startProcess(t, "1h", "--memory", "/export")
 		g := newGate(t, s.rdma)
@@ -77,7 +77,7 @@ func TestServeSignalTwice(t *testing.T) {
 // TestServeSecondSignal: a later second signal ends the process at once, even if a call is under
 // way.
 func TestServeSecondSignal(t *testing.T) {
-	heedHangup(t)
+	heedSignals(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		s, cmd := startProcess(t, "0s", "--memory", "/export")
 		g := newGate(t, s.rdma)
