@@ -78,6 +78,44 @@ func TestHostIsQuicker(t *testing.T) {
 	wantData(t, f, o.File, "host's")
 }
 
+// TestDirRemovedMeanwhile: a directory that the host removes before a file in it is made, or named, is
+// stale.
+func TestDirRemovedMeanwhile(t *testing.T) {
+	f := newIn(t, Config{Path: tempDir(t)})
+	for _, tt := range []struct {
+		name  string
+		flags int
+		early bool // the directory is removed before the file is made
+	}{
+		{"unnamed", unix.O_TMPFILE, true},
+		{"named", unix.O_CREAT | unix.O_EXCL, true},
+		{"not yet named", unix.O_TMPFILE, false},
+	} {
+		h := mkdir(t, f, f.Root(), "dir")
+		m := newFile("file")
+		m.make = func(*birth) (int, error) {
+			remove := func() { must(t, os.Remove(filepath.Join(f.tree.host.path, "dir"))) }
+			if tt.early {
+				remove()
+			} else {
+				defer remove()
+			}
+			name := m.name
+			if m.unnamed = tt.flags == unix.O_TMPFILE; m.unnamed {
+				name = "."
+			}
+			return m.create(name, tt.flags)
+		}
+		open := descriptors(t)
+		if _, wcc, err := m.do(&f.tree, &h); err != nfs3.ErrStale || wcc.After.Present {
+			t.Errorf("%s: %v, %+v", tt.name, err, wcc)
+		}
+		if n := descriptors(t); n > open {
+			t.Errorf("%s: %d descriptors, then %d", tt.name, open, n)
+		}
+	}
+}
+
 // TestSameKeyAgain: a file whose key equals that of an earlier file, because the host made them in
 // quick succession, is made again a little later.
 func TestSameKeyAgain(t *testing.T) {
