@@ -15,8 +15,9 @@ type route struct {
 	program uint32      // 0: all programs without a route of their own
 	taken   atomic.Bool // with IfUnavailable: the main server has answered PROG_UNAVAIL
 
-	mu     sync.Mutex // guards what follows
-	failed int        // attempts to connect that failed since the last success
+	mu        sync.Mutex // guards what follows
+	failed    int        // attempts to connect that failed since the last success
+	succeeded time.Time  // when the last attempt to connect succeeded
 }
 
 // leg is the connection of a session to one server.
@@ -87,12 +88,13 @@ func (s *session) dial(r *route) (oncrpc.Transport, error) {
 	for pause := s.g.pause; ; pause = min(2*pause, maxPause) {
 		ctx, cancel := context.WithTimeout(s.ctx, s.g.cfg.DialTimeout)
 		stop := context.AfterFunc(s.g.draining, cancel)
+		tried := time.Now()
 		conn, err := r.Dial(ctx)
 		stop()
 		cancel()
 		over := s.ctx.Err() != nil || s.g.draining.Err() != nil
 		if err == nil || !over {
-			s.g.dialled(r, s.client, err)
+			s.g.dialled(r, s.client, tried, err)
 		}
 		if err == nil || over || time.Since(began) >= s.g.patience {
 			return conn, err
@@ -112,14 +114,17 @@ func (s *session) wait(d time.Duration) {
 	}
 }
 
-// dialled counts an attempt to connect. Of attempts that fail in a row only the first is logged as
-// a warning, and so is the next success.
-func (g *Gateway) dialled(r *route, client oncrpc.Transport, err error) {
+// dialled counts an attempt to connect that began at tried. Of attempts that fail in a row only the
+// first is logged as a warning, and so is the next success. A failure that began before the last
+// success tells nothing new.
+func (g *Gateway) dialled(r *route, client oncrpc.Transport, tried time.Time, err error) {
 	r.mu.Lock()
-	before := r.failed
-	r.failed++
-	if err == nil {
-		r.failed = 0
+	before, late := r.failed, tried.Before(r.succeeded)
+	switch {
+	case err == nil:
+		r.failed, r.succeeded = 0, time.Now()
+	case !late:
+		r.failed++
 	}
 	r.mu.Unlock()
 	log := g.log.With("client", client.RemoteAddr())
@@ -132,11 +137,11 @@ func (g *Gateway) dialled(r *route, client oncrpc.Transport, err error) {
 		if before > 0 {
 			log.Info("connected to the server again", "failed", before)
 		}
-	case before == 0:
+	case before == 0 && !late:
 		g.stats.dialFailures.Add(1)
 		log.Warn("cannot connect to the server; calls wait until that succeeds", "err", err)
 	default:
 		g.stats.dialFailures.Add(1)
-		log.Debug("cannot connect to the server", "failed", before+1, "err", err)
+		log.Debug("cannot connect to the server", "failed", before, "err", err)
 	}
 }

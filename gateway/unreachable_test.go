@@ -98,6 +98,43 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// TestLateFailure: an attempt to connect that fails after a later one has succeeded is no news.
+func TestLateFailure(t *testing.T) {
+	var log lines
+	gate := newGate()
+	close(gate.open)
+	server := overRDMA(t, gateServer(gate), rpcrdma.Config{})
+	attempts := make(chan DialFunc, 2)
+	dial := func(ctx context.Context) (oncrpc.Transport, error) {
+		select {
+		case d := <-attempts:
+			return d(ctx)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	g := start(t, Config{Dial: dial, Logger: slog.New(slog.NewTextHandler(&log, nil))},
+		recordmark.Config{})
+	g.pause = time.Hour
+	began, fail := make(chan struct{}), make(chan struct{})
+	attempts <- func(context.Context) (oncrpc.Transport, error) {
+		close(began)
+		<-fail
+		return nil, errors.New("no such server")
+	}
+	dialRawClient(t, g.addr).send(testCall(7, 1))
+	await(t, "the first attempt", began)
+	attempts <- server
+	s := dialRawClient(t, g.addr)
+	s.send(testCall(8, 1))
+	s.next()
+	close(fail)
+	until(t, "the first attempt has failed", func() bool { return g.Stats().DialFailures == 1 })
+	if got := log.count("\n"); got > 0 {
+		t.Errorf("%d lines were logged:\n%s", got, log.text.String())
+	}
+}
+
 // TestUnreachableGoes: a client that disconnects while the server cannot be reached leaves nothing
 // behind. One that stays is disconnected when patience ends.
 func TestUnreachableGoes(t *testing.T) {

@@ -78,8 +78,8 @@ func TestHostIsQuicker(t *testing.T) {
 	wantData(t, f, o.File, "host's")
 }
 
-// TestDirRemovedMeanwhile: a directory that the host removes before a file in it is made, or named, is
-// stale.
+// TestDirRemovedMeanwhile: a directory is stale if the host removes it before a file in it is made,
+// or gets its name.
 func TestDirRemovedMeanwhile(t *testing.T) {
 	f := newIn(t, Config{Path: tempDir(t)})
 	for _, tt := range []struct {
