@@ -71,6 +71,9 @@ func (runs rpingRuns) run(t *testing.T, sh *shell) {
 // further options of rping. Each prints the port, rping's exit status, and the hash of its output
 // about pings. When rping ends, one of its threads may find that another has closed what it uses.
 // That is no error of the connection.
+//
+// A server is LISTENING when rping's main thread waits in futex, system call 202. A connection that
+// comes earlier, when only TCP listens, is never accepted by siw.
 const rpingScript = `
 report() {
 	cat /tmp/err
@@ -95,6 +98,7 @@ server() {
 	: >/tmp/out
 	timeout 30 rping -s -p $port -C $count -S $size -V -v "$@" >/tmp/out 2>/tmp/err &
 	wait_for ": 00000000:$(printf %04X $port) .* 0A " /proc/net/tcp
+	wait_for "^202 " /proc/$!/syscall
 	echo "LISTENING $port"
 	wait $!
 	report $port $?
