@@ -36,6 +36,8 @@ func (f file) post() nfs3.PostOpAttr {
 }
 
 // step runs op as one step with reading the attributes before and after it. op gets those before.
+// If op fails and the file has no name left, the error is nfs3.ErrStale, whatever the host said:
+// ext4 answers EPERM to making an unnamed file in such a directory.
 func (f file) step(op func(before nfs3.Fattr) error) (wcc nfs3.WccData, err error) {
 	f.n.mu.Lock()
 	defer f.n.mu.Unlock()
@@ -45,7 +47,11 @@ func (f file) step(op func(before nfs3.Fattr) error) (wcc nfs3.WccData, err erro
 	}
 	wcc.Before = a.Pre()
 	err = op(a)
-	wcc.After = f.post()
+	after, stale := f.attr()
+	wcc.After = nfs3.PostOpAttr{Present: stale == nil, Attr: after}
+	if err != nil && stale == nfs3.ErrStale {
+		err = stale
+	}
 	return wcc, err
 }
 

@@ -94,7 +94,7 @@ func (m *making) makeFile(a *nfs3.Fattr) (vfs.Object, *desc, error) {
 	for tries := 0; ; tries++ {
 		fd, err := m.make(&b)
 		if err != nil {
-			return vfs.Object{}, nil, m.failed(err)
+			return vfs.Object{}, nil, t.host.status("create", err)
 		}
 		var ch child
 		if err = b.give(&t.host, fd); err == nil {
@@ -105,7 +105,7 @@ func (m *making) makeFile(a *nfs3.Fattr) (vfs.Object, *desc, error) {
 		}
 		if err != nil {
 			m.unmake(fd)
-			return vfs.Object{}, nil, m.failed(err)
+			return vfs.Object{}, nil, t.host.status("create", err)
 		}
 		if t.files.used(&ch.id) && ch.st.Mask&unix.STATX_BTIME != 0 && tries < 3 {
 			// The host has reused an inode number within one tick of its clock. Old handles would
@@ -120,7 +120,7 @@ func (m *making) makeFile(a *nfs3.Fattr) (vfs.Object, *desc, error) {
 			}
 			if err != nil {
 				unix.Close(fd)
-				return vfs.Object{}, nil, m.failed(err)
+				return vfs.Object{}, nil, t.host.status("create", err)
 			}
 		}
 		ch.attr = t.fattr(&ch.st)
@@ -131,15 +131,6 @@ func (m *making) makeFile(a *nfs3.Fattr) (vfs.Object, *desc, error) {
 		}
 		return o, t.descs.paths.add(n, fd, false), nil
 	}
-}
-
-// failed returns the answer to an error of making. A directory that was removed meanwhile is stale,
-// whatever the host says: ext4 makes no unnamed file there, with EPERM.
-func (m *making) failed(err error) error {
-	if _, stale := m.dir.attr(); stale != nil {
-		return stale
-	}
-	return m.dir.t.host.status("create", err)
 }
 
 // hostTick is the longest step of file times in Linux, on kernels without finer ones.
