@@ -7,15 +7,26 @@ fail() { # WHERE WHAT
 	exit 1
 }
 
+# lay lets a directory be written to. What is written there ends with the namespace.
+lay() { # NAME DIRECTORY
+	mkdir -p "$SANDBOX/mounts/$1" "$SANDBOX/mounts/$1.work"
+	mount -t overlay overlay "$2" \
+		-o "lowerdir=$2,upperdir=$SANDBOX/mounts/$1,workdir=$SANDBOX/mounts/$1.work"
+}
+
 # setup makes the machine that the documents speak of. All hosts that they name are this one.
 setup() {
 	set -e
 	mount -t proc proc /proc
 	ip link set lo up
 	mount -t tmpfs tmpfs "$SANDBOX/mounts"
-	mkdir "$SANDBOX/mounts/etc" "$SANDBOX/mounts/work"
-	mount -t overlay overlay /etc \
-		-o "lowerdir=/etc,upperdir=$SANDBOX/mounts/etc,workdir=$SANDBOX/mounts/work"
+	lay etc /etc
+	# Modules are where they were when the build cache got its packages. The module proxy has them
+	# without what is downloaded here.
+	mount --bind "$GOMODCACHE/cache/download" "$SANDBOX/downloads"
+	lay modules "$GOMODCACHE"
+	mount --bind "$COPY" "$ROOT"
+	cd "$ROOT"
 	local dir
 	for dir in /srv /mnt /var/lib; do mount -t tmpfs tmpfs "$dir"; done
 	echo '127.0.0.1 SERVER HOST server.example server.example.org' >>/etc/hosts

@@ -25,7 +25,8 @@ import (
 var functions string
 
 // Sandbox is where commands are run: a copy of the repository, and a module proxy that has it as
-// the latest version.
+// the latest version. The commands see the copy at the path of the repository, so that what the
+// build cache has of the one serves the other.
 type Sandbox struct {
 	root string // the repository
 	dir  string
@@ -45,9 +46,13 @@ func NewSandbox(t *testing.T, root string) *Sandbox {
 	if os.Getuid() != 0 {
 		t.Skip("needs root to make namespaces")
 	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	box := &Sandbox{root: root, dir: t.TempDir()}
 	at := func(name string) string { return filepath.Join(box.dir, name) }
-	for _, name := range []string{"bin", "home", "mounts", "modules"} {
+	for _, name := range []string{"bin", "home", "mounts", "downloads"} {
 		if err := os.Mkdir(at(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -56,11 +61,11 @@ func NewSandbox(t *testing.T, root string) *Sandbox {
 	box.makeProxy(t)
 	goEnv := func(name string) string { return strings.TrimSpace(output(t, "go", "env", name)) }
 	box.env = append(os.Environ(), "SANDBOX="+box.dir, "HOME="+at("home"), "PATH="+at("bin")+":"+os.Getenv("PATH"),
-		"GOBIN="+at("bin"), "GOCACHE="+goEnv("GOCACHE"), "GOMODCACHE="+at("modules"),
-		"GOPROXY=file://"+at("proxy")+",file://"+filepath.Join(goEnv("GOMODCACHE"), "cache", "download"),
-		"GOSUMDB=off", "GOFLAGS=-trimpath -modcacherw", "GOTOOLCHAIN=local", "GOWORK=off")
-	// With -trimpath, what is compiled here is in the cache for "go run" in the copy, too.
-	output(t, "go", "-C", root, "build", "-trimpath", "-o", at("bin/rpcrdma"), "./cmd/rpcrdma")
+		"COPY="+box.copy(), "ROOT="+root,
+		"GOBIN="+at("bin"), "GOCACHE="+goEnv("GOCACHE"), "GOMODCACHE="+goEnv("GOMODCACHE"),
+		"GOPROXY=file://"+at("proxy")+",file://"+at("downloads"),
+		"GOSUMDB=off", "GOFLAGS=-buildvcs=false", "GOTOOLCHAIN=local", "GOWORK=off")
+	output(t, "go", "-C", root, "build", "-buildvcs=false", "-o", at("bin/rpcrdma"), "./cmd/rpcrdma")
 	if out, err := box.Run(t, ""); err != nil {
 		t.Fatalf("cannot make namespaces, which takes bash, mount and ip: %v\n%s", err, out)
 	}
@@ -153,7 +158,7 @@ func (box *Sandbox) Run(t *testing.T, script string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", functions+"\nsetup\n"+script+"\nend_all\n")
-	cmd.Dir, cmd.Env = box.copy(), box.env
+	cmd.Env = box.env
 	cmd.WaitDelay = 10 * time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID,
