@@ -19,7 +19,7 @@ import (
 func TestDescriptors(t *testing.T) {
 	before := descriptors(t)
 	dir := tempDir(t)
-	const files, paths, data = 5000, 40, 20
+	const files, paths, data = 1000, 40, 20
 	fill(t, dir, files)
 	f, err := newFS(Config{Path: dir, State: t.TempDir()}, limits{paths, data})
 	must(t, err)
@@ -36,7 +36,7 @@ func TestDescriptors(t *testing.T) {
 		if _, err := f.Write(t.Context(), super, h, 0, vfstest.Bulk([]byte(fmt.Sprint(i))), nfs3.Unstable); err != nil {
 			t.Fatal(err)
 		}
-		if i%1000 == 0 {
+		if i%100 == 0 {
 			if n := descriptors(t) - before; n > paths+data+4 {
 				t.Fatalf("%d descriptors", n)
 			}

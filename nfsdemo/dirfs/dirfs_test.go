@@ -54,26 +54,26 @@ func needRoot(t *testing.T) {
 	}
 }
 
+// TestConformance runs the suite with both kinds of handles, and on two file systems of the host,
+// which number inodes and directory positions differently. TestConformanceCrossed has the other two
+// combinations.
 func TestConformance(t *testing.T) {
 	needRoot(t)
 	bothWays(t, func(t *testing.T, byName bool) {
-		vfstest.Run(t, func(tb testing.TB) vfs.FS {
-			return newIn(tb, Config{Path: tempDir(tb), ByName: byName})
-		})
+		conform(t, byName, byName)
 	})
 }
 
-// TestConformanceInMemory runs the suite on another file system of the host, which numbers inodes
-// and directory positions differently.
-func TestConformanceInMemory(t *testing.T) {
-	needRoot(t)
-	if err := unix.Access(shm, unix.W_OK); err != nil {
-		t.Skipf("needs a file system in memory at %s: %v", shm, err)
+// conform runs the suite in a directory of the temporary files, or in memory if there is such a
+// file system.
+func conform(t *testing.T, byName, inMemory bool) {
+	t.Helper()
+	in := tempDir
+	if inMemory && unix.Access(shm, unix.W_OK) == nil {
+		in = func(tb testing.TB) string { return tempIn(tb, shm) }
 	}
-	bothWays(t, func(t *testing.T, byName bool) {
-		vfstest.Run(t, func(tb testing.TB) vfs.FS {
-			return newIn(tb, Config{Path: tempIn(tb, shm), ByName: byName})
-		})
+	vfstest.Run(t, func(tb testing.TB) vfs.FS {
+		return newIn(tb, Config{Path: in(tb), ByName: byName})
 	})
 }
 
