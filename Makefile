@@ -2,7 +2,7 @@
 
 interop_flags = -tags interop -count=1 -v
 
-.PHONY: test quick ci soak mount interop interop-loss interop-full package release
+.PHONY: test quick ci soak mutants mount interop interop-loss interop-full package release
 
 test:
 	go test ./...
@@ -18,6 +18,11 @@ ci:
 # Long tests, for hours. Results are appended to docs/soak.md. PARTS="files gates" runs these alone.
 soak:
 	bash .ci/soak $(PARTS)
+
+# Do the tests notice 60 changes of the code? One to two hours. MUTANTS="-pkg gateway -- -race" runs
+# those of one package, under the race detector.
+mutants:
+	go run ./bench/mutants $(MUTANTS)
 
 # The Linux kernel mounts an export, writes, reads and compares, in one guest.
 mount:
