@@ -30,8 +30,16 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// anywhere is the listen address of a server that has none yet.
-const anywhere = "127.0.0.1:0"
+// anywhere returns where a server listens at first. On Linux no other process has that host, so none
+// takes the port while the server is away.
+func anywhere(t *testing.T) string {
+	t.Helper()
+	host := "127.0.0.1"
+	if runtime.GOOS == "linux" {
+		host = rocerig.Addr(t).String()
+	}
+	return net.JoinHostPort(host, "0")
+}
 
 // carrier is a transport whose servers keep their address across restarts.
 type carrier struct {
@@ -113,9 +121,6 @@ func carriers(t *testing.T) map[string]carrier {
 		},
 		"roce": {
 			func(at string, srv *oncrpc.Server) (string, chan error, error) {
-				if at == anywhere {
-					at = net.JoinHostPort(rocerig.Addr(t).String(), "0")
-				}
 				l, err := roce.Listen(context.Background(), at, roce.Config{Logger: quiet})
 				return rdma(l, err, srv)
 			},
@@ -161,7 +166,7 @@ type restartableServer struct {
 func newRestartableServer(t *testing.T, by carrier,
 	around func(p nfs3.Proc, h oncrpc.Handler) oncrpc.Handler) *restartableServer {
 	t.Helper()
-	s := &restartableServer{t: t, by: by, addr: anywhere}
+	s := &restartableServer{t: t, by: by, addr: anywhere(t)}
 	var err error
 	if s.fs, err = memfs.New(memfs.Config{}); err != nil {
 		t.Fatal(err)

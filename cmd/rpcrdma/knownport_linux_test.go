@@ -6,13 +6,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 )
 
 // TestKnownPort: a server listens at its default port, and a client connects by a URL without a
 // port. Both use 20049, the port registered for NFS (rpcrdma-10-6, rpcrdma-12-3), without asking
 // rpcbind.
 func TestKnownPort(t *testing.T) {
-	const host = "127.20.0.49" // of this host, and of no other test
+	host := rocerig.Addr(t).String() // of this host, and of no other process
 	l, err := net.Listen("tcp", host+":20049")
 	if errors.Is(err, syscall.EADDRINUSE) {
 		t.Skip("there is an NFS server over RDMA on this host")

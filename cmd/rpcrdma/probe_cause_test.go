@@ -45,7 +45,7 @@ func TestProbeRefused(t *testing.T) {
 			t.Errorf("%s: to do: %s, want %s", scheme, f.Do, want)
 		}
 	}
-	udp := strconv.Itoa(freeUDP(t))
+	udp := strconv.Itoa(deadUDP(t))
 	probing{}.of(t, "rdma+sctp://127.0.0.1/?udp="+udp).names(t, "port", probe.Fail, probe.CauseRefused)
 }
 

@@ -79,7 +79,7 @@ func (how probing) run(t *testing.T, url string, asJSON bool, out *bytes.Buffer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Usual, p.Roce = nil, freeUDP(t)
+	p.Usual, p.Roce = nil, deadUDP(t)
 	if at.Rpcbind == 0 {
 		p.Rpcbind = int(deadport.New(t, "127.0.0.1").Port())
 	}
@@ -89,15 +89,16 @@ func (how probing) run(t *testing.T, url string, asJSON bool, out *bytes.Buffer)
 	return p.Run(t.Context())
 }
 
-// freeUDP is a UDP port that is probably free.
-func freeUDP(t *testing.T) int {
+// deadUDP is a UDP port of 127.0.0.1 that refuses datagrams, as only those of another port are for
+// the socket that occupies it until the test ends.
+func deadUDP(t *testing.T) int {
 	t.Helper()
-	l, err := net.ListenUDP("udp", nil)
+	c, err := net.Dial("udp", "127.0.0.1:9")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.LocalAddr().(*net.UDPAddr).Port
+	t.Cleanup(func() { c.Close() })
+	return c.LocalAddr().(*net.UDPAddr).Port
 }
 
 // names checks that a report has a cause, with that status, at a step, and says what to do.

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 	"github.com/rpcrdma/go-rpcrdma/metrics"
 )
 
@@ -15,12 +16,9 @@ import (
 // another port than the default; then, and where the port is taken, there is a warning
 // (rfc8166-8.2.2.1-1).
 func TestNFSPort(t *testing.T) {
-	const host = "127.20.0.50" // of this host, and of no other test
+	host := rocerig.Addr(t).String() // of this host, and of no other process
 	at := net.JoinHostPort(host, "2049")
-	const (
-		anyPort   = host + ":0"
-		byDefault = host + defaultMount
-	)
+	anyPort, byDefault := host+":0", host+defaultMount
 	l, err := net.Listen("tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		t.Skip("there is an NFS server on this host")

@@ -1,0 +1,6 @@
+//go:build soak
+
+package nfsdemo
+
+// soaking reports whether tests take long: all combinations, not each of their parts once.
+const soaking = true
