@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for an event before it fails.
-const patience = 20 * time.Second
+const patience = hang.Patience
 
 // waitFor waits for a condition that no channel announces.
 func waitFor(t testing.TB, cond func() bool) {

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
@@ -62,9 +63,9 @@ func connect(t *testing.T, r *faultnet.Relay, l net.Listener) (dialing, listenin
 // poll waits for a condition.
 func poll(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(hang.Patience); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: waited 30 s in vain", what)
+			t.Fatalf("%s: waited %v in vain", what, hang.Patience)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
@@ -20,7 +21,7 @@ import (
 )
 
 // patience is how long these tests wait for an event before they report a hang.
-const patience = 30 * time.Second
+const patience = hang.Patience
 
 // peer is the other end of a connection, played by hand. It sends exactly what a test tells it to,
 // and checks everything it gets.

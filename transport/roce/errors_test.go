@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
@@ -60,27 +61,27 @@ func TestConfigErrors(t *testing.T) {
 
 // TestPortTaken has another socket bound to the port.
 func TestPortTaken(t *testing.T) {
-	const taken = "127.253.71.103"
-	ip := netip.MustParseAddr(taken)
+	ip, other := rocerig.Addr(t), rocerig.Addr(t)
 	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, roce.UDPPort)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_, err = roce.Listen(t.Context(), taken+":0", roce.Config{})
+	_, err = roce.Listen(t.Context(), netip.AddrPortFrom(ip, 0).String(), roce.Config{})
 	if !errors.Is(err, roce.ErrPortTaken) {
 		t.Errorf("Listen: %v", err)
 	}
 	d := roce.Dialer{Config: roce.Config{Local: ip, Logger: quiet}}
-	if _, err := d.Dial(t.Context(), another+":1", nil); !errors.Is(err, roce.ErrPortTaken) {
+	at := netip.AddrPortFrom(other, 1).String()
+	if _, err := d.Dial(t.Context(), at, nil); !errors.Is(err, roce.ErrPortTaken) {
 		t.Errorf("Dial: %v", err)
 	}
 }
 
 // TestInUse has two Listeners for one service port.
 func TestInUse(t *testing.T) {
-	cfg := roce.Config{Logger: quiet}
-	l, err := roce.Listen(t.Context(), another+":0", cfg)
+	cfg, ip := roce.Config{Logger: quiet}, rocerig.Addr(t)
+	l, err := roce.Listen(t.Context(), netip.AddrPortFrom(ip, 0).String(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,17 +93,18 @@ func TestInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	portIsFree(t, netip.MustParseAddr(another))
+	portIsFree(t, ip)
 }
 
 // TestSystemPortClosed has the system report a closed port.
 func TestSystemPortClosed(t *testing.T) {
-	cfg := roce.Config{Local: netip.MustParseAddr(another), Logger: quiet}
-	if _, err := (roce.Dialer{Config: cfg}).Dial(t.Context(), "127.253.71.109:1", nil); !errors.Is(err,
+	cfg := roce.Config{Local: rocerig.Addr(t), Logger: quiet}
+	closed := netip.AddrPortFrom(rocerig.Addr(t), 1).String()
+	if _, err := (roce.Dialer{Config: cfg}).Dial(t.Context(), closed, nil); !errors.Is(err,
 		roce.ErrNoRoCE) {
 		t.Error(err)
 	}
-	portIsFree(t, netip.MustParseAddr(another))
+	portIsFree(t, cfg.Local)
 }
 
 // TestLoopbackTaken: if the address that the system would send from is taken, another one is used.
@@ -112,7 +114,8 @@ func TestLoopbackTaken(t *testing.T) {
 	if err == nil {
 		defer c.Close() // if this fails, another process has it, which is as good
 	}
-	l, err := roce.Listen(t.Context(), another+":0", roce.Config{Logger: quiet})
+	at := netip.AddrPortFrom(rocerig.Addr(t), 0).String()
+	l, err := roce.Listen(t.Context(), at, roce.Config{Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

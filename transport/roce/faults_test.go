@@ -46,6 +46,7 @@ func TestConformanceFaults(t *testing.T) {
 					return l, roce.Dialer{Config: cfg.On(a)}, l.Addr().String()
 				},
 				UnusedAddr: "192.0.2.2:1", // of an existing host, which reports the closed port
+				Bubble:     true,
 			})
 		})
 	}

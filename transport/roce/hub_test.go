@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 )
 
 // Hub is a network of any number of hosts that loses nothing. Hosts are devices of this package, or
@@ -54,7 +56,7 @@ func (n *network) count() int {
 // Poll waits until a condition holds.
 func Poll(t testing.TB, otherwise string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(hang.Patience); !cond(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Error(otherwise)
 			return
@@ -186,7 +188,7 @@ func (h *Hub) Take(t testing.TB, ip netip.Addr) []byte {
 	select {
 	case d := <-h.Box(ip):
 		return d.p
-	case <-time.After(10 * time.Second):
+	case <-time.After(hang.Patience):
 		t.Fatal("nothing comes")
 		return nil
 	}

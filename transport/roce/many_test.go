@@ -9,15 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 // manyShare is the part of TestManyConnections that is run.
 var manyShare = 1
-
-// another is a loopback address that only these tests use.
-const another = "127.253.71.102"
 
 // TestManyConnections makes and ends a thousand connections, ended by either end or by both at
 // once. They leave nothing.
@@ -26,10 +24,11 @@ func TestManyConnections(t *testing.T) {
 		dialerEnds   = 1
 		listenerEnds = 2 // 0: both
 	)
-	ip := netip.MustParseAddr(another)
+	ip := rocerig.Addr(t)
+	at := netip.AddrPortFrom(ip, 20049).String()
 	cfg := roce.Config{Logger: quiet, Local: ip, SendDepth: 4, RecvDepth: 4}
 	for range 2 {
-		l, err := roce.Listen(t.Context(), another+":20049", cfg)
+		l, err := roce.Listen(t.Context(), at, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +58,7 @@ func TestManyConnections(t *testing.T) {
 			var dials sync.WaitGroup
 			for i := range each {
 				dials.Go(func() {
-					ep, err := roce.Dialer{Config: cfg}.Dial(t.Context(), another+":20049",
+					ep, err := roce.Dialer{Config: cfg}.Dial(t.Context(), at,
 						[]byte{byte(i % 3)})
 					if err != nil {
 						t.Error(err)

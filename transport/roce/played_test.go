@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
@@ -369,7 +370,7 @@ func (c completions) Complete(_ *transport.WorkRequest, err error) { c <- err }
 func memory(n int) []transport.Slice { return []transport.Slice{{Bytes: make([]byte, n)}} }
 
 // patience is how long a test waits before it reports a hang.
-const patience = 10 * time.Second
+const patience = hang.Patience
 
 func wait[T any](t testing.TB, c <-chan T) (v T) {
 	t.Helper()

@@ -41,7 +41,6 @@ func abandon(p *pair, ab transport.Abandoner, w window) {
 func abandonWrites(p *pair) {
 	ab := abandoner(p)
 	p.start()
-	const rounds = 10
 	size := p.exposable(100000)
 	data := p.a.hold(pattern(size, 1))
 	for round := range rounds {
@@ -60,7 +59,7 @@ func abandonWrites(p *pair) {
 		}
 		entries := p.a.postEach(wrs...)
 		p.b.next()
-		for range round * 100 {
+		for range round * 1000 / rounds {
 			runtime.Gosched()
 		}
 		abandon(p, ab, mine)
@@ -88,7 +87,7 @@ func abandonWrites(p *pair) {
 func abandonReads(p *pair) {
 	ab := abandoner(p)
 	p.start()
-	const rounds, reads = 10, 20
+	const reads = 20
 	size := p.exposable(100000)
 	for round := range rounds {
 		want := pattern(size, uint64(round))
@@ -105,7 +104,7 @@ func abandonReads(p *pair) {
 		}
 		entries := p.a.postEach(wrs...)
 		p.b.next()
-		for range round * 100 {
+		for range round * 1000 / rounds {
 			runtime.Gosched()
 		}
 		abandon(p, ab, mine)
@@ -187,7 +186,7 @@ func abandonEnded(p *pair) {
 func abandonDuringEnd(p *pair) {
 	listens := p.a.name == "listening end"
 	abandoner(p)
-	for round := range 6 {
+	for round := range rounds {
 		if round > 0 {
 			if p = p.connect(); listens {
 				p.a, p.b = p.b, p.a

@@ -15,7 +15,7 @@ var concurrencyTests = []pairTest{
 
 const (
 	callers  = 8
-	calls    = 60
+	calls    = 5 * rounds
 	callSize = 3000
 )
 

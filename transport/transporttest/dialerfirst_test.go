@@ -5,16 +5,16 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // TestDialerFirst: the failure of a Factory that lacks DialerFirst names the field. The suite fails
-// in a process of its own. It runs over iWARP in the client-server model, where the dialing end
-// sends first.
+// in a process of its own, which waits in virtual time. It runs over iWARP in the client-server
+// model, where the dialing end sends first.
 func TestDialerFirst(t *testing.T) {
 	const inChild = "TRANSPORTTEST_CHILD"
 	if os.Getenv(inChild) == "" {
@@ -27,15 +27,22 @@ func TestDialerFirst(t *testing.T) {
 		}
 		return
 	}
-	transporttest.SetPatience(time.Second)
+	cfg := iwarp.Config{NudgeAfter: -1}
 	transporttest.Run(t, transporttest.Factory{
 		New: func(tb testing.TB, _ transporttest.Options) (transport.Listener, transport.Dialer, string) {
 			tb.Helper()
-			l, err := iwarp.Listen(tb.Context(), "127.0.0.1:0", iwarp.Config{})
+			network := faultnet.NewMemory(faultnet.Config{})
+			below, err := network.Listen("10.0.0.1:20049")
 			if err != nil {
 				tb.Fatal(err)
 			}
-			return l, iwarp.Dialer{}, l.Addr().String()
+			l, err := iwarp.NewListener(below, cfg)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			d := iwarp.Dialer{Config: cfg, DialContext: network.Dialer("10.0.0.2")}
+			return l, d, l.Addr().String()
 		},
+		Bubble: true,
 	})
 }

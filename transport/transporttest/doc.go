@@ -19,7 +19,8 @@
 //		})
 //	}
 //
-// Run it with -race, too: it uses memory in ways that let the race detector see mistakes.
+// Run it with -race, too: it uses memory in ways that let the race detector see mistakes. The tag
+// soak repeats more often what luck decides, such as how far a Write is when its window ends.
 //
 // # What it asserts
 //
@@ -30,7 +31,7 @@
 //     the reason is ErrRemoteAccess, or a more exact error with Factory.ReportsCauses.
 //   - What was refused is not placed. Operations that must not be placed in part fit in one segment
 //     of any network.
-//   - Nothing about time. The suite waits for events, and gives up after half a minute.
+//   - Nothing about time. The suite waits for events, and gives up after two minutes.
 //   - Each request completes once and in order. Messages fill receives in the order in which these
 //     were posted. No goroutine of the provider is left at the end.
 //

@@ -2,6 +2,7 @@ package transporttest
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -44,6 +45,21 @@ type Factory struct {
 	// ReportsCauses says that both ends learn exactly why an operation was refused: ErrSTag,
 	// ErrBounds or ErrAccess. Otherwise the suite expects only ErrRemoteAccess.
 	ReportsCauses bool
+
+	// Bubble runs each subtest in a bubble of testing/synctest, where it costs nothing to wait for a
+	// timer. The network below the provider must be in memory too.
+	Bubble bool
+}
+
+// subtest runs a subtest of t.
+func (f *Factory) subtest(t *testing.T, name string, run func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		if f.Bubble {
+			synctest.Test(t, run)
+			return
+		}
+		run(t)
+	})
 }
 
 // pairTest is a subtest that gets one connection, and may make others. Its active end is p.a.
@@ -59,7 +75,7 @@ func Run(t *testing.T, f Factory) {
 		if tt.asks && f.SilentSetup {
 			continue
 		}
-		t.Run("setup/"+tt.name, func(t *testing.T) {
+		f.subtest(t, "setup/"+tt.name, func(t *testing.T) {
 			tt.run(newRig(t, f, Options{}))
 		})
 	}
@@ -71,10 +87,10 @@ func Run(t *testing.T, f Factory) {
 	} {
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
-				t.Run("dialer", func(t *testing.T) {
+				f.subtest(t, "dialer", func(t *testing.T) {
 					tt.run(newRig(t, f, tt.options).connect())
 				})
-				t.Run("listener", func(t *testing.T) {
+				f.subtest(t, "listener", func(t *testing.T) {
 					p := newRig(t, f, tt.options).connect()
 					p.a, p.b = p.b, p.a
 					tt.run(p)

@@ -166,7 +166,7 @@ func localFull(p *pair) {
 // else when that has completed.
 func localDuringWrites(p *pair) {
 	const value = 0xee
-	for round := range 10 {
+	for round := range rounds {
 		p.start()
 		size := p.size(100000)
 		mem := p.b.alloc(size)
@@ -179,7 +179,7 @@ func localDuringWrites(p *pair) {
 			p.a.ledger.post(p.a, with(transport.Signaled, write(window, 0, data)))
 		}
 		p.b.next()
-		for range round * 50 {
+		for range round * 500 / rounds {
 			runtime.Gosched()
 		}
 		ended, err := p.b.ledger.post(p.b, with(transport.Signaled, invalidate(window.STag)))
@@ -201,7 +201,7 @@ func localDuringWrites(p *pair) {
 // a reads a window without pause. b ends it by a request, and uses its memory for something else
 // when that has completed. Reads that succeed must return what was there before.
 func localDuringReads(p *pair) {
-	for round := range 10 {
+	for round := range rounds {
 		p.start()
 		size := p.size(100000)
 		want := pattern(size, uint64(round))
@@ -220,7 +220,7 @@ func localDuringReads(p *pair) {
 			got, entries = append(got, s), append(entries, e...)
 		}
 		p.b.next()
-		for range round * 50 {
+		for range round * 500 / rounds {
 			runtime.Gosched()
 		}
 		ended, err := p.b.ledger.post(p.b, with(transport.Signaled, invalidate(window.STag)))

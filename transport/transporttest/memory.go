@@ -120,7 +120,7 @@ func memoryChurn(p *pair) {
 	var churn sync.WaitGroup
 	for range 4 {
 		churn.Go(func() {
-			for i := range 500 {
+			for i := range 40 * rounds {
 				rs := make([]transport.Region, 1+i%3)
 				for j := range rs {
 					one, err := p.b.Expose(rs[:j], []transport.Slice{mem}, rw)
@@ -149,7 +149,7 @@ func memoryChurn(p *pair) {
 	used := p.b.alloc(64)
 	window := p.b.expose(rw, used)
 	back := p.a.alloc(64)
-	for i := range 200 {
+	for i := range 20 * rounds {
 		want := p.a.hold(pattern(64, uint64(i)))
 		p.a.do(write(window, 0, want))
 		p.a.do(read(window, 0, back))

@@ -160,7 +160,7 @@ func beyond(e *end) map[string]*transport.WorkRequest {
 // earlier one has completed.
 func queueAgain(p *pair) {
 	p.start()
-	const n = 1000
+	const n = 80 * rounds
 	window := p.inFlight(8)
 	p.b.receives(window, 8)
 	var entries []*entry

@@ -236,7 +236,7 @@ func sharedResumedEarly(p *pair) {
 // Memory for messages comes one by one. Now and then there are long messages, Writes and Reads in
 // between.
 func sharedAgain(p *pair) {
-	const rounds = 60
+	const messages = 20 * rounds
 	size := p.message(60000)
 	length := func(i int) int { return min(8+i%7*8000, size) }
 	s := shareHolding(p, size, 0)
@@ -258,7 +258,7 @@ func sharedAgain(p *pair) {
 	for range window {
 		next()
 	}
-	for i := range rounds {
+	for i := range messages {
 		s.give(1)
 		m := p.b.next()
 		if got := binary.BigEndian.Uint64(m.data); got != uint64(i) || m.Len != length(i) {
@@ -270,7 +270,7 @@ func sharedAgain(p *pair) {
 			// it, at most a window. So there are never more than two windows in the queue.
 			p.a.succeed(sends[i-window])
 		}
-		if sent < rounds {
+		if sent < messages {
 			next()
 		}
 	}

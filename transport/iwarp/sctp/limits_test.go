@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 )
 
 // newTestListener returns a Listener that is closed when the test ends.
@@ -30,7 +32,7 @@ func TestInits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(30 * time.Second))
+	conn.SetDeadline(time.Now().Add(hang.Patience))
 	before := runtime.NumGoroutine()
 	answer := make([]byte, 1<<12)
 	for i := range 1000 {
@@ -91,7 +93,7 @@ func TestMaxAssociations(t *testing.T) {
 	}
 	conns[0].Close()
 	<-conns[0].(*Conn).a.over
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(hang.Patience); ; time.Sleep(time.Millisecond) {
 		err := dial() // succeeds once the listener knows that the other one has ended
 		if err == nil {
 			break
