@@ -2,22 +2,27 @@
 
 interop_flags = -tags interop -count=1 -v
 
-.PHONY: test quick ci soak mutants mount interop interop-loss interop-full package release
+.PHONY: test quick ci soak flaky mutants mount interop interop-loss interop-full package release
 
 test:
 	go test ./...
 
-# Checks for every change: 15 minutes.
+# Checks for every change: 5 minutes.
 quick:
 	bash .ci/quick
 
-# All checks: an hour.
+# All checks: 20 minutes.
 ci:
 	bash .ci/run
 
 # Long tests, for hours. Results are appended to docs/soak.md. PARTS="files gates" runs these alone.
 soak:
 	bash .ci/soak $(PARTS)
+
+# Each test 50 times beside a load, to find those that luck decides. PKG="./oncrpc ./gateway" tests
+# these alone.
+flaky:
+	bash .ci/flaky $(PKG)
 
 # Do the tests notice 60 changes of the code? One to two hours. MUTANTS="-pkg gateway -- -race" runs
 # those of one package, under the race detector.
