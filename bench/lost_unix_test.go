@@ -17,7 +17,7 @@ func TestRunServerSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Stop(0)
-	o.Server, o.Command, o.patience = addr, nil, time.Second
+	o.Server, o.Command, o.patience = addr, nil, 5*time.Second
 	o.Progress = func(p Progress) {
 		if p.Done == 2 {
 			if err := c.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {

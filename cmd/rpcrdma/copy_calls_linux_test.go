@@ -31,7 +31,7 @@ func callsOf(t *testing.T, metrics string) map[string]int {
 // TestCopyCalls counts the calls for copying small files: exactly these for each file, and some for
 // each directory.
 func TestCopyCalls(t *testing.T) {
-	const files, directories = 600, 6
+	const files, directories = 200, 2
 	r := startRig(t, "--metrics", "127.0.0.1:0")
 	metrics := metricsURL(t, r.greeting)
 	source := t.TempDir()

@@ -68,6 +68,7 @@ func TestCopyResult(t *testing.T) {
 // TestCopyLimit: all files together stay below --bwlimit, and all are copied. The test takes the
 // rate that the command prints, which is lower on a slow machine.
 func TestCopyLimit(t *testing.T) {
+	t.Parallel()
 	r := startRig(t)
 	dir := t.TempDir()
 	const files, size = 4, 40 << 10

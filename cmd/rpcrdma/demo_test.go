@@ -5,10 +5,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +48,10 @@ func TestMain(m *testing.M) {
 			os.Exit(code)
 		}
 		command(repeat)
+	}
+	flag.Parse()
+	if n := flag.Lookup("test.parallel").Value; n.String() == fmt.Sprint(runtime.GOMAXPROCS(0)) {
+		n.Set("16") // tests that run in parallel wait for time limits, and hardly compute
 	}
 	goleak.VerifyTestMain(m)
 }

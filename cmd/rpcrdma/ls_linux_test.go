@@ -29,7 +29,7 @@ func TestLsDirectory(t *testing.T) {
 func TestLsLarge(t *testing.T) {
 	r := startRig(t)
 	var want []string
-	for i := range 2500 {
+	for i := range 1000 {
 		name := fmt.Sprintf("a rather long name, so that few of them fit in one reply, %d", i)
 		r.file(t, "dir/"+name, "")
 		want = append(want, name)

@@ -161,6 +161,7 @@ func TestServeExportsFile(t *testing.T) {
 // TestServeMadeAgain: a directory that is removed and made again is served again, and so is one
 // that is made later.
 func TestServeMadeAgain(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "export")
 	later := filepath.Join(t.TempDir(), "later")
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -198,6 +199,7 @@ func TestServeMadeAgain(t *testing.T) {
 
 // TestServeMountPoint: an export with mp is served when something is mounted there.
 func TestServeMountPoint(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := serveFile(t, dir+" *(rw,insecure,mp)\n")
 	for _, want := range []string{", once it exists)\n", "nolock,noresvport 127.0.0.1:" + dir} {
@@ -234,6 +236,7 @@ func TestServeMountPoint(t *testing.T) {
 // TestServeCrossMnt: clients enter a file system that is mounted below an export, and lose it when
 // it is unmounted.
 func TestServeCrossMnt(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	inner := filepath.Join(dir, "sub", "with space")
 	if err := os.MkdirAll(inner, 0o755); err != nil {

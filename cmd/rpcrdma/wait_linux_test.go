@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
 )
 
 // TestWait: if a server does not answer, the command ends, and says which kind of silence it was.
@@ -16,12 +17,7 @@ func TestWait(t *testing.T) {
 	t.Parallel()
 	mute := listening(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	full := dropping(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := free.Addr().String()
-	free.Close()
+	closed := deadport.New(t, "127.0.0.1").String()
 	_, port, _ := net.SplitHostPort(mute)
 	for _, tt := range []struct{ url, want string }{
 		{"tcp://" + mute + "/a", "port " + mute + " takes connections, but does not answer the first call for 250ms"},

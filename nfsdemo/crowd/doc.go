@@ -5,6 +5,6 @@
 // at the end. In a directory for all, clients put files into place by renames, and every file that
 // is read must be complete.
 //
-//	go test ./nfsdemo/crowd                                    # some seconds, a few clients
-//	CROWD_CLIENTS=64 CROWD_TIME=10m go test -timeout 1h -v ./nfsdemo/crowd
+//	go test -tags soak ./nfsdemo/crowd                         # some seconds, a few clients
+//	CROWD_CLIENTS=64 CROWD_TIME=10m go test -tags soak -timeout 1h -v ./nfsdemo/crowd
 package crowd

@@ -1,6 +1,6 @@
-//go:build !race
+//go:build race || !soak
 
 package bench
 
 // worlds is the number of simulated machines of each kind.
-const worlds = 200
+const worlds = 40
