@@ -133,34 +133,36 @@ func TestDonesOfOneXID(t *testing.T) {
 // connection stays (draft section 3.8) until the client reads that memory. A late RDMA_DONE does no
 // harm.
 func TestDoneMissed(t *testing.T) {
-	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: 20 * time.Millisecond})
-	p := r.raw(inline4k)
-	p.alive()
-	conn := wait(t, r.program.conns)
-	first := p.source(9, 2, 5001)
-	p.source(10, 1, 5001)
-	r.freed(3)
-	waitFor(t, func() bool { return conn.Stats().DonesMissed == 2 })
-	r.memoryBack(p)
-	took := conn.Stats().DonesReceived
-	p.alive()
-	p.done(9)
-	p.alive()
-	p.done(10)
-	p.alive()
-	r.notFreed()
-	if got := conn.Stats(); got.DonesMissed != 2 || got.DonesReceived != took || got.DonesIgnored != 2 {
-		t.Errorf("counters %+v", got)
-	}
-	p.checkReceives(r.ledgers.of(t, conn))
+	inBubble(t, func(t *testing.T) {
+		r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: 20 * time.Millisecond})
+		p := r.raw(inline4k)
+		p.alive()
+		conn := wait(t, r.program.conns)
+		first := p.source(9, 2, 5001)
+		p.source(10, 1, 5001)
+		r.freed(3)
+		waitFor(t, func() bool { return conn.Stats().DonesMissed == 2 })
+		r.memoryBack(p)
+		took := conn.Stats().DonesReceived
+		p.alive()
+		p.done(9)
+		p.alive()
+		p.done(10)
+		p.alive()
+		r.notFreed()
+		if got := conn.Stats(); got.DonesMissed != 2 || got.DonesReceived != took || got.DonesIgnored != 2 {
+			t.Errorf("counters %+v", got)
+		}
+		p.checkReceives(r.ledgers.of(t, conn))
 
-	other := r.raw(inline4k)
-	s := first.Reads[0].Segment
-	if p.canRead(s) {
-		t.Error("memory that was taken back can be read")
-	}
-	ended(t, conn)
-	other.alive()
+		other := r.raw(inline4k)
+		s := first.Reads[0].Segment
+		if p.canRead(s) {
+			t.Error("memory that was taken back can be read")
+		}
+		ended(t, conn)
+		other.alive()
+	})
 }
 
 // TestDoneMissedAgain: two replies are not acknowledged. In between nothing waits for the client,
@@ -188,42 +190,44 @@ func TestDoneMissedAgain(t *testing.T) {
 // each time. Each missing RDMA_DONE keeps a receive, so in the end its connection ends, but no
 // other.
 func TestNeverDone(t *testing.T) {
-	r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: 8, PeerTimeout: 20 * time.Millisecond})
-	other := r.raw(inline4k)
-	other.alive()
-	wait(t, r.program.conns)
-	p := r.raw(inline4k)
-	p.alive()
-	conn := wait(t, r.program.conns)
-	replies := 0
-	for lost := false; !lost; {
-		b := append(header(9, rpcrdma.TypeMsg).Append(nil),
-			callBytes(9, procSource, &source{1, 5001})...)
-		wr := transport.WorkRequest{Op: transport.OpSend, Local: []transport.Slice{{Bytes: b}},
-			Done: make(completer, 1)}
-		if p.ep.Post(&wr) != nil {
-			break
-		}
-		select {
-		case <-p.msgs:
-			if replies++; replies > 8 {
-				t.Fatal("the server answers as if there were RDMA_DONEs")
+	inBubble(t, func(t *testing.T) {
+		r := newRig(t, rpcrdma.Config{Dialect: rpcrdma.Draft, Credits: 8, PeerTimeout: 20 * time.Millisecond})
+		other := r.raw(inline4k)
+		other.alive()
+		wait(t, r.program.conns)
+		p := r.raw(inline4k)
+		p.alive()
+		conn := wait(t, r.program.conns)
+		replies := 0
+		for lost := false; !lost; {
+			b := append(header(9, rpcrdma.TypeMsg).Append(nil),
+				callBytes(9, procSource, &source{1, 5001})...)
+			wr := transport.WorkRequest{Op: transport.OpSend, Local: []transport.Slice{{Bytes: b}},
+				Done: make(completer, 1)}
+			if p.ep.Post(&wr) != nil {
+				break
 			}
-		case <-p.ep.Done():
-			lost = true
-		case <-time.After(patience):
-			t.Fatalf("nothing happened after %d replies: %+v", replies, conn.Stats())
+			select {
+			case <-p.msgs:
+				if replies++; replies > 8 {
+					t.Fatal("the server answers as if there were RDMA_DONEs")
+				}
+			case <-p.ep.Done():
+				lost = true
+			case <-time.After(patience):
+				t.Fatalf("nothing happened after %d replies: %+v", replies, conn.Stats())
+			}
 		}
-	}
-	ended(t, conn)
-	if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
-		t.Errorf("ended with %v, want %v", err, rpcrdma.ErrStalled)
-	}
-	if replies < 8 {
-		t.Errorf("the connection ended after %d replies", replies)
-	}
-	waitFor(t, func() bool { return r.server.Stats().InFlight == 0 })
-	r.memoryBack(other)
+		ended(t, conn)
+		if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
+			t.Errorf("ended with %v, want %v", err, rpcrdma.ErrStalled)
+		}
+		if replies < 8 {
+			t.Errorf("the connection ended after %d replies", replies)
+		}
+		waitFor(t, func() bool { return r.server.Stats().InFlight == 0 })
+		r.memoryBack(other)
+	})
 }
 
 // allBack ends the server, and checks that no memory of the provider is missing. All clients must

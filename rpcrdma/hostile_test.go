@@ -43,41 +43,45 @@ func shout(t testing.TB, ep transport.Endpoint, b []byte) {
 // TestStalledReads: peers make calls with arguments to fetch, and never answer the RDMA Reads.
 // Others are not held up, and the calls end.
 func TestStalledReads(t *testing.T) {
-	r := newRig(t, rpcrdma.Config{PeerTimeout: 500 * time.Millisecond})
-	var conns []*rpcrdma.Conn
-	for range 5 { // 5 x 64 calls are more than the server has workers
-		ep, conn := r.deafPeer()
-		conns = append(conns, conn)
-		for xid := range uint32(64) {
-			m := callMessage(100+xid, procSink, &items{data: [][]byte{make([]byte, 8)}})
-			h := header(100+xid, rpcrdma.TypeMsg)
-			h.Credits = 64
-			h.Reads = []chunks.ReadSegment{{Position: uint32(m.Bulk[0].Position), Segment: chunks.Segment{Handle: 1, Length: 8}}}
-			shout(t, ep, append(h.Append(nil), m.Inline...))
+	inBubble(t, func(t *testing.T) {
+		r := newRig(t, rpcrdma.Config{PeerTimeout: 500 * time.Millisecond})
+		var conns []*rpcrdma.Conn
+		for range 5 { // 5 x 64 calls are more than the server has workers
+			ep, conn := r.deafPeer()
+			conns = append(conns, conn)
+			for xid := range uint32(64) {
+				m := callMessage(100+xid, procSink, &items{data: [][]byte{make([]byte, 8)}})
+				h := header(100+xid, rpcrdma.TypeMsg)
+				h.Credits = 64
+				h.Reads = []chunks.ReadSegment{{Position: uint32(m.Bulk[0].Position), Segment: chunks.Segment{Handle: 1, Length: 8}}}
+				shout(t, ep, append(h.Append(nil), m.Inline...))
+			}
 		}
-	}
-	waitFor(t, func() bool { return r.server.Stats().InFlight == 5*65 })
-	c := r.dial(rpcrdma.Config{})
-	if err := client(c).Do(context.Background(), &oncrpc.Request{Procedure: procSink, Args: &items{data: [][]byte{{1}}}}); err != nil {
-		t.Errorf("an innocent client: %v", err)
-	}
-	for _, conn := range conns {
-		ended(t, conn)
-		if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
-			t.Errorf("ended with %v", err)
+		waitFor(t, func() bool { return r.server.Stats().InFlight == 5*65 })
+		c := r.dial(rpcrdma.Config{})
+		if err := client(c).Do(context.Background(), &oncrpc.Request{Procedure: procSink, Args: &items{data: [][]byte{{1}}}}); err != nil {
+			t.Errorf("an innocent client: %v", err)
 		}
-	}
-	waitFor(t, func() bool { return r.server.Stats().InFlight == 0 })
+		for _, conn := range conns {
+			ended(t, conn)
+			if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
+				t.Errorf("ended with %v", err)
+			}
+		}
+		waitFor(t, func() bool { return r.server.Stats().InFlight == 0 })
+	})
 }
 
 // TestStalledReplies: a peer does not take its replies.
 func TestStalledReplies(t *testing.T) {
-	r := newRig(t, rpcrdma.Config{PeerTimeout: 50 * time.Millisecond})
-	_, conn := r.deafPeer()
-	ended(t, conn)
-	if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
-		t.Errorf("ended with %v", err)
-	}
+	inBubble(t, func(t *testing.T) {
+		r := newRig(t, rpcrdma.Config{PeerTimeout: 50 * time.Millisecond})
+		_, conn := r.deafPeer()
+		ended(t, conn)
+		if err := conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
+			t.Errorf("ended with %v", err)
+		}
+	})
 }
 
 // TestRefusedReservesNothing checks that a refused call does not give back memory that it never

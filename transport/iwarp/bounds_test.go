@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -102,14 +103,17 @@ func TestMessageLimit(t *testing.T) {
 
 // A peer that never completes the setup of a peer-to-peer connection is given up.
 func TestRTRLate(t *testing.T) {
-	r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: true, HandshakeTimeout: shortStall})
-	p, l := r.connectAs(peerToPeer)
-	l.start()
-	l.send("held back")
-	if err := l.ended(); !errors.Is(err, mpa.ErrStalled) {
-		t.Errorf("got error %v, want %v", err, mpa.ErrStalled)
-	}
-	p.wantEnd()
-	r.wantCounters(map[string]int{"Connections": 1, "Stalls": 1})
-	r.log.want(t, 1, "ready-to-receive")
+	synctest.Test(t, func(t *testing.T) {
+		cfg := iwarp.Config{CRC: iwarp.CRCOff, PeerToPeer: true, HandshakeTimeout: shortStartup}
+		r := newVirtualRig(t, false, cfg)
+		p, l := r.connectAs(peerToPeer)
+		l.start()
+		l.send("held back")
+		if err := l.ended(); !errors.Is(err, mpa.ErrStalled) {
+			t.Errorf("got error %v, want %v", err, mpa.ErrStalled)
+		}
+		p.wantEnd()
+		r.wantCounters(map[string]int{"Connections": 1, "Stalls": 1})
+		r.log.want(t, 1, "ready-to-receive")
+	})
 }

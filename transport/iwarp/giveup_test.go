@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
@@ -36,29 +37,34 @@ func TestDialGivesUp(t *testing.T) {
 			r.wantNoDial()
 		})
 		t.Run("timeout, "+s.name, func(t *testing.T) {
-			r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, HandshakeTimeout: 200 * time.Millisecond})
-			dial := r.dial(t.Context())
-			p := acceptPeer(t, r.peers)
-			s.play(p)
-			d := await(t, "Dial", dial)
-			if !isTimeout(d.err) || d.ep != nil {
-				t.Errorf("Dial: got %v, %v, want a timeout", d.ep, d.err)
-			}
-			r.wantCounters(map[string]int{"HandshakeFailures": 1})
-			r.wantNoDial()
+			synctest.Test(t, func(t *testing.T) {
+				cfg := iwarp.Config{CRC: iwarp.CRCOff, HandshakeTimeout: shortStartup}
+				r := newVirtualRig(t, true, cfg)
+				dial := r.dial(t.Context())
+				p := acceptPeer(t, r.peers)
+				s.play(p)
+				d := await(t, "Dial", dial)
+				if !isTimeout(d.err) || d.ep != nil {
+					t.Errorf("Dial: got %v, %v, want a timeout", d.ep, d.err)
+				}
+				r.wantCounters(map[string]int{"HandshakeFailures": 1})
+				r.wantNoDial()
+			})
 		})
 		t.Run("deadline, "+s.name, func(t *testing.T) {
-			r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			defer cancel()
-			dial := r.dial(ctx)
-			p := acceptPeer(t, r.peers)
-			s.play(p)
-			d := await(t, "Dial", dial)
-			if !errors.Is(d.err, context.DeadlineExceeded) || d.ep != nil {
-				t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, context.DeadlineExceeded)
-			}
-			r.wantNoDial()
+			synctest.Test(t, func(t *testing.T) {
+				r := newVirtualRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
+				ctx, cancel := context.WithTimeout(t.Context(), shortStartup)
+				defer cancel()
+				dial := r.dial(ctx)
+				p := acceptPeer(t, r.peers)
+				s.play(p)
+				d := await(t, "Dial", dial)
+				if !errors.Is(d.err, context.DeadlineExceeded) || d.ep != nil {
+					t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, context.DeadlineExceeded)
+				}
+				r.wantNoDial()
+			})
 		})
 	}
 	t.Run("cancelled before", func(t *testing.T) {

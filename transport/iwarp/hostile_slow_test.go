@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -18,28 +19,32 @@ import (
 func TestStartupStops(t *testing.T) {
 	request := requestFrame(0x10, 2, clientServer+"private data")
 	for _, n := range []int{0, 1, 15, 16, 19, 20, 22, len(request) - 1} {
-		r := newRig(t, false, hastyConfig())
-		check := r.bystander()
-		p := dialPeer(t, r.listener.Addr().String())
-		p.write(request[:n])
-		check()
-		p.wantEnd()
-		check()
-		r.wantCounters(map[string]int{"Connections": 1, "HandshakeFailures": 1})
-		r.log.want(t, 1, "connection setup failed", p.conn.LocalAddr().String())
+		synctest.Test(t, func(t *testing.T) {
+			r := newVirtualRig(t, false, hastyConfig())
+			check := r.bystander()
+			p := r.dialPeer()
+			p.write(request[:n])
+			check()
+			p.wantEnd()
+			check()
+			r.wantCounters(map[string]int{"Connections": 1, "HandshakeFailures": 1})
+			r.log.want(t, 1, "connection setup failed", p.conn.LocalAddr().String())
+		})
 	}
 }
 
 // TestStartupTrickles has a peer that sends its request byte by byte, and never finishes.
 func TestStartupTrickles(t *testing.T) {
-	r := newRig(t, false, hastyConfig())
-	check := r.bystander()
-	p := dialPeer(t, r.listener.Addr().String())
-	p.trickle(requestFrame(0x10, 2, clientServer+strings.Repeat("x", 508)))
-	p.wantEnd()
-	check()
-	r.wantCounters(map[string]int{"Connections": 1, "HandshakeFailures": 1})
-	r.log.want(t, 1, "connection setup failed")
+	synctest.Test(t, func(t *testing.T) {
+		r := newVirtualRig(t, false, hastyConfig())
+		check := r.bystander()
+		p := r.dialPeer()
+		p.trickle(requestFrame(0x10, 2, clientServer+strings.Repeat("x", 508)))
+		p.wantEnd()
+		check()
+		r.wantCounters(map[string]int{"Connections": 1, "HandshakeFailures": 1})
+		r.log.want(t, 1, "connection setup failed")
+	})
 }
 
 // trickle sends bytes one by one until the other side ends the connection.

@@ -14,8 +14,8 @@ import (
 // maxPending is how many connections of a listener may be in their startup, or wait for Accept.
 const maxPending = 256
 
-// Time limits that are meant to pass. Bystanders must complete their startup within the one for the
-// startup.
+// Time limits that are meant to pass. What must be done before the one for the startup, such as the
+// startup of bystanders, is done in virtual time.
 const (
 	shortStartup = 300 * time.Millisecond
 	shortStall   = 100 * time.Millisecond

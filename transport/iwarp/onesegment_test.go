@@ -3,6 +3,7 @@
 package iwarp_test
 
 import (
+	"net"
 	"syscall"
 	"testing"
 
@@ -29,7 +30,7 @@ func smallSegments(_, _ string, c syscall.RawConn) error {
 // maxSegmentSize returns the maximum segment size of the peer's socket, which the other end shares.
 func (p *peer) maxSegmentSize() int {
 	p.t.Helper()
-	raw, err := p.conn.SyscallConn()
+	raw, err := p.conn.(*net.TCPConn).SyscallConn()
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -28,7 +29,8 @@ type rig struct {
 	markers  bool // the peers want markers
 	log      *logbook
 	listener *iwarp.Listener  // ours
-	peers    *net.TCPListener // listens for the peers that we dial
+	peers    net.Listener     // listens for the peers that we dial
+	network  *faultnet.Memory // in place of TCP if it is not nil
 }
 
 // newRig returns a rig with counters and a log of its own. At the end of t it checks that no
@@ -40,15 +42,31 @@ func newRig(t testing.TB, dialing bool, cfg iwarp.Config) *rig {
 	return newLeakyRig(t, dialing, cfg)
 }
 
+// newVirtualRig is newRig for a bubble of testing/synctest, with a network in memory. Package mpa
+// takes other ways there than with a socket of TCP.
+func newVirtualRig(t testing.TB, dialing bool, cfg iwarp.Config) *rig {
+	t.Helper()
+	leaks := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	r := configuredRig(t, dialing, cfg)
+	r.network = faultnet.NewMemory(faultnet.Config{})
+	below, err := r.network.Listen("10.0.0.1:20049")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { below.Close() })
+	if dialing {
+		r.peers = below
+	} else if r.listener, err = iwarp.NewListener(below, r.cfg); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // newLeakyRig is newRig without that check.
 func newLeakyRig(t testing.TB, dialing bool, cfg iwarp.Config) *rig {
 	t.Helper()
-	r := &rig{t: t, dialing: dialing, cfg: cfg, log: new(logbook)}
-	r.cfg.Logger = slog.New(slog.NewTextHandler(r.log, nil))
-	r.cfg.Counters = new(iwarp.Counters)
-	if r.cfg.NudgeAfter == 0 {
-		r.cfg.NudgeAfter = -1 // tests compare our output byte for byte
-	}
+	r := configuredRig(t, dialing, cfg)
 	if dialing {
 		r.peers = listenTCP(t)
 		return r
@@ -60,6 +78,30 @@ func newLeakyRig(t testing.TB, dialing bool, cfg iwarp.Config) *rig {
 	t.Cleanup(func() { l.Close() })
 	r.listener = l
 	return r
+}
+
+// configuredRig returns a rig without a listener.
+func configuredRig(t testing.TB, dialing bool, cfg iwarp.Config) *rig {
+	r := &rig{t: t, dialing: dialing, cfg: cfg, log: new(logbook)}
+	r.cfg.Logger = slog.New(slog.NewTextHandler(r.log, nil))
+	r.cfg.Counters = new(iwarp.Counters)
+	if r.cfg.NudgeAfter == 0 {
+		r.cfg.NudgeAfter = -1 // tests compare our output byte for byte
+	}
+	return r
+}
+
+// dialPeer connects a peer to our listener.
+func (r *rig) dialPeer() *peer {
+	r.t.Helper()
+	if r.network == nil {
+		return dialPeer(r.t, r.listener.Addr().String())
+	}
+	conn, err := r.network.Dialer("10.0.0.2")(r.t.Context(), "tcp", r.listener.Addr().String())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return newPeer(r.t, conn)
 }
 
 // rdmac reports whether both sides are RDMAC RNICs.
@@ -109,7 +151,7 @@ func (r *rig) connectAs(data string) (*peer, *local) {
 	if r.dialing {
 		return r.dialed(data)
 	}
-	p := r.prepare(dialPeer(r.t, r.listener.Addr().String()))
+	p := r.prepare(r.dialPeer())
 	p.write(r.startup(requestFrame, data))
 	req := r.request()
 	ep, err := req.Accept(r.t.Context(), nil)
@@ -148,7 +190,11 @@ type dialResult struct {
 func (r *rig) dial(ctx context.Context) <-chan dialResult {
 	c := make(chan dialResult, 1)
 	go func() {
-		ep, err := iwarp.Dialer{Config: r.cfg}.Dial(ctx, r.peers.Addr().String(), nil)
+		d := iwarp.Dialer{Config: r.cfg}
+		if r.network != nil {
+			d.DialContext = r.network.Dialer("10.0.0.2")
+		}
+		ep, err := d.Dial(ctx, r.peers.Addr().String(), nil)
 		c <- dialResult{ep, err}
 	}()
 	return c

@@ -27,7 +27,7 @@ const patience = hang.Patience
 // and checks everything it gets.
 type peer struct {
 	t    testing.TB
-	conn *net.TCPConn
+	conn peerConn
 	crc  bool
 
 	rdmac bool       // DDP and RDMAP are of version 0
@@ -38,11 +38,17 @@ type peer struct {
 	takes uint32 // MSN of the other side's latest message of queue 0
 }
 
+// peerConn is a connection over TCP, or over a network in memory.
+type peerConn interface {
+	net.Conn
+	CloseWrite() error
+}
+
 func newPeer(t testing.TB, conn net.Conn) *peer {
 	t.Helper()
 	conn.SetDeadline(time.Now().Add(patience))
 	t.Cleanup(func() { conn.Close() })
-	return &peer{t: t, conn: conn.(*net.TCPConn)}
+	return &peer{t: t, conn: conn.(peerConn)}
 }
 
 // dialPeer connects to a listener of ours.
@@ -56,9 +62,11 @@ func dialPeer(t testing.TB, addr string) *peer {
 }
 
 // acceptPeer takes the next connection of a dialer of ours.
-func acceptPeer(t testing.TB, l *net.TCPListener) *peer {
+func acceptPeer(t testing.TB, l net.Listener) *peer {
 	t.Helper()
-	l.SetDeadline(time.Now().Add(patience))
+	if l, ok := l.(*net.TCPListener); ok {
+		l.SetDeadline(time.Now().Add(patience))
+	}
 	conn, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -290,7 +298,7 @@ func terminateSegment(payload []byte) []byte {
 
 // reset closes the connection by an RST.
 func (p *peer) reset() {
-	p.conn.SetLinger(0)
+	p.conn.(*net.TCPConn).SetLinger(0)
 	p.conn.Close()
 }
 

@@ -8,7 +8,7 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -113,29 +113,31 @@ func TestAnsweredTwice(t *testing.T) {
 		}
 	}
 	t.Run("accepted", func(t *testing.T) {
-		// If the second answer set a deadline, that would pass in the middle of an FPDU.
-		r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, HandshakeTimeout: 300 * time.Millisecond})
-		p := dialPeer(t, r.listener.Addr().String())
-		p.write(requestFrame(0x10, 2, clientServer))
-		req := r.request()
-		ep, err := req.Accept(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.readStartup()
-		l := newLocal(t, ep)
-		fpdu := p.frame(segment(onQueue(rdmap.OpSend, 1), "unharmed"))
-		p.write(fpdu[:10])
-		l.receives(1)
-		l.start()
-		again(t, req)
-		for range 20 { // passes the time
-			p.wantSilence()
-		}
-		p.write(fpdu[10:])
-		l.wantMessage("unharmed")
-		p.sends++
-		alive(p, l)
+		synctest.Test(t, func(t *testing.T) {
+			// If the second answer set a deadline, that would pass in the middle of an FPDU.
+			r := newVirtualRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, HandshakeTimeout: shortStartup})
+			p := r.dialPeer()
+			p.write(requestFrame(0x10, 2, clientServer))
+			req := r.request()
+			ep, err := req.Accept(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.readStartup()
+			l := newLocal(t, ep)
+			fpdu := p.frame(segment(onQueue(rdmap.OpSend, 1), "unharmed"))
+			p.write(fpdu[:10])
+			l.receives(1)
+			l.start()
+			again(t, req)
+			for range 20 { // passes the time
+				p.wantSilence()
+			}
+			p.write(fpdu[10:])
+			l.wantMessage("unharmed")
+			p.sends++
+			alive(p, l)
+		})
 	})
 	t.Run("rejected", func(t *testing.T) {
 		r := newRig(t, false, iwarp.Config{CRC: iwarp.CRCOff})

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -217,53 +218,57 @@ func TestGhosts(t *testing.T) {
 
 // TestNeverReady has a peer that always says it is not ready, and one that says nothing.
 func TestNeverReady(t *testing.T) {
-	r := newRig(t, roce.Config{PeerTimeout: 50 * time.Millisecond})
-	for name, answers := range map[string]bool{"not ready": true, "silent": false} {
-		p, ep := r.asked()
-		x := aim(t, p, ep)
-		x.post(transport.OpSend, 1)
-		for !isClosed(ep.Done()) {
-			select {
-			case <-ep.Done():
-			default:
-				h := p.next()
-				if answers && h.Opcode == bth.SendOnly {
-					p.respond(h.PSN, bth.RNR|10)
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, roce.Config{PeerTimeout: 50 * time.Millisecond})
+		for name, answers := range map[string]bool{"not ready": true, "silent": false} {
+			p, ep := r.asked()
+			x := aim(t, p, ep)
+			x.post(transport.OpSend, 1)
+			for !isClosed(ep.Done()) {
+				select {
+				case <-ep.Done():
+				default:
+					h := p.next()
+					if answers && h.Opcode == bth.SendOnly {
+						p.respond(h.PSN, bth.RNR|10)
+					}
+				}
+				if name == "silent" {
+					wait(t, ep.Done())
 				}
 			}
-			if name == "silent" {
-				wait(t, ep.Done())
+			err := ep.Err()
+			if !errors.Is(err, roce.ErrPeerTimeout) {
+				t.Errorf("%s: %v", name, err)
 			}
+			if cerr := wait(t, x.ended); cerr == nil {
+				t.Errorf("%s: the request has completed", name)
+			}
+			x.end()
 		}
-		err := ep.Err()
-		if !errors.Is(err, roce.ErrPeerTimeout) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if cerr := wait(t, x.ended); cerr == nil {
-			t.Errorf("%s: the request has completed", name)
-		}
-		x.end()
-	}
+	})
 }
 
 // TestNotSentAgain has a peer that loses a Send, and does not send it again.
 func TestNotSentAgain(t *testing.T) {
-	r := newRig(t, roce.Config{PeerTimeout: 50 * time.Millisecond})
-	p, ep := r.asked()
-	x := aim(t, p, ep)
-	lost := p.psn
-	p.psn = (p.psn + 1) & bth.Mask24
-	p.request(bth.Packet{Opcode: bth.SendOnly, Payload: []byte("behind")})
-	h := p.next()
-	if h.Opcode != bth.Acknowledge || h.AETH.Syndrome != bth.NAKSequence || h.PSN != lost {
-		t.Errorf("got %+v, want a NAK", h)
-	}
-	wait(t, ep.Done())
-	if err := ep.Err(); !errors.Is(err, roce.ErrPeerTimeout) {
-		t.Errorf("got %v, want %v", err, roce.ErrPeerTimeout)
-	}
-	nextMAD[*cm.DREQ](p)
-	x.end()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, roce.Config{PeerTimeout: 50 * time.Millisecond})
+		p, ep := r.asked()
+		x := aim(t, p, ep)
+		lost := p.psn
+		p.psn = (p.psn + 1) & bth.Mask24
+		p.request(bth.Packet{Opcode: bth.SendOnly, Payload: []byte("behind")})
+		h := p.next()
+		if h.Opcode != bth.Acknowledge || h.AETH.Syndrome != bth.NAKSequence || h.PSN != lost {
+			t.Errorf("got %+v, want a NAK", h)
+		}
+		wait(t, ep.Done())
+		if err := ep.Err(); !errors.Is(err, roce.ErrPeerTimeout) {
+			t.Errorf("got %v, want %v", err, roce.ErrPeerTimeout)
+		}
+		nextMAD[*cm.DREQ](p)
+		x.end()
+	})
 }
 
 func isClosed(c <-chan struct{}) bool {

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
@@ -120,15 +121,17 @@ func TestCloseBoth(t *testing.T) {
 
 // TestUnansweredEnd: a peer that is gone gets a few notices of the end, and is then forgotten.
 func TestUnansweredEnd(t *testing.T) {
-	r := newRig(t, roce.Config{})
-	p, ep := r.asked()
-	ep.Close()
-	wait(t, ep.Done())
-	roce.Poll(t, "the connection is left", func() bool {
-		conns, _, _, _ := r.hub.Left(server)
-		return conns == 1
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, roce.Config{})
+		p, ep := r.asked()
+		ep.Close()
+		wait(t, ep.Done())
+		roce.Poll(t, "the connection is left", func() bool {
+			conns, _, _, _ := r.hub.Left(server)
+			return conns == 1
+		})
+		p.silentBut(4)
 	})
-	p.silentBut(4)
 }
 
 // silentBut checks that that many packets have been sent here, when a fifth would have come.
@@ -142,17 +145,19 @@ func (p *played) silentBut(n int) {
 
 // TestAcceptUnanswered has a peer that asks, and never answers the REP.
 func TestAcceptUnanswered(t *testing.T) {
-	r := newRig(t, roce.Config{SetupTimeout: 50 * time.Millisecond})
-	p := r.host()
-	p.mad(p.req())
-	req, err := r.l.Accept(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := req.Accept(t.Context(), nil); !errors.Is(err, roce.ErrPeerTimeout) {
-		t.Errorf("got %v", err)
-	}
-	if s := r.counters.Stats(); s.SetupFailures != 1 {
-		t.Errorf("%d failures are counted", s.SetupFailures)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, roce.Config{SetupTimeout: 50 * time.Millisecond})
+		p := r.host()
+		p.mad(p.req())
+		req, err := r.l.Accept(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := req.Accept(t.Context(), nil); !errors.Is(err, roce.ErrPeerTimeout) {
+			t.Errorf("got %v", err)
+		}
+		if s := r.counters.Stats(); s.SetupFailures != 1 {
+			t.Errorf("%d failures are counted", s.SetupFailures)
+		}
+	})
 }
