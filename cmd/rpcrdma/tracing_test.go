@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
@@ -298,15 +299,15 @@ func TestTraceBound(t *testing.T) {
 // TestTraceBench: bench traces what it measures. The server that it starts does not write to the
 // same file.
 func TestTraceBench(t *testing.T) {
-	const most = 256 << 10 // which even a slow machine fills in the second
+	const most = 256 << 10 // which even a slow machine fills in the time
 	reach.TraceMost = most
 	t.Cleanup(func() { reach.TraceMost = 256 << 20 })
 	t.Setenv(asCommand, "1s") // in the server's process
 	for _, path := range []string{"iwarp", "loopback", "tcp"} {
 		file := filepath.Join(t.TempDir(), "trace")
 		t.Setenv(reach.TraceEnv, file)
-		code, _, errs := execute(t, "bench", "--paths", path, "--ways", "inline-call", "--sizes", "4KiB",
-			"--time", "1s", "--cpus", "none")
+		code, _, errs := benched(t, time.Second, "--paths", path, "--ways", "inline-call", "--sizes", "4KiB",
+			"--cpus", "none")
 		if code != cli.ExitOK || strings.Count(errs, " ends here: ") != 1 {
 			t.Fatalf("%s: exit %d: %s", path, code, errs)
 		}
