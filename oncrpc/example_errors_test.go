@@ -59,9 +59,9 @@ func ExampleCallError() {
 		log.Fatal(err)
 	}
 	client := oncrpc.NewClient(conn, 400000, 1, oncrpc.AuthNone())
-	expired, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
-	defer cancel()
 	fmt.Println(explain(client.Call(ctx, 0, nil, nil)))
+	expired, cancel := context.WithTimeout(ctx, time.Second) // in which any machine sends the call
+	defer cancel()
 	fmt.Println(explain(client.Call(expired, 1, nil, nil)))
 	fmt.Println(explain(client.Call(ctx, 2, nil, nil)))
 	fmt.Println(explain(client.Call(ctx, 3, nil, nil)))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 )
 
 // TestLogFormat: with --log-format json each line of the log is an object. The log has the first
@@ -71,7 +72,7 @@ func TestLogTransports(t *testing.T) {
 // awaitLog waits until the log has some text.
 func awaitLog(t *testing.T, s *serveCommand, text string) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(s.stderr.String(), text); {
+	for end := time.Now().Add(hang.Patience); !strings.Contains(s.stderr.String(), text); {
 		if time.Now().After(end) {
 			t.Fatalf("no %q in the log:\n%s", text, s.stderr)
 		}

@@ -74,7 +74,7 @@ func TestCountersOfConns(t *testing.T) {
 // await polls a condition.
 func await(t *testing.T, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !cond(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(hang.Patience); !cond(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it did not come to that")
 		}

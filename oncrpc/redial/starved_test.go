@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -96,7 +97,7 @@ func newBlocker(t *testing.T, conns int) *blocker {
 // until polls cond.
 func (b *blocker) until(what string, cond func() bool) {
 	b.t.Helper()
-	for limit := time.Now().Add(20 * time.Second); !cond(); time.Sleep(100 * time.Microsecond) {
+	for limit := time.Now().Add(hang.Patience); !cond(); time.Sleep(100 * time.Microsecond) {
 		if time.Now().After(limit) {
 			b.t.Fatalf("%s: still not so", what)
 		}
