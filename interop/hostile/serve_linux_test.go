@@ -31,22 +31,13 @@ var printFigures = flag.Bool("figures", false, "print how bystanders fare, and t
 // defaults. In virtual time the limits are an eighth of them.
 const scale = 8
 
-// The limits of the command, in bytes.
+// The memory of the command, in bytes.
 const (
 	mebi = 1 << 20
 
 	// program is the memory of the process without clients: its code, and the memory of Go's
 	// runtime.
 	program = 64 * mebi
-	// forRDMA and forTCP are the sums of the limits of each port.
-	forRDMA = (512 + 256) * mebi // ServerMemory and ReceiveMemory of rpcrdma.Config
-	forTCP  = 512 * mebi         // Memory of recordmark.Config
-	// each is the additional memory of a connection: goroutines and buffers.
-	each = 64 << 10
-	// maxConns is the most connections at a time (MaxConns of oncrpc.ServerConfig).
-	maxConns = 1024
-	// maxPending is how many more may be in their startup (package iwarp).
-	maxPending = 256
 	// files is the size of the bystanders' and attackers' files, twice because they may be copied.
 	files = 16 * mebi
 )
@@ -55,17 +46,6 @@ const (
 type promise struct {
 	memory int // in bytes
 	files  int // descriptors
-}
-
-// promised returns the promise that follows from the limits under attack.
-func (a *attack) promised() promise {
-	p := promise{program + files + each*min(scale*a.conns, maxConns), maxConns + maxPending + 50}
-	if a.tcp {
-		p.memory += forTCP
-	} else {
-		p.memory += forRDMA
-	}
-	return p
 }
 
 // patience is how long a bystander may take for something short. It distinguishes one that is
@@ -182,26 +162,6 @@ func descriptors(t *testing.T, pid int) int {
 	return len(list)
 }
 
-// TestServe attacks the command over sockets, with its default limits. Meanwhile the bystanders'
-// calls are answered, and the process stays within the memory that its limits promise.
-func TestServe(t *testing.T) {
-	command, err := served.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *printFigures {
-		fmt.Println("| attack | connections | throughput | longest call without | during | memory |" +
-			" promised |")
-		fmt.Println("|---|---|---|---|---|---|---|")
-	}
-	for i, a := range attacks { // but for those that need handlers which the command does not have
-		if a.handlers > 0 || !a.memory && !*printFigures || raced && i%3 > 0 {
-			continue
-		}
-		t.Run(a.name, func(t *testing.T) { a.onServe(t, command, a.promised()) })
-	}
-}
-
 // TestExcluded attacks the command from a host that --allow does not name. Each connection costs
 // one accept, but no memory and no lasting descriptor.
 func TestExcluded(t *testing.T) {
@@ -214,6 +174,9 @@ func TestExcluded(t *testing.T) {
 		case "connections that say nothing", "RDMA Reads that are not answered",
 			"records that are begun":
 			t.Run(a.name, func(t *testing.T) {
+				if !*printFigures {
+					t.Parallel()
+				}
 				a.onServe(t, command, promise{program + files, 50}, "--allow", loopbackNet+".0.0.0/16")
 			})
 		}
