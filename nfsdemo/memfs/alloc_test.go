@@ -81,8 +81,8 @@ func TestAllocsFull(t *testing.T) {
 	}
 }
 
-// TestFootprint: a file uses memory for its size, and rewriting it uses no more.
-func TestFootprint(t *testing.T) {
+// TestAllocsFootprint: a file uses memory for its size, and rewriting it uses no more.
+func TestAllocsFootprint(t *testing.T) {
 	const size, piece = 128 << 20, 1 << 20
 	fs := newFS(t, Config{})
 	h := create(t, fs, "file")
