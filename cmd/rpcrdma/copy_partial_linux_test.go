@@ -23,6 +23,7 @@ var goesOn = regexp.MustCompile(`^rpcrdma [a-z]+ \S+/file: (\S+ [KM]iB) of 16 Mi
 // TestCopyPartial: a killed copy goes on after the part that is still the same, even if the source
 // or the part has changed.
 func TestCopyPartial(t *testing.T) {
+	t.Parallel()
 	data := rig.Pattern(16 << 20)
 	clear(data[1<<20 : 2<<20]) // a hole for --sparse
 	eachWay(t, func(t *testing.T, w *copyWay) {
@@ -135,6 +136,7 @@ func overwrite(t *testing.T, name string, off int64, text string) {
 // nor take it for a copy.
 func TestCopyPartialPlanted(t *testing.T) {
 	needRoot(t)
+	t.Parallel()
 	data := rig.Pattern(5 << 20)
 	eachWay(t, func(t *testing.T, w *copyWay) {
 		rig.Write(t, filepath.Join(w.source, "file"), data)

@@ -155,7 +155,11 @@ func TestProbeMute(t *testing.T) {
 	t.Parallel()
 	addr := listening(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	for _, scheme := range schemes {
-		probing{short: true}.of(t, scheme+"://"+addr).names(t, "port", probe.Fail, probe.CauseNoAnswer)
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			r := probing{short: true}.of(t, scheme+"://"+addr)
+			r.names(t, "port", probe.Fail, probe.CauseNoAnswer)
+		})
 	}
 }
 
