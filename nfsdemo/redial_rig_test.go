@@ -30,8 +30,8 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// anywhere returns where a server listens at first. On Linux no other process has that host, so none
-// takes the port while the server is away.
+// anywhere returns where a server listens at first. On Linux no other process has that host, so it
+// cannot take the port while the server is away.
 func anywhere(t *testing.T) string {
 	t.Helper()
 	host := "127.0.0.1"

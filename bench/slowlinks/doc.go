@@ -5,8 +5,8 @@
 // It runs in virtual time (testing/synctest) on a network in memory (transport/faultnet). Both ends
 // have the default configuration.
 //
-//	SLOW_TABLE=1 go test -tags soak -run '^TestTable$' -v ./bench/slowlinks    # prints the whole table
-//	go test -tags soak ./bench/slowlinks                                    # checks a part of it
+//	go test -tags soak ./bench/slowlinks            # checks a part of the table
+//	SLOW_TABLE=1 go test -tags soak -run '^TestTable$' -v ./bench/slowlinks    # prints all of it
 //
 // docs/performance-history.md has the results.
 package slowlinks

@@ -46,8 +46,8 @@ type Factory struct {
 	// ErrBounds or ErrAccess. Otherwise the suite expects only ErrRemoteAccess.
 	ReportsCauses bool
 
-	// Bubble runs each subtest in a bubble of testing/synctest, where it costs nothing to wait for a
-	// timer. The network below the provider must be in memory too.
+	// Bubble runs each subtest in a bubble of testing/synctest, where waiting for a timer costs
+	// nothing. The network below the provider must be in memory too.
 	Bubble bool
 }
 

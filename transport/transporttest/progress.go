@@ -10,8 +10,8 @@ var progressTests = []pairTest{
 	{"progress", Options{SendDepth: 64}, progressTransfers},
 }
 
-// pause is how long the tests of progress wait before they look again. In a bubble, time stands still
-// for as long as a goroutine looks without a pause.
+// pause is how long the tests of progress wait before they look again. In a bubble, time stands
+// still for as long as a goroutine looks without a pause.
 const pause = time.Microsecond
 
 // Everything that has completed or been delivered is counted at both ends. The numbers never
