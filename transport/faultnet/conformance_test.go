@@ -81,6 +81,7 @@ func TestConformanceMemory(t *testing.T) {
 			d := iwarp.Dialer{Config: cfg, DialContext: m.Dialer("10.0.0.2")}
 			return l, d, l.Addr().String()
 		},
+		Bubble:        true,
 		ReportsCauses: true,
 	})
 }
@@ -99,6 +100,7 @@ func TestConformanceProvider(t *testing.T) {
 			p := faultnet.NewProvider(faultnet.ProviderConfig{Seed: 1, Work: work})
 			return p.Listener(l), p.Dialer(fabric.Dialer(cfg)), "server"
 		},
+		Bubble:        true,
 		UnusedAddr:    "nobody",
 		ReportsCauses: true,
 	})

@@ -88,7 +88,8 @@ var rnicFigures = []struct {
 }
 
 // TestRNICFigures connects a Dialer and a Listener of ours for each cell, with every preference for
-// CRC, and with requests of RFC 5044, to which the figures refer, and of RFC 6581.
+// CRC, and with requests of RFC 5044, to which the figures refer, and of RFC 6581. Under the race
+// detector it tries half of these.
 func TestRNICFigures(t *testing.T) {
 	for _, f := range rnicFigures {
 		for i, initiator := range f.initiators {
@@ -110,6 +111,9 @@ func testCell(t *testing.T, initiator, responder rnicSide, want string) {
 	for _, enhanced := range []mpa.Enhanced{mpa.EnhancedNever, mpa.EnhancedAuto} {
 		for _, ask := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
 			for _, answer := range []iwarp.CRC{iwarp.CRCOff, iwarp.CRCOn} {
+				if raceDetector && (ask == answer) == (enhanced == mpa.EnhancedAuto) {
+					continue
+				}
 				name := fmt.Sprintf("enhanced %t, CRC %t and %t", enhanced == mpa.EnhancedAuto, ask == iwarp.CRCOn, answer == iwarp.CRCOn)
 				t.Run(name, func(t *testing.T) {
 					c := newPairing(t, initiator.config(ask, enhanced), responder.config(answer, mpa.EnhancedAuto))
