@@ -1,8 +1,14 @@
 # Targets to run by hand. CI runs .ci/quick and .ci/run.
 
-interop_flags = -tags interop -count=1 -v
+# Captures, consoles and logs of failed interoperability tests stay here.
+artifacts = /tmp/go-rpcrdma-artifacts
 
-.PHONY: test quick ci soak flaky mutants mount interop interop-loss interop-full package release
+interop_flags = -tags interop -count=1 -v -artifacts -outputdir $(artifacts)
+
+# interop/hostile has no tag, so "make test" runs it.
+interop_others = $$(go list -tags interop ./interop/... | grep -v -e /linux$$ -e /hostile$$)
+
+.PHONY: test quick ci soak flaky mutants mount interop interop-all interop-loss interop-full package release
 
 test:
 	go test ./...
@@ -29,25 +35,35 @@ flaky:
 mutants:
 	go run ./bench/mutants $(MUTANTS)
 
-# The Linux kernel mounts an export, writes, reads and compares, in one guest.
-mount:
-	go test $(interop_flags) -timeout 5m -run '^TestVariants$$/^stock$$' ./interop/linux
+# The Linux kernel mounts both exports, writes, reads and compares, in one guest.
+mount: $(artifacts)
+	go test $(interop_flags) -timeout 20m -run '^TestGateSIW$$/^(memory|directory)$$/^(data|bigdir)$$' \
+		./interop/linux
 
-# All interoperability tests, as in CI. Needs root. The first run installs what the guest needs.
-# interop/hostile has no tag, so "make test" runs it.
-interop:
-	go test $(interop_flags) -p 1 -timeout 40m \
-		$$(go list -tags interop ./interop/... | grep -v /interop/hostile$$)
+# The interoperability tests of the gate: four guests, two at a time, and the other folders, without
+# the tests that take longest. Needs root. The first run installs what the guest needs.
+interop: $(artifacts)
+	go test $(interop_flags) -parallel 2 -timeout 40m -run '^TestGate' ./interop/linux
+	go test $(interop_flags) -p 1 -timeout 20m -skip '^(TestPackage|TestMatrix|TestLongSegments)$$' \
+		$(interop_others)
+
+# All interoperability tests, with some 25 guests.
+interop-all: $(artifacts)
+	go test $(interop_flags) -timeout 80m -skip '^TestGate' ./interop/linux
+	go test $(interop_flags) -p 1 -timeout 40m $(interop_others)
 
 # 1 GiB each way over rdma_rxe, while every hundredth frame is lost: 12 minutes.
-interop-loss:
+interop-loss: $(artifacts)
 	go test $(interop_flags) -timeout 80m -run '^TestRXELoss$$' ./interop/linux -full
 
 # All of these in full: all variants of siw, 1 GiB each way, and all combinations of sizes. One
 # guest at a time, because the figures matter.
-interop-full:
-	go test $(interop_flags) -parallel 1 -timeout 4h ./interop/linux -full
-	go test $(interop_flags) -p 1 -timeout 20m $$(go list -tags interop ./interop/... | grep -v /interop/linux$$)
+interop-full: $(artifacts)
+	go test $(interop_flags) -parallel 1 -timeout 4h -skip '^TestGate' ./interop/linux -full
+	go test $(interop_flags) -p 1 -timeout 40m $(interop_others)
+
+$(artifacts):
+	mkdir -p $@
 
 # Build a Debian package of this checkout in dist.
 package:

@@ -38,7 +38,7 @@ func TestDocumented(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, faultnet.Way{})
 	s := serveRXE(t, w, "--memory", "/export")
-	g, shells := bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
+	g, shells := bootShells(t, machine{RXE: w.card}, 1)
 	sh := shells[0]
 	blocks, err := mdblocks.ReadAll("../..", "sh linux")
 	if err != nil {

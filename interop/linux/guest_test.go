@@ -20,26 +20,32 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/evidence"
 )
 
-// guestLimit ends a guest that hangs, unless its machine sets another limit. A guest takes about
-// ten seconds.
-const guestLimit = 90 * time.Second
+// bootLimit ends a guest that hangs before its script begins. Without other load booting takes six
+// seconds.
+const bootLimit = 5 * time.Minute
 
-// bootLimit is how much of that time booting may take.
-const bootLimit = 45 * time.Second
+// guestLimit returns the limit for the rest of a guest's life.
+func guestLimit() time.Duration {
+	if *full {
+		return time.Hour
+	}
+	return 10 * time.Minute
+}
 
 // machine says what to boot.
 type machine struct {
-	Siw      string // the variant; empty with RXE
+	Siw      string // the variant; empty: stock
 	RXE      *card  // has rdma_rxe, on this card; nil: siw
 	Script   string
 	Files    map[string][]byte // in its /host
 	Forwards []forward         // of TCP
 	UDP      []forward
-	Capture  string        // the file for what passes its network card; none if empty
-	Limit    time.Duration // 0: guestLimit
-	Memory   int           // in MiB; 0: what run gives it
+	Capture  string // the file for what passes its network card; none if empty
+	Memory   int    // in MiB; 0: what run gives it
 }
 
 // forward forwards port Host of 127.0.0.1 to port Guest of the guest.
@@ -49,7 +55,6 @@ type forward struct{ Host, Guest int }
 type guest struct {
 	t     *testing.T
 	dir   string // what the guest sees as /host
-	limit time.Duration
 	lines chan string
 	exit  chan error    // how the script ended; capacity 1
 	over  chan struct{} // closed when it has
@@ -59,52 +64,42 @@ type guest struct {
 }
 
 // boot starts a guest. The test may put more files into its /host. The guest ends with the test at
-// the latest. If the test fails, and the guest had not ended as it should, the console is shown. An
-// emulated machine may fail to boot on a loaded host, so boot tries twice.
+// the latest. If the test fails, and the guest had not ended as it should, the console is shown.
 func boot(t *testing.T, m machine) *guest {
 	t.Helper()
-	for range 2 {
-		g := start(t, m)
-		if g.ready() {
-			return g
-		}
-		g.stop()
-		<-g.over
-		g.show("console", 50)
-	}
-	t.Fatalf("the guest did not boot in %v", bootLimit)
-	return nil
-}
-
-// ready reports whether the guest has reached the script.
-func (g *guest) ready() bool {
+	g := start(t, m)
 	timeout := time.After(bootLimit)
 	for {
 		select {
 		case line, ok := <-g.lines:
-			if !ok || strings.HasPrefix(line, "GUEST-READY") {
-				return ok
+			if !ok {
+				t.Fatal("the guest ended before its script began")
+			}
+			if strings.HasPrefix(line, "GUEST-READY") {
+				return g
 			}
 		case <-timeout:
-			return false
+			t.Fatalf("the guest did not boot in %v", bootLimit)
 		}
 	}
 }
 
 func start(t *testing.T, m machine) *guest {
 	t.Helper()
-	if m.Limit == 0 {
-		m.Limit = guestLimit
+	m.Siw = cmp.Or(m.Siw, stock)
+	if out, err := exec.Command("./build", m.Siw).CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", m.Siw, err, out)
 	}
 	g := &guest{
-		t: t, dir: t.TempDir(), limit: m.Limit,
+		t: t, dir: evidence.Dir(t),
 		lines: make(chan string, 1000), exit: make(chan error, 1), over: make(chan struct{}),
 	}
 	for name, data := range m.Files {
 		g.put(name, data)
 	}
 	g.put("script", []byte(m.Script))
-	args := []string{"-s", cmp.Or(m.Siw, "stock"), "-t", strconv.Itoa(int(m.Limit.Seconds())), "-d", g.dir}
+	limit := bootLimit + guestLimit()
+	args := []string{"-s", m.Siw, "-t", strconv.Itoa(int(limit.Seconds())), "-d", g.dir}
 	for _, f := range m.Forwards {
 		args = append(args, "-f", fmt.Sprintf("%d:%d", f.Host, f.Guest))
 	}
@@ -199,8 +194,8 @@ func (g *guest) wait(t *testing.T, known ...string) {
 	var failed error
 	select {
 	case failed = <-g.exit:
-	case <-time.After(g.limit):
-		t.Fatalf("the guest did not end in %v", g.limit)
+	case <-time.After(guestLimit()):
+		t.Fatalf("the guest did not end in %v", guestLimit())
 	}
 	if failed != nil {
 		t.Errorf("the guest's script failed: %v", failed)

@@ -33,6 +33,14 @@ func (r *realm) ways(t *testing.T, options ...string) []way {
 	}
 }
 
+// stop stops the servers of ways.
+func stop(t *testing.T, ways []way) {
+	t.Helper()
+	for _, w := range ways[1:] { // tcp and siw share one
+		w.server.stop(t)
+	}
+}
+
 // by returns the options of a mount over a transport and a port.
 func (s *nfsd) by(proto string, port int) []string {
 	return []string{
@@ -44,9 +52,6 @@ func (s *nfsd) by(proto string, port int) []string {
 // mounted mounts our exports in the guest.
 func (r *realm) mounted(t *testing.T, sh []*shell, words plainText) {
 	ways := r.ways(t)
-	second := ways[2].server
-	brief := newMount(t, sh[0], second.host+":"+memory, append(second.by("tcp", second.TCP), "actimeo=0")...)
-	sh[0].run(t, fmt.Sprintf(briefScript, brief.at, carol))
 	data := random(t, 300_003)
 	sh[0].g.put("data", data)
 	for _, w := range ways {
@@ -57,10 +62,19 @@ func (r *realm) mounted(t *testing.T, sh []*shell, words plainText) {
 			}
 		}
 	}
-	more := random(t, 2<<20)
-	sh[0].g.put("data", more)
+	stop(t, ways)
+}
+
+// recovers restarts the server, loses replies, and lets a ticket expire.
+func (r *realm) recovers(t *testing.T, sh []*shell) {
+	ways := r.ways(t)
+	second := ways[2].server
+	brief := newMount(t, sh[0], second.host+":"+memory, append(second.by("tcp", second.TCP), "actimeo=0")...)
+	sh[0].run(t, fmt.Sprintf(briefScript, brief.at, carol))
+	data := random(t, 2<<20)
+	sh[0].g.put("data", data)
 	for _, w := range ways[:2] {
-		t.Run(w.name+"/restart", func(t *testing.T) { restartProtected(t, sh[0], w, more) })
+		t.Run(w.name+"/restart", func(t *testing.T) { restartProtected(t, sh[0], w, data) })
 	}
 	for _, w := range ways[:2] {
 		t.Run(w.name+"/lost replies", func(t *testing.T) { loseReplies(t, sh, w) })
@@ -69,9 +83,7 @@ func (r *realm) mounted(t *testing.T, sh []*shell, words plainText) {
 		t.Log(sh[0].run(t, fmt.Sprintf(expiryScript, brief.at, carol)))
 		brief.unmount(t)
 	})
-	for _, s := range []*nfsd{ways[0].server, second} {
-		s.stop(t)
-	}
+	stop(t, ways)
 }
 
 // briefScript lets carol look into a mount with a ticket that expires soon. On a busy machine it

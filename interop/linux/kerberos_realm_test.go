@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/testkdc"
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/evidence"
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
@@ -148,9 +149,7 @@ cp /host/krb5.conf /etc
 printf '[General]\nDomain = test\nLocal-Realms = %[7]s\n[Translation]\nMethod = nsswitch\n' >/etc/idmapd.conf
 mount -t rpc_pipefs rpc_pipefs /var/lib/nfs/rpc_pipefs
 modprobe rpcsec_gss_krb5
-insmod /host/siw.ko
-rdma link add siw0 type siw netdev eth0
-until rdma link show siw0/1 | grep -q ACTIVE; do usleep 100000; done
+` + addSIW + `
 rpc.gssd -f -vv >/host/gssd 2>&1 &
 as %[5]d %[5]d - kinit -k -t /host/alice.keytab alice
 `
@@ -190,5 +189,5 @@ type trail struct{ eth0, eth1 string }
 
 // newTrail names the files.
 func newTrail(t *testing.T, w *wire) trail {
-	return trail{filepath.Join(t.TempDir(), "pcap"), w.seen.file}
+	return trail{filepath.Join(evidence.Dir(t), "pcap"), w.seen.file}
 }

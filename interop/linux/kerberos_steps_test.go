@@ -28,7 +28,5 @@ func (r *realm) steps(t *testing.T, sh *shell) {
 			})
 		}
 	}
-	for _, s := range []*nfsd{ways[0].server, ways[2].server} {
-		s.stop(t)
-	}
+	stop(t, ways)
 }

@@ -16,29 +16,31 @@ var protections = []string{"krb5", "krb5i", "krb5p"}
 // exports, and our commands use those of Linux, over TCP, siw and rdma_rxe.
 func TestKerberos(t *testing.T) {
 	t.Parallel()
+	testKerberos(t, true)
+}
+
+// testKerberos is TestKerberos with or without what takes long.
+func testKerberos(t *testing.T, long bool) {
+	t.Helper()
 	w := newWire(t, faultnet.Way{})
 	r := newRealm(t, w)
 	seen := newTrail(t, w)
 	k := &knfsd{RDMA: freePort(t), TCP: freePort(t), Mount: freePort(t)}
 	k.guest, k.sh = bootShells(t, machine{
-		RXE: w.card, Capture: seen.eth0, Limit: longLimit(),
+		RXE: w.card, Capture: seen.eth0,
 		Forwards: []forward{{k.RDMA, rdmaPort}, {k.TCP, nfsPort}, {k.Mount, mountPort}},
 	}, 2)
 	r.join(t, k.sh[0])
 	words := newPlainText(t)
-	if *full {
+	if long && *full {
 		t.Run("steps", func(t *testing.T) { r.steps(t, k.sh[0]) })
 	}
-	for _, part := range []struct {
-		name string
-		test func(*testing.T)
-	}{
-		{"mount", func(t *testing.T) { r.mounted(t, k.sh, words) }},
-		{"knfsd", func(t *testing.T) { r.knfsd(t, k) }},
-	} {
-		if !t.Run(part.name, part.test) {
-			t.FailNow() // something may still be under way in the guest
-		}
+	ok := t.Run("mount", func(t *testing.T) { r.mounted(t, k.sh, words) })
+	if ok && long {
+		ok = t.Run("recovery", func(t *testing.T) { r.recovers(t, k.sh) })
+	}
+	if !ok || !t.Run("knfsd", func(t *testing.T) { r.knfsd(t, k) }) {
+		t.FailNow() // something may still be under way in the guest
 	}
 	k.end(t, loaded, compressed)
 	w.seen.flush(t)

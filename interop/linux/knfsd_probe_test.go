@@ -14,7 +14,7 @@ import (
 // port and vice versa.
 func TestKnfsdProbe(t *testing.T) {
 	t.Parallel()
-	k := bootKnfsd(t, 1, "")
+	k := bootKnfsd(t, machine{})
 	file := squashed + "/file" // which root may read, and nobody not
 	k.sh[0].run(t, "echo there >"+file+" && chown 1000 "+file+" && chmod 600 "+file)
 	other := map[string]string{"rdma": "tcp", "tcp": "rdma"}

@@ -9,13 +9,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/evidence"
 )
 
 // TestKnfsdRestart restarts the kernel's server, and cuts connections, while commands are at work.
 func TestKnfsdRestart(t *testing.T) {
 	t.Parallel()
-	pcap := filepath.Join(t.TempDir(), "pcap")
-	k := bootKnfsd(t, 1, pcap)
+	pcap := filepath.Join(evidence.Dir(t), "pcap")
+	k := bootKnfsd(t, machine{Capture: pcap})
 	for _, scheme := range schemes {
 		k.stopped(t, scheme, func(t *testing.T) passage { return k.byProxy(t, scheme) })
 	}

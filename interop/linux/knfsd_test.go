@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/evidence"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -58,6 +60,13 @@ rpc.mountd -N 4 -p 20048
 echo 1048576 >/proc/fs/nfsd/max_block_size
 `
 
+// addSIW adds siw to a guest with rdma_rxe.
+const addSIW = `
+insmod /host/siw.ko
+rdma link add siw0 type siw netdev eth0
+until rdma link show siw0/1 | grep -q ACTIVE; do usleep 100000; done
+`
+
 // knfsdStart and knfsdStop start it, with so many threads, and stop it.
 const (
 	knfsdStart = `
@@ -81,8 +90,15 @@ type knfsd struct {
 // TestKnfsd runs our client and our commands against the kernel's NFS server.
 func TestKnfsd(t *testing.T) {
 	t.Parallel()
-	pcap := filepath.Join(t.TempDir(), "pcap")
-	k := bootKnfsd(t, 1, pcap)
+	pcap := filepath.Join(evidence.Dir(t), "pcap")
+	k := bootKnfsd(t, machine{Capture: pcap})
+	k.run(t)
+	k.end(t)
+	k.checkCapture(t, pcap)
+}
+
+// run runs the parts of TestKnfsd, or those that are named.
+func (k *knfsd) run(t *testing.T, names ...string) {
 	for _, part := range []struct {
 		name string
 		test func(*testing.T)
@@ -102,20 +118,21 @@ func TestKnfsd(t *testing.T) {
 		{"gateway", k.gateway},
 		{"draft", k.draftClient},
 	} {
-		t.Run(part.name, part.test)
+		if names == nil || slices.Contains(names, part.name) {
+			t.Run(part.name, part.test)
+		}
 	}
-	k.end(t)
-	k.checkCapture(t, pcap)
 }
 
-// bootKnfsd boots a guest with the kernel's server and n shells.
-func bootKnfsd(t *testing.T, n int, capture string) *knfsd {
+// bootKnfsd boots a guest with the kernel's server on siw, and on rdma_rxe if it has that.
+func bootKnfsd(t *testing.T, m machine) *knfsd {
 	t.Helper()
 	k := &knfsd{RDMA: freePort(t), TCP: freePort(t), Mount: freePort(t), Bind: freePort(t)}
-	k.guest, k.sh = bootShells(t, machine{
-		Siw: "stock", Capture: capture, Limit: longLimit(),
-		Forwards: []forward{{k.RDMA, rdmaPort}, {k.TCP, nfsPort}, {k.Mount, mountPort}, {k.Bind, bindPort}},
-	}, n)
+	m.Forwards = []forward{{k.RDMA, rdmaPort}, {k.TCP, nfsPort}, {k.Mount, mountPort}, {k.Bind, bindPort}}
+	k.guest, k.sh = bootShells(t, m, 1)
+	if m.RXE != nil {
+		k.sh[0].run(t, addSIW)
+	}
 	k.sh[0].run(t, knfsdScript)
 	k.sh[0].run(t, knfsdStart)
 	return k

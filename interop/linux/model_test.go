@@ -30,7 +30,7 @@ import (
 // archive.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	g, sh := bootShells(t, machine{Siw: "stock", Limit: longLimit()}, 1)
+	g, sh := bootShells(t, machine{}, 1)
 	program := filepath.Join(t.TempDir(), "guestmodel")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./guestmodel")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/evidence"
 )
 
 // sender is the side that has sent a frame.
@@ -63,7 +65,7 @@ const captureMost = 40 << 20
 func newObserver(t *testing.T) *observer {
 	t.Helper()
 	o := &observer{
-		t: t, file: filepath.Join(t.TempDir(), "wire.pcap"), room: captureMost,
+		t: t, file: filepath.Join(evidence.Dir(t), "wire.pcap"), room: captureMost,
 		ends: make(map[flow]uint32),
 	}
 	f, err := os.Create(o.file)

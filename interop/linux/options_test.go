@@ -13,7 +13,7 @@ import (
 // TestOptions mounts servers that restrict clients, and one without RDMA.
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	g, sh := bootShells(t, machine{Siw: "stock", Limit: longLimit()}, 1)
+	g, sh := bootShells(t, machine{}, 1)
 	n := sizes{data: 4<<20 + 1}
 	g.put("data", random(t, n.data))
 	for _, export := range exports {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/evidence"
 )
 
 // writeScript writes /host/data, with a sync every MiB, and compares the file with it afterwards.
@@ -54,8 +56,8 @@ echo "CHANGES $i"
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	data := random(t, 16<<20)
-	pcap := filepath.Join(t.TempDir(), "pcap")
-	g, sh := bootShells(t, machine{Siw: "stock", Capture: pcap, Limit: longLimit()}, 2)
+	pcap := filepath.Join(evidence.Dir(t), "pcap")
+	g, sh := bootShells(t, machine{Capture: pcap}, 2)
 	g.put("data", data)
 	cut := exports[1:]
 	if *full {

@@ -74,7 +74,7 @@ var markers = []refused{
 // rpingTests has the cases of each variant of siw. As client, rping always has IRD and ORD 1; as
 // server it takes what the client offers.
 var rpingTests = map[string][]rpingCase{
-	"stock": {
+	stock: {
 		{name: "defaults", kernel: client, want: agreed{Revision: 2, Enhanced: true, PeerIRD: 1, PeerORD: 1}},
 		{name: "largest pings", kernel: client, size: rping.MaxSize, cfg: iwarp.SiwConfig(),
 			want: agreed{Revision: 2, Enhanced: true, PeerIRD: 1, PeerORD: 1}},

@@ -11,7 +11,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -82,21 +81,15 @@ report() {
 }
 client() {
 	port=$1 count=$2 size=$3
-	timeout 30 rping -c -a 192.0.2.2 -p $port -C $count -S $size -V -v >/tmp/out 2>/tmp/err
+	timeout 120 rping -c -a 192.0.2.2 -p $port -C $count -S $size -V -v >/tmp/out 2>/tmp/err
 	report $port $?
 }
-wait_for() {
-	tries=0
-	until grep -q "$@" || [ $tries = 200 ]; do
-		usleep 20000
-		tries=$((tries + 1))
-	done
-}
+wait_for() { until grep -q "$@" 2>/dev/null; do usleep 20000; done; }
 server() {
 	port=$1 count=$2 size=$3
 	shift 3
 	: >/tmp/out
-	timeout 30 rping -s -p $port -C $count -S $size -V -v "$@" >/tmp/out 2>/tmp/err &
+	timeout 120 rping -s -p $port -C $count -S $size -V -v "$@" >/tmp/out 2>/tmp/err &
 	wait_for ": 00000000:$(printf %04X $port) .* 0A " /proc/net/tcp
 	wait_for "^202 " /proc/$!/syscall
 	echo "LISTENING $port"
@@ -146,7 +139,7 @@ func (r *rpingRun) port() int {
 }
 
 func (r *rpingRun) run(t *testing.T, sh *shell) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), silence)
 	defer cancel()
 	go func() { // without a guest there is nothing to wait for
 		select {

@@ -21,10 +21,10 @@ func TestRXEKernels(t *testing.T) {
 	server, client := newCard(t, w.host), newCard(t, w.guest)
 	w.join(t, server, client, faultnet.Way{})
 	k := new(knfsd)
-	k.guest, k.sh = bootShells(t, machine{RXE: server, Limit: longLimit()}, 1)
+	k.guest, k.sh = bootShells(t, machine{RXE: server}, 1)
 	k.sh[0].run(t, knfsdScript)
 	k.sh[0].run(t, knfsdStart)
-	g, sh := bootShells(t, machine{RXE: client, Limit: longLimit()}, 1)
+	g, sh := bootShells(t, machine{RXE: client}, 1)
 	m := newMount(t, sh[0], w.host.String()+":"+open, "vers=3", "proto=rdma",
 		fmt.Sprintf("port=%d", rdmaPort), fmt.Sprintf("mountport=%d", mountPort),
 		"mountproto=tcp", "nolock", "noresvport")
@@ -38,7 +38,7 @@ func TestRXEKernels(t *testing.T) {
 
 	w = newWire(t, faultnet.Way{})
 	s := serveRXE(t, w)
-	g, sh = bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
+	g, sh = bootShells(t, machine{RXE: w.card}, 1)
 	m = s.mount(t, sh[0], memory)
 	t.Log("this project's server:")
 	ours := m.countPackets(t, w)

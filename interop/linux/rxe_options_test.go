@@ -16,7 +16,7 @@ func TestRXEOptions(t *testing.T) {
 	t.Parallel()
 	n := sizes{data: 1<<20 + 4096 + 3}
 	w := newWire(t, faultnet.Way{})
-	g, sh := bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
+	g, sh := bootShells(t, machine{RXE: w.card}, 1)
 	g.put("data", random(t, n.data))
 	for _, export := range exports {
 		s := serveRXE(t, w)

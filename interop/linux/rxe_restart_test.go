@@ -18,7 +18,7 @@ const rxeMoved = 64<<20 + 1
 func TestRXEKnfsdRestart(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, faultnet.Way{})
-	k := bootRXEKnfsd(t, w)
+	k := bootKnfsd(t, machine{RXE: w.card})
 	k.stopped(t, "rdma", func(t *testing.T) passage {
 		w.slow(t)
 		return passage{size: rxeMoved, url: w.url, stop: func(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,24 +34,16 @@ func TestRXE(t *testing.T) {
 	if *full {
 		n = sizes{data: 256 << 20, entries: 10_000, fio: 64}
 	}
+	testRXE(t, exports, n)
+}
+
+// testRXE runs all steps on exports.
+func testRXE(t *testing.T, exports []string, n sizes) {
+	t.Helper()
 	w := newWire(t, faultnet.Way{})
 	s := serveRXE(t, w)
-	g, sh := bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
-	data := random(t, n.data)
-	g.put("data", data)
-	for _, export := range exports {
-		m := s.mount(t, sh[0], export)
-		for _, name := range allSteps(t) {
-			t.Run(export[1:]+"/"+name, func(t *testing.T) { m.timed(t, name, n) })
-		}
-		c := m.counters(t)
-		t.Logf("%s: %+v", export, c)
-		if c.ReadChunks == 0 || c.WriteChunks == 0 || c.ReplyChunks == 0 {
-			t.Errorf("the client has not offered chunks of each kind: %+v", c)
-		}
-		m.unmount(t)
-	}
-	checkFile(t, filepath.Join(s.dir, "data", "data"), data)
+	g, sh := bootShells(t, machine{RXE: w.card}, 1)
+	s.runSteps(t, sh[0], exports, allSteps(t), n)
 	g.closeShells(sh)
 	g.wait(t)
 	s.stop(t)
@@ -67,7 +58,7 @@ const rpings = 10_000
 func TestRXERping(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, faultnet.Way{})
-	g, sh := bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
+	g, sh := bootShells(t, machine{RXE: w.card}, 1)
 	for _, tt := range []struct {
 		name        string
 		host, guest string
@@ -100,7 +91,10 @@ func TestRXERping(t *testing.T) {
 			pinged(t, sh[0], ep, tt.count, func() (int, error) { return rping.Serve(ctx, ep, o) })
 		})
 		t.Run(tt.name+"/kernel is server", func(t *testing.T) {
-			sh[0].start(t, fmt.Sprintf("rping -s -a %s -p %d -C %d -S %d -V & sleep 1; echo LISTENING; wait $!",
+			// It listens when its main thread waits in futex, system call 202.
+			sh[0].start(t, fmt.Sprintf("rping -s -a %s -p %d -C %d -S %d -V &\n"+
+				"until grep -q '^202 ' /proc/$!/syscall 2>/dev/null; do usleep 20000; done\n"+
+				"echo LISTENING; wait $!",
 				tt.guest, rpingPort, tt.count, tt.size))
 			sh[0].await(t, "LISTENING")
 			ctx, cancel := context.WithTimeout(t.Context(), silence)
@@ -139,7 +133,7 @@ func TestRXERecovery(t *testing.T) {
 	t.Parallel()
 	data := random(t, 8<<20)
 	w := newWire(t, faultnet.Way{})
-	g, sh := bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 2)
+	g, sh := bootShells(t, machine{RXE: w.card}, 2)
 	g.put("data", data)
 	s := serveRXE(t, w)
 	m := s.mount(t, sh[0], directory, "wsize=32768,rsize=32768")
@@ -201,7 +195,7 @@ func TestRXELoss(t *testing.T) {
 	}
 	w := newWire(t, faultnet.Way{Loss: 0.01})
 	s := serveRXE(t, w)
-	g, sh := bootShells(t, machine{RXE: w.card, Limit: longLimit()}, 1)
+	g, sh := bootShells(t, machine{RXE: w.card}, 1)
 	data := random(t, size)
 	g.put("data", data)
 	m := s.mount(t, sh[0], directory)
@@ -232,68 +226,67 @@ func TestRXELoss(t *testing.T) {
 	w.seen.end(t)
 }
 
-// bootRXEKnfsd boots a guest with the kernel's server over rdma_rxe.
-func bootRXEKnfsd(t *testing.T, w *wire) *knfsd {
-	t.Helper()
-	k, m := new(knfsd), machine{RXE: w.card, Limit: longLimit()}
-	if *full {
-		m.Memory = 3 << 10 // the export is in half of it
-	}
-	k.guest, k.sh = bootShells(t, m, 1)
-	k.sh[0].run(t, knfsdScript)
-	k.sh[0].run(t, knfsdStart)
-	return k
-}
-
 // url returns the commands' URL of a path in an export of the kernel's server.
 func (w *wire) url(path string) string {
 	return fmt.Sprintf("rdma+roce://%s:%d%s?mountport=%d", w.guest, rdmaPort, path, mountPort)
 }
 
-// TestRXEKnfsd runs our client and commands against the kernel's NFS server on rdma_rxe. At the end
-// every hundredth frame is lost.
+// TestRXEKnfsd runs our client and commands against the kernel's NFS server on rdma_rxe, without
+// loss and while every hundredth frame is lost.
 func TestRXEKnfsd(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, faultnet.Way{})
-	k := bootRXEKnfsd(t, w)
-	url := func(path string) string { return w.url(open + path) }
-	dir := t.TempDir()
-	size := 4<<20 + 3
+	m, size := machine{RXE: w.card}, 4<<20+3
 	if *full {
+		m.Memory = 3 << 10 // the export is in half of it
 		size = 1 << 30
 	}
-	for name, way := range map[string]faultnet.Way{"good": {}, "lossy": {Loss: 0.01}} {
-		k.sh[0].run(t, "rm -f /export/*")
-		way.Buffer = 4 << 20
-		w.SetWay(faultnet.Up, way)
-		w.SetWay(faultnet.Down, way)
-		data := random(t, size)
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
+	k := bootKnfsd(t, m)
+	k.overRXE(t, w, size, 0, 0.01)
+	k.end(t)
+	w.endKnfsd(t)
+}
+
+// overRXE copies a file there and back over rdma_rxe, with each of several losses, and uses other
+// commands.
+func (k *knfsd) overRXE(t *testing.T, w *wire, size int, losses ...float64) {
+	t.Helper()
+	url := func(path string) string { return w.url(open + path) }
+	set := func(loss float64) {
+		for _, d := range []faultnet.Direction{faultnet.Up, faultnet.Down} {
+			w.SetWay(d, faultnet.Way{Loss: loss, Buffer: 4 << 20})
 		}
-		k.do(t, "put", file, url("/"+name))
-		k.checkSum(t, "/export/"+name, data)
-		k.do(t, "get", url("/"+name), file+".back")
-		checkFile(t, file+".back", data)
 	}
-	w.SetWay(faultnet.Up, faultnet.Way{Buffer: 4 << 20})
-	w.SetWay(faultnet.Down, faultnet.Way{Buffer: 4 << 20})
+	data := random(t, size)
+	file := localFile(t, data)
+	for _, loss := range losses {
+		k.sh[0].run(t, "rm -rf /export/*")
+		set(loss)
+		k.do(t, "put", file, url("/file"))
+		k.checkSum(t, "/export/file", data)
+		back := filepath.Join(t.TempDir(), "back")
+		k.do(t, "get", url("/file"), back)
+		checkFile(t, back, data)
+	}
+	set(0)
 	k.sh[0].run(t, "mkdir /export/many && cd /export/many && i=0; while [ $i -lt 2000 ]; do : >entry-$i; i=$((i + 1)); done")
 	if n := strings.Count(k.do(t, "ls", url("/many")), "\n"); n != 2000 {
 		t.Errorf("ls prints %d lines, want 2000", n)
 	}
 	k.do(t, "ln", "-s", "target", url("/soft"))
 	k.guestSays(t, "target", "readlink /export/soft")
-	k.do(t, "touch", url("/file"))
-	k.do(t, "chmod", "0640", url("/file"))
-	k.guestSays(t, "640", "stat -c %a /export/file")
+	k.do(t, "touch", url("/new"))
+	k.do(t, "chmod", "0640", url("/new"))
+	k.guestSays(t, "640", "stat -c %a /export/new")
 	k.do(t, "rm", "-r", url("/many"))
 	k.guestSays(t, "gone", "[ -e /export/many ] || echo gone")
 	k.do(t, "ping", "--count", "5", fmt.Sprintf("rdma+roce://%s:%d", w.guest, rdmaPort))
-	k.end(t)
+}
+
+// endKnfsd is end of the observer of a wire to the kernel's server.
+func (w *wire) endKnfsd(t *testing.T) {
+	t.Helper()
 	// The kernel moves a long reply by several RDMA Writes. tshark (4.0) finds that those of the
-	// last page of a directory overlap, and misses the last 8 of its bytes; ls above has all
-	// entries.
+	// last page of a directory overlap, and misses the last 8 of its bytes; ls has had all entries.
 	w.seen.end(t, "V3 READDIRPLUS Reply")
 }

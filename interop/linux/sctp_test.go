@@ -32,7 +32,7 @@ sysctl -qw net.core.rmem_max=8388608 net.sctp.udp_port=9899 net.sctp.encap_port=
 func TestSCTP(t *testing.T) {
 	t.Parallel()
 	size, skip := 16<<20, "^TestConformance$/^(abandon|refused)" // half of the time
-	m := machine{Siw: "stock", Limit: longLimit(), UDP: []forward{{freePort(t), 9899}}}
+	m := machine{UDP: []forward{{freePort(t), 9899}}}
 	if *full {
 		size, skip, m.Memory = 1<<30, "^$", 3<<10
 	}

@@ -39,7 +39,7 @@ func bootShells(t *testing.T, m machine, n int) (*guest, []*shell) {
 	defer l.Close()
 	m.Script = fmt.Sprintf(shellsScript, n+1, port(l.Addr()))
 	g := boot(t, m)
-	l.(*net.TCPListener).SetDeadline(time.Now().Add(g.limit))
+	l.(*net.TCPListener).SetDeadline(time.Now().Add(silence))
 	var shells []*shell
 	for i := range n + 1 {
 		conn, err := l.Accept()

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/evidence"
 )
 
 // steps are scripts. Each does something in a directory of a mount, and fails if the result is
@@ -25,8 +28,11 @@ type sizes struct {
 	fio     int // MiB
 }
 
+// stock is siw as it comes.
+const stock = "stock"
+
 // variants are the variants of siw.
-var variants = []string{"stock", "crc", "p2p", "mpa1"}
+var variants = []string{stock, "crc", "p2p", "mpa1"}
 
 // TestStepsInMemory has Linux mount an in-memory file system and run all steps.
 func TestStepsInMemory(t *testing.T) {
@@ -60,9 +66,9 @@ func testSteps(t *testing.T, by []string, export string, n sizes) {
 	for _, siw := range inFull() {
 		t.Run(siw, func(t *testing.T) {
 			s := serveBy(t, by)
-			m := machine{Siw: siw, Limit: longLimit()}
+			m := machine{Siw: siw}
 			if !*full { // otherwise gigabytes
-				m.Capture = filepath.Join(t.TempDir(), "pcap")
+				m.Capture = filepath.Join(evidence.Dir(t), "pcap")
 			}
 			g, sh := bootShells(t, m, 1)
 			data := random(t, n.data)
@@ -93,12 +99,29 @@ func inFull() []string {
 	return variants[:1]
 }
 
-// longLimit is the time limit of guests with much work.
-func longLimit() time.Duration {
-	if *full {
-		return time.Hour
+// runSteps mounts exports in a guest, and runs steps there. The guest must offer chunks of each
+// kind.
+func (s *nfsd) runSteps(t *testing.T, sh *shell, exports, names []string, n sizes) {
+	t.Helper()
+	data := random(t, n.data)
+	sh.g.put("data", data)
+	for _, export := range exports {
+		t.Run(export[1:], func(t *testing.T) {
+			m := s.mount(t, sh, export)
+			for _, name := range names {
+				t.Run(name, func(t *testing.T) { m.timed(t, name, n) })
+			}
+			c := m.counters(t)
+			t.Logf("%+v", c)
+			if c.ReadChunks == 0 || c.WriteChunks == 0 || c.ReplyChunks == 0 {
+				t.Errorf("the client has not offered chunks of each kind: %+v", c)
+			}
+			m.unmount(t)
+		})
 	}
-	return 10 * time.Minute
+	if slices.Contains(exports, directory) {
+		checkFile(t, filepath.Join(s.dir, "data", "data"), data)
+	}
 }
 
 // timed runs a step and logs how long it took.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/evidence"
 )
 
 // dissect decodes a capture with tshark. It returns a line for each packet that matches a filter,
@@ -55,7 +57,7 @@ func TestCheckedByTshark(t *testing.T) {
 	l, c, r := pair(t, nil)
 	c.send(0, 17, true, "00000001")
 	l.receive()
-	file := filepath.Join(t.TempDir(), "capture.pcap")
+	file := filepath.Join(evidence.Dir(t), "capture.pcap")
 	writePcap(t, file, r.datagrams())
 
 	got := dissect(t, file, "sctp.adaptation_layer_indication", nil,
@@ -140,7 +142,7 @@ func TestLua(t *testing.T) {
 		c.send(1, m.ppid, true, fmt.Sprintf("%x", unhex(t, m.bytes)))
 		l.receive()
 	}
-	file := filepath.Join(t.TempDir(), "capture.pcap")
+	file := filepath.Join(evidence.Dir(t), "capture.pcap")
 	writePcap(t, file, r.datagrams())
 
 	fields := []string{"ddp_sctp.ssn", "ddp_sctp.function", "ddp_sctp.draft_function",

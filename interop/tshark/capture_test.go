@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/evidence"
 )
 
 // limit ends what hangs.
@@ -27,7 +29,7 @@ type capture struct {
 // startCapture captures the traffic of a port of 127.0.0.1.
 func startCapture(t *testing.T, port int) *capture {
 	t.Helper()
-	c := &capture{port: port, file: filepath.Join(t.TempDir(), "capture.pcapng"), stderr: newLines()}
+	c := &capture{port: port, file: filepath.Join(evidence.Dir(t), "capture.pcapng"), stderr: newLines()}
 	c.cmd = exec.CommandContext(t.Context(), "dumpcap", "-q", "-i", "lo", "-B", "64", "-f", fmt.Sprintf("port %d", port), "-w", c.file)
 	c.cmd.Stderr = c.stderr
 	if err := c.cmd.Start(); err != nil {

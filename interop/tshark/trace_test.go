@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/evidence"
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 )
 
@@ -28,7 +29,7 @@ func TestTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir := evidence.Dir(t)
 	data := bytes.Repeat([]byte("0123456789abcde\n"), 12500)
 	up, down := filepath.Join(dir, "up"), filepath.Join(dir, "down")
 	if err := os.WriteFile(up, data, 0o600); err != nil {

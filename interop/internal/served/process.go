@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rpcrdma/go-rpcrdma/interop/internal/evidence"
 )
 
 // startLimit is how long a process may take to start or stop.
@@ -24,7 +26,7 @@ type process struct {
 // newProcess returns a process that ends with the test at the latest. If the test fails, its log is
 // shown.
 func newProcess(t *testing.T, what string) *process {
-	p := &process{t: t, what: what, log: filepath.Join(t.TempDir(), "log")}
+	p := &process{t: t, what: what, log: filepath.Join(evidence.Dir(t), "log")}
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
