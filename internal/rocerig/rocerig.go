@@ -22,8 +22,8 @@ const tries = 64
 var drawn atomic.Uint32
 
 // Addr returns a loopback address at which RoCE's UDP port is free. No other call in this process
-// returns the same one. It is also for tests that listen at a known port of TCP, or again at the same
-// one, because no other process has the address.
+// returns the same one. It is also for tests that listen at a known port of TCP, or again at the
+// same one, because no other process has the address.
 func Addr(tb testing.TB) netip.Addr {
 	tb.Helper()
 	var errs []error
