@@ -105,6 +105,13 @@ func decode(t *testing.T, file string, rdma int, tcp ...int) (d decoded, rest in
 	return d, rest
 }
 
+// otherHeuristics find other protocols in what looks like them, such as file data that begins with
+// an Ethertype and two bytes of zero.
+var otherHeuristics = []string{
+	"eth_over_ib", "iser_infiniband", "lnet_ib", "mellanox_eoib", "nvme_rdma", "sdp_infiniband",
+	"smb_direct_infiniband", "smb_direct_iwarp", "smcr_infiniband",
+}
+
 // dissect prints fields of the packets that match a filter with tshark, one packet on a line.
 func dissect(t *testing.T, file, filter string, fields ...string) []string {
 	t.Helper()
@@ -120,6 +127,9 @@ func dissectWith(t *testing.T, file, filter string, options []string, fields ...
 		"-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE",
 		// A server's port may be one that tshark knows for another protocol, such as 44818.
 		"-o", "tcp.try_heuristic_first:TRUE",
+	}
+	for _, name := range otherHeuristics {
+		args = append(args, "--disable-heuristic", name)
 	}
 	args = append(args, options...)
 	for _, f := range fields {
