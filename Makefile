@@ -36,16 +36,13 @@ mutants:
 	go run ./bench/mutants $(MUTANTS)
 
 # The Linux kernel mounts both exports, writes, reads and compares, in one guest.
-mount: $(artifacts)
-	go test $(interop_flags) -timeout 20m -run '^TestGateSIW$$/^(memory|directory)$$/^(data|bigdir)$$' \
-		./interop/linux
+mount:
+	bash .ci/steps run_mount
 
 # The interoperability tests of the gate: four guests, two at a time, and the other folders, without
 # the tests that take longest. Needs root. The first run installs what the guest needs.
-interop: $(artifacts)
-	go test $(interop_flags) -parallel 2 -timeout 40m -run '^TestGate' ./interop/linux
-	go test $(interop_flags) -p 1 -timeout 20m -skip '^(TestPackage|TestMatrix|TestLongSegments)$$' \
-		$(interop_others)
+interop:
+	bash .ci/steps run_interop
 
 # All interoperability tests, with some 25 guests.
 interop-all: $(artifacts)
