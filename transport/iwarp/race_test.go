@@ -7,7 +7,5 @@ package iwarp_test
 func init() {
 	raceDetector = true
 	replayShare = 16
-	// Four setups: of revision 1 and 2, in both models, without markers, with markers to either side
-	// or both, with CRC and without, with small segments.
-	conformanceShare = 17
+	conformanceShare = raceShare
 }
