@@ -118,9 +118,10 @@ func TestPutTreeInterrupted(t *testing.T) {
 		t.Run(scheme, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r, _ := startStepped(t, func(_ context.Context, p nfs3.Proc, i int64) {
-				if p == nfs3.ProcWrite && i == 50 {
+			r, _ := startStepped(t, func(call context.Context, p nfs3.Proc, i int64) {
+				if p == nfs3.ProcWrite && i >= 50 {
 					cancel()
+					<-call.Done() // until the command has ended, however busy the machine is
 				}
 			})
 			if got := r.execContext(ctx, scheme, "put", "-r", source, "@/memory/up"); got != interrupted {
