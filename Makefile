@@ -1,7 +1,7 @@
 # Targets to run by hand. CI runs .ci/quick and .ci/run.
 
 # Captures, consoles and logs of failed interoperability tests stay here.
-artifacts = /tmp/go-rpcrdma-artifacts
+artifacts = $(or $(ARTIFACTS),/tmp/go-rpcrdma-artifacts)
 
 interop_flags = -tags interop -count=1 -v -artifacts -outputdir $(artifacts)
 
