@@ -30,8 +30,8 @@ soak:
 flaky:
 	bash .ci/flaky $(PKG)
 
-# Do the tests notice 60 changes of the code? One to two hours. MUTANTS="-pkg gateway -- -race" runs
-# those of one package, under the race detector.
+# Do the tests notice 60 changes of the code? An hour. MUTANTS="-pkg gateway -- -race" runs those of
+# one package, under the race detector.
 mutants:
 	go run ./bench/mutants $(MUTANTS)
 

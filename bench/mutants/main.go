@@ -1,7 +1,7 @@
 // Mutants measures the tests. It changes the code in one place, runs the tests of the package, and
 // says whether they notice. Nothing in the tree is changed. Run it from the top of the repository:
 //
-//	go run ./bench/mutants                        # runs those of mutants.txt: an hour or two
+//	go run ./bench/mutants                        # runs those of mutants.txt: an hour
 //	go run ./bench/mutants -pkg gateway,oncrpc    # those of two packages
 //	go run ./bench/mutants -o race.txt -- -race   # with arguments for go test
 //	go run ./bench/mutants -make                  # writes a new list, on Linux
