@@ -2,7 +2,10 @@
 
 package linux
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // exchange counts the messages with one XID on a connection.
 type exchange struct{ calls, replies, errors int }
@@ -34,16 +37,25 @@ func (d *decoded) exchange(xid, from, to, kind, server string) {
 }
 
 // checkCapture decodes what went to the server with tshark. No connection was cut, so each call
-// must have one reply or a known error.
+// must have one reply or a known error. But a copy that ends while one of its connections is new
+// closes that without waiting for the reply to its only call, a NULL.
 func (k *knfsd) checkCapture(t *testing.T, file string) {
 	t.Helper()
 	d, rest := decode(t, file, rdmaPort, nfsPort, mountPort, bindPort)
 	if rest > 0 {
 		t.Errorf("%d bytes of incomplete FPDUs", rest)
 	}
-	errors := 0
+	errors, calls := 0, make(map[string]int) // calls by the client's port
+	for key := range d.exchanges {
+		port, _, _ := strings.Cut(key, " ")
+		calls[port]++
+	}
 	for key, x := range d.exchanges {
 		errors += x.errors
+		port, _, _ := strings.Cut(key, " ")
+		if *x == (exchange{calls: 1}) && calls[port] == 1 {
+			continue
+		}
 		if x.calls != 1 || x.replies+x.errors != 1 {
 			t.Errorf("port and XID %s: %+v", key, *x)
 		}
