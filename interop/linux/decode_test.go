@@ -70,10 +70,10 @@ func decode(t *testing.T, file string, rdma int, tcp ...int) (d decoded, rest in
 	writePcap(t, again, whole)
 	d.exchanges = make(map[string]*exchange)
 	for _, line := range dissect(t, again, "tcp", "iwarp_mpa", "rpcordma.xid", "rpc.msgtyp", "rpcordma.segment_count", "_ws.malformed", "_ws.col.Info",
-		"tcp.srcport", "tcp.dstport", "rpcordma.msg_type") {
+		"tcp.srcport", "tcp.dstport", "rpcordma.msg_type", "rpc.procedure") {
 		d.Frames++
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		d.exchange(f[1], f[6], f[7], f[8], strconv.Itoa(rdma))
+		d.exchange(f[1], f[6], f[7], f[8], f[9], strconv.Itoa(rdma))
 		switch f[2] {
 		case "0":
 			d.Calls++
