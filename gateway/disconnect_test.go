@@ -5,6 +5,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
@@ -28,13 +29,13 @@ func TestClientGoes(t *testing.T) {
 		gate.next(t)
 	}
 	leaves.Close()
-	await(t, "the end of the first connection to the server", conns[0].Done())
+	hang.Receive(t, "the end of the first connection to the server", conns[0].Done())
 	close(gate.open)
 	if got := stays.next(); !bytes.Equal(got[:4], []byte{0, 0, 0, 2}) {
 		t.Errorf("got reply %x, want that to 2", got)
 	}
 	stays.Close()
-	await(t, "the end of the second connection to the server", conns[1].Done())
+	hang.Receive(t, "the end of the second connection to the server", conns[1].Done())
 }
 
 // When the server goes, so do its clients, which connect again.
@@ -72,7 +73,7 @@ func TestShutdown(t *testing.T) {
 	gate.next(t)
 	down := make(chan error)
 	go func() { down <- g.server.Shutdown(context.Background()) }()
-	until(t, "Shutdown has begun", g.server.Closed)
+	hang.Until(t, "Shutdown has begun", g.server.Closed)
 	if got := g.server.Stats(); got.InFlight != 1 || got.Forwarded != 1 {
 		t.Errorf("stats %+v", got)
 	}
@@ -84,7 +85,7 @@ func TestShutdown(t *testing.T) {
 		t.Errorf("got another reply %x", got)
 	}
 	s.Close()
-	if err := await(t, "the end of Shutdown", down); err != nil {
+	if err := hang.Receive(t, "the end of Shutdown", down); err != nil {
 		t.Error(err)
 	}
 	g.Close()
@@ -158,9 +159,9 @@ func TestGoesWaiting(t *testing.T) {
 	gate.next(t)
 	waits := dialRawClient(t, g.addr)
 	waits.send(testCall(2, 1))
-	until(t, "a call waits for memory", func() bool { return g.Stats().Waited > 0 })
+	hang.Until(t, "a call waits for memory", func() bool { return g.Stats().Waited > 0 })
 	waits.Close()
-	until(t, "the call that waits is dropped", func() bool { return g.Stats().Dropped > 0 })
+	hang.Until(t, "the call that waits is dropped", func() bool { return g.Stats().Dropped > 0 })
 	close(gate.open)
 	if got := s.next(); !bytes.Equal(got[:4], []byte{0, 0, 0, 1}) {
 		t.Errorf("got reply %x, want that to 1", got)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
@@ -26,7 +27,7 @@ func newGate() *gate { return &gate{make(chan uint32, 100), make(chan struct{})}
 // next returns the transaction id of the next call.
 func (g *gate) next(t *testing.T) uint32 {
 	t.Helper()
-	return await(t, "a call to reach the server", g.entered)
+	return hang.Receive(t, "a call to reach the server", g.entered)
 }
 
 func (g *gate) handle(ctx context.Context, c *oncrpc.Call) error {

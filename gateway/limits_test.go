@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -72,13 +73,13 @@ func TestIdleWorkers(t *testing.T) {
 	running := func() int {
 		return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "gateway.(*workers).serve(")
 	}
-	until(t, "all calls are passed on", func() bool { return running() == calls })
+	hang.Until(t, "all calls are passed on", func() bool { return running() == calls })
 	close(gate.open)
 	for range calls {
 		if got := s.next(); len(got) != 28 {
 			t.Fatalf("got reply %x", got)
 		}
 	}
-	until(t, "as many goroutines wait as are kept",
+	hang.Until(t, "as many goroutines wait as are kept",
 		func() bool { return running() == maxIdle && int(g.workers.idle.Load()) == maxIdle })
 }

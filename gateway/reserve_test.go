@@ -3,6 +3,7 @@ package gateway
 import (
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 )
@@ -48,6 +49,6 @@ func TestMemory(t *testing.T) {
 // returned waits until all memory has been given back.
 func (g *servedGateway) returned(t *testing.T, all int64) {
 	t.Helper()
-	until(t, "all memory is given back", func() bool { return g.memory.TryAcquire(all) })
+	hang.Until(t, "all memory is given back", func() bool { return g.memory.TryAcquire(all) })
 	g.memory.Release(all)
 }

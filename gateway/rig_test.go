@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
@@ -33,29 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var quiet = slog.New(slog.DiscardHandler)
 
 // tooLong is how long a test waits for an event before it reports which one is missing.
-const tooLong = 30 * time.Second
-
-// await receives from a channel.
-func await[T any](tb testing.TB, what string, ch <-chan T) T {
-	tb.Helper()
-	select {
-	case v := <-ch:
-		return v
-	case <-time.After(tooLong):
-		tb.Fatalf("waited %v for %s", tooLong, what)
-		panic("not reached")
-	}
-}
-
-// until waits until something is so.
-func until(tb testing.TB, what string, so func() bool) {
-	tb.Helper()
-	for end := time.Now().Add(tooLong); !so(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			tb.Fatalf("waited %v until %s", tooLong, what)
-		}
-	}
-}
+const tooLong = hang.Patience
 
 // ends waits until f has returned.
 func ends(tb testing.TB, what string, f func()) {
@@ -65,7 +44,7 @@ func ends(tb testing.TB, what string, f func()) {
 		defer close(end)
 		f()
 	}()
-	await(tb, "the end of "+what, end)
+	hang.Receive(tb, "the end of "+what, end)
 }
 
 // limited is a context for calls that are to be answered.
@@ -104,7 +83,7 @@ func overRDMA(tb testing.TB, srv *oncrpc.Server, cfg rpcrdma.Config) DialFunc {
 	go func() { served <- rpcrdma.Serve(context.Background(), l, srv, cfg) }()
 	tb.Cleanup(func() {
 		srv.Close()
-		await(tb, "the end of rpcrdma.Serve", served)
+		hang.Receive(tb, "the end of rpcrdma.Serve", served)
 	})
 	return func(ctx context.Context) (oncrpc.Transport, error) {
 		cfg := cfg
@@ -125,7 +104,7 @@ func overTCP(tb testing.TB, srv *oncrpc.Server, cfg recordmark.Config) string {
 	go func() { served <- recordmark.Serve(context.Background(), l, srv, cfg) }()
 	tb.Cleanup(func() {
 		srv.Close()
-		if err := await(tb, "the end of recordmark.Serve", served); !errors.Is(err, oncrpc.ErrServerClosed) {
+		if err := hang.Receive(tb, "the end of recordmark.Serve", served); !errors.Is(err, oncrpc.ErrServerClosed) {
 			tb.Error(err)
 		}
 	})
@@ -167,7 +146,7 @@ func dialTCP(tb testing.TB, addr string) *recordmark.Conn {
 	}
 	tb.Cleanup(func() {
 		c.Close()
-		await(tb, "the end of a connection", c.Done())
+		hang.Receive(tb, "the end of a connection", c.Done())
 	})
 	return c
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
@@ -74,9 +75,9 @@ func TestUnreachable(t *testing.T) {
 		clients = append(clients, s)
 	}
 	for range 10 {
-		await(t, "an attempt to connect", d.tried)
+		hang.Receive(t, "an attempt to connect", d.tried)
 	}
-	until(t, "all calls have come", func() bool { return g.Stats().Duplicates == 3*(lost+1) })
+	hang.Until(t, "all calls have come", func() bool { return g.Stats().Duplicates == 3*(lost+1) })
 	d.up.Store(true)
 	for i, s := range clients {
 		got := map[string]bool{string(s.next()[:4]): true, string(s.next()[:4]): true}
@@ -123,13 +124,13 @@ func TestLateFailure(t *testing.T) {
 		return nil, errors.New("no such server")
 	}
 	dialRawClient(t, g.addr).send(testCall(7, 1))
-	await(t, "the first attempt", began)
+	hang.Receive(t, "the first attempt", began)
 	attempts <- server
 	s := dialRawClient(t, g.addr)
 	s.send(testCall(8, 1))
 	s.next()
 	close(fail)
-	until(t, "the first attempt has failed", func() bool { return g.Stats().DialFailures == 1 })
+	hang.Until(t, "the first attempt has failed", func() bool { return g.Stats().DialFailures == 1 })
 	if got := log.count("\n"); got > 0 {
 		t.Errorf("%d lines were logged:\n%s", got, log.text.String())
 	}
@@ -143,9 +144,9 @@ func TestUnreachableGoes(t *testing.T) {
 	g.pause = time.Hour
 	s := dialRawClient(t, g.addr)
 	s.send(testCall(7, 1))
-	await(t, "an attempt to connect", d.tried)
+	hang.Receive(t, "an attempt to connect", d.tried)
 	s.Close()
-	until(t, "the client's session has ended", func() bool { return g.Stats().Clients == 0 })
+	hang.Until(t, "the client's session has ended", func() bool { return g.Stats().Clients == 0 })
 
 	impatient := start(t, Config{Dial: d.Dial}, recordmark.Config{})
 	impatient.patience = 0
@@ -165,7 +166,7 @@ func TestDrain(t *testing.T) {
 	g.pause = time.Hour
 	waits, passed := dialRawClient(t, g.addr), dialRawClient(t, g.addr)
 	waits.send(message(nfsCall(1, nfs3.ProcNull, oncrpc.Auth{}), nil))
-	await(t, "an attempt to connect", d.tried)
+	hang.Receive(t, "an attempt to connect", d.tried)
 	passed.send(testCall(2, 1))
 	gate.next(t)
 	g.Drain()
@@ -174,12 +175,12 @@ func TestDrain(t *testing.T) {
 	}
 	down := make(chan error, 1)
 	go func() { down <- g.server.Shutdown(context.Background()) }()
-	until(t, "Shutdown has begun", g.server.Closed)
+	hang.Until(t, "Shutdown has begun", g.server.Closed)
 	close(gate.open)
 	if got := passed.next(); len(got) != 28 {
 		t.Errorf("got reply %x", got)
 	}
-	if err := await(t, "the end of Shutdown", down); err != nil {
+	if err := hang.Receive(t, "the end of Shutdown", down); err != nil {
 		t.Error(err)
 	}
 	if got := g.Stats(); got.Dropped != 1 || got.Replies != 1 {
@@ -195,7 +196,7 @@ func TestUnreachableMemory(t *testing.T) {
 		Routes: map[uint32]Route{testProgram: {Dial: d.Dial}}}, recordmark.Config{})
 	s := dialRawClient(t, g.addr)
 	s.send(testCall(7, 1))
-	await(t, "an attempt to connect", d.tried)
+	hang.Receive(t, "an attempt to connect", d.tried)
 	data := pattern(100_000)
 	c, _, h := file(t, dialTCP(t, g.addr), data)
 	if r, err := c.Read(limited(t), h, 0, data); err != nil || r.N != len(data) {
@@ -226,7 +227,7 @@ func TestServerRestarts(t *testing.T) {
 	again := dialRawClient(t, g.addr)
 	again.send(testCall(1, 1))
 	for range 3 {
-		await(t, "an attempt to connect", d.tried)
+		hang.Receive(t, "an attempt to connect", d.tried)
 	}
 	close(gate.open)
 	d.up.Store(true)
@@ -254,7 +255,7 @@ func TestDialTimeout(t *testing.T) {
 	}}, recordmark.Config{})
 	s := dialRawClient(t, g.addr)
 	s.send(testCall(1, 0))
-	if err := await(t, "the end of an attempt to connect", ended); !errors.Is(err, context.DeadlineExceeded) {
+	if err := hang.Receive(t, "the end of an attempt to connect", ended); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the first attempt ended with %v", err)
 	}
 	if got := s.next(); len(got) != 24 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -93,15 +94,10 @@ func (r *lateRig) connect(xid uint32) (*nfsclient.Client, *faultnet.Link) {
 // held waits until exactly n bytes of a connection have passed and more are held up.
 func (r *lateRig) held(link *faultnet.Link, n int64) {
 	r.t.Helper()
-	for range 30_000 {
+	hang.Until(r.t, fmt.Sprintf("%d bytes pass, and more wait", n), func() bool {
 		passed, waits := link.Bytes(faultnet.Up)
-		if passed == n && waits > 0 {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	passed, waits := link.Bytes(faultnet.Up)
-	r.t.Fatalf("after 30 s %d bytes have passed and %d wait, want %d and some", passed, waits, n)
+		return passed == n && waits > 0
+	})
 }
 
 // done waits for the end of a call.

@@ -10,6 +10,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/serve"
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
@@ -39,14 +40,11 @@ func callUnderWay(t *testing.T, g *faultnet.Relay) <-chan error {
 		_, err := m.Write(context.WithoutCancel(t.Context()), h, 0, rig.Pattern(1<<20), nfs3.FileSync)
 		result <- err
 	}()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-		if _, held := link.Bytes(faultnet.Down); held > 0 {
-			return result
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the server asks for no data")
-		}
-	}
+	hang.Until(t, "the server asks for no data", func() bool {
+		_, held := link.Bytes(faultnet.Down)
+		return held > 0
+	})
+	return result
 }
 
 // letGo lets through what the server has sent.

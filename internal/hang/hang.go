@@ -22,9 +22,7 @@ func Receive[T any](tb testing.TB, what string, c <-chan T) (v T) {
 	select {
 	case v = <-c:
 	case <-timer.C:
-		stacks := make([]byte, 1<<20)
-		stacks = stacks[:runtime.Stack(stacks, true)]
-		tb.Fatalf("waited %v in vain for %s\n\n%s", Patience, what, stacks)
+		inVain(tb, " for "+what)
 	}
 	return v
 }
@@ -38,4 +36,25 @@ func Wait(tb testing.TB, what string, group interface{ Wait() }) {
 		close(done)
 	}()
 	Receive(tb, what, done)
+}
+
+// Until waits until a condition holds that no channel announces, and fails the test after Patience.
+// The failure message contains what. Call it on the test's goroutine.
+func Until(tb testing.TB, what string, holds func() bool) {
+	tb.Helper()
+	for end := time.Now().Add(Patience); !holds(); time.Sleep(pace) {
+		if time.Now().After(end) {
+			inVain(tb, ": "+what)
+		}
+	}
+}
+
+// pace is how often Until looks.
+const pace = time.Millisecond
+
+func inVain(tb testing.TB, what string) {
+	tb.Helper()
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	tb.Fatalf("waited %v in vain%s\n\n%s", Patience, what, stacks)
 }

@@ -58,3 +58,16 @@ func TestWait(t *testing.T) {
 		group.Wait()
 	})
 }
+
+func TestUntil(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		hang.Until(t, "it is late", func() bool { return time.Since(began) >= hang.Patience })
+		never := func() bool { return false }
+		got := failure(func(tb testing.TB) { hang.Until(tb, "it is not over", never) })
+		if !strings.HasPrefix(got, "waited 2m0s in vain: it is not over\n") ||
+			!strings.Contains(got, "goroutine ") {
+			t.Errorf("got %q, want what it waited for, and stacks", got)
+		}
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 )
 
@@ -142,7 +143,7 @@ func (a *gssFlood) test(t *testing.T, hosts int) {
 	}}
 	under := flood.begin(ctx, r.site, hosts, max(1, 8/hosts))
 	defer under.end()
-	until(t, "the attack is there", func() bool { return a.arrived(r.flavor.Stats()) })
+	hang.Until(t, "the attack is there", func() bool { return a.arrived(r.flavor.Stats()) })
 	work(t, 40, byTCP, byRDMA)
 	late := r.joins("127.0.1.3", "TCP", gss.Privacy)
 	work(t, 10, late)

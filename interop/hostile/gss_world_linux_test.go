@@ -218,16 +218,6 @@ func work(t *testing.T, n int, all ...*citizen) {
 	group.Wait()
 }
 
-// until waits until a condition holds.
-func until(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !so(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited %v until %s", patience, what)
-		}
-	}
-}
-
 // heap returns the allocated bytes.
 func heap() int {
 	var m runtime.MemStats

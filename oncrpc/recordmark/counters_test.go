@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -49,7 +48,7 @@ func TestCountersOfConns(t *testing.T) {
 		}
 		end(conn.(*net.TCPConn))
 		conn.Close()
-		await(t, func() bool {
+		hang.Until(t, "the connection is not counted as ended", func() bool {
 			s := counters.Stats()
 			return s.Closed+s.Lost == before.Closed+before.Lost+1
 		})
@@ -68,15 +67,5 @@ func TestCountersOfConns(t *testing.T) {
 	}
 	if got := counters.Stats(); got.MemoryLimit != 0 {
 		t.Errorf("without a Serve there is a limit of %d bytes", got.MemoryLimit)
-	}
-}
-
-// await polls a condition.
-func await(t *testing.T, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(hang.Patience); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not come to that")
-		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -94,16 +93,6 @@ func newBlocker(t *testing.T, conns int) *blocker {
 	return b
 }
 
-// until polls cond.
-func (b *blocker) until(what string, cond func() bool) {
-	b.t.Helper()
-	for limit := time.Now().Add(hang.Patience); !cond(); time.Sleep(100 * time.Microsecond) {
-		if time.Now().After(limit) {
-			b.t.Fatalf("%s: still not so", what)
-		}
-	}
-}
-
 // made returns the connections made.
 func (b *blocker) made() []*rpcrdma.Conn {
 	b.mu.Lock()
@@ -114,7 +103,7 @@ func (b *blocker) made() []*rpcrdma.Conn {
 // in waits until the n-th connection is in use.
 func (b *blocker) in(n int) *rpcrdma.Conn {
 	b.t.Helper()
-	b.until("the connection is in use", func() bool {
+	hang.Until(b.t, "the connection is in use", func() bool {
 		conns := b.made()
 		return len(conns) >= n && b.conn.LocalAddr() == conns[n-1].LocalAddr()
 	})
@@ -138,7 +127,7 @@ func (b *blocker) giveUp() (waited bool) {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- b.client.Call(ctx, blockProc, nil, nil) }()
-	b.until("the call is under way", func() bool {
+	hang.Until(b.t, "the call is under way", func() bool {
 		select {
 		case <-b.entered:
 			return true
@@ -161,7 +150,7 @@ func (b *blocker) null() {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- b.client.Call(ctx, 0, nil, nil) }()
-	b.until("the call has ended or waits", func() bool {
+	hang.Until(b.t, "the call has ended or waits", func() bool {
 		select {
 		case err := <-done:
 			if err != nil {

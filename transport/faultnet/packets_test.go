@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
@@ -340,14 +341,14 @@ func TestDatagramsLater(t *testing.T) {
 	}
 	defer c.Close()
 	write(t, c, []byte("lost"))
-	poll(t, "the kernel", func() bool { return counters.Refused.Load() > 0 })
+	hang.Until(t, "the kernel", func() bool { return counters.Refused.Load() > 0 })
 	server, err := net.ListenUDP("udp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Close()
 	b := make([]byte, 100)
-	poll(t, "a datagram", func() bool {
+	hang.Until(t, "a datagram", func() bool {
 		write(t, c, []byte("again"))
 		server.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
 		n, from, err := server.ReadFromUDPAddrPort(b)

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -38,7 +37,7 @@ func relayed(t *testing.T, cfg faultnet.Config) (
 	t.Cleanup(func() { l.Close() })
 	r := newRelay(t, l.Addr().String(), cfg)
 	dialing, listening = connect(t, r, l)
-	poll(t, "the link", func() bool { return len(r.Links()) == 1 })
+	hang.Until(t, "the link", func() bool { return len(r.Links()) == 1 })
 	return dialing, listening, r.Links()[0]
 }
 
@@ -58,16 +57,6 @@ func connect(t *testing.T, r *faultnet.Relay, l net.Listener) (dialing, listenin
 		b.Close()
 	})
 	return a.(*net.TCPConn), b.(*net.TCPConn)
-}
-
-// poll waits for a condition.
-func poll(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(hang.Patience); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: waited %v in vain", what, hang.Patience)
-		}
-	}
 }
 
 // pattern returns n random bytes.

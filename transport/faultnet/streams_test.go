@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
@@ -149,11 +150,11 @@ func testLate(t *testing.T, l net.Listener, links func() []*faultnet.Link, dial 
 	first := dial()
 	firstServer := accept()
 	defer firstServer.Close()
-	poll(t, "the link", func() bool { return len(links()) == 1 })
+	hang.Until(t, "the link", func() bool { return len(links()) == 1 })
 	old := links()[0]
 	old.Freeze(faultnet.Up)
 	write(t, first, []byte("old"))
-	poll(t, "the bytes", func() bool {
+	hang.Until(t, "the bytes", func() bool {
 		_, n := old.Bytes(faultnet.Up)
 		return n == 3
 	})
@@ -213,7 +214,7 @@ func TestRelayCut(t *testing.T) {
 			}
 			// Data sent afterwards is not received.
 			for _, c := range []*net.TCPConn{a, b} {
-				poll(t, "an error", func() bool {
+				hang.Until(t, "an error", func() bool {
 					_, err := c.Write([]byte("x"))
 					return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 				})
@@ -236,7 +237,7 @@ func TestRelayCutHalf(t *testing.T) {
 		t.Errorf("Read: %v, want %v", err, io.EOF)
 	}
 	r.Links()[0].Cut(faultnet.RST)
-	poll(t, "the end", func() bool { return len(r.Links()) == 0 })
+	hang.Until(t, "the end", func() bool { return len(r.Links()) == 0 })
 	if _, err := a.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("Read: %v, want %v", err, syscall.ECONNRESET)
 	}
@@ -249,14 +250,14 @@ func TestRelayCloseBehindData(t *testing.T) {
 	l.Freeze(faultnet.Up)
 	p := pattern(50_000)
 	write(t, a, p)
-	poll(t, "the bytes", func() bool {
+	hang.Until(t, "the bytes", func() bool {
 		_, n := l.Bytes(faultnet.Up)
 		return n == 1000
 	})
 	a.Close()
 	var last int64
 	same := 0
-	poll(t, "the relay to notice", func() bool { // afterwards it forwards nothing
+	hang.Until(t, "the relay to notice", func() bool { // afterwards it forwards nothing
 		b.Write(make([]byte, 10))
 		passed, _ := l.Bytes(faultnet.Down)
 		if same++; passed != last {
@@ -310,7 +311,7 @@ func TestRelayClosed(t *testing.T) {
 	if _, err := b.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("Read: %v, want %v", err, io.EOF)
 	}
-	poll(t, "an error", func() bool {
+	hang.Until(t, "an error", func() bool {
 		_, err := b.Write(make([]byte, 1000))
 		return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 	})
@@ -325,7 +326,7 @@ func TestRelayVanish(t *testing.T) {
 		t.Errorf("Read: %v, want %v", err, syscall.ECONNRESET)
 	}
 	write(t, b, []byte("anybody?"))
-	poll(t, "the bytes", func() bool {
+	hang.Until(t, "the bytes", func() bool {
 		_, n := l.Bytes(faultnet.Down)
 		return n == 8
 	})

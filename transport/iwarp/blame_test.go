@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -23,7 +24,7 @@ func TestBlame(t *testing.T) {
 	l.post(&transport.WorkRequest{Op: transport.OpRead, Local: slices(make([]byte, 4))})
 	p.send(terminateSegment(terminateBytes(rdmap.ProtectionSTag, requests, true, true)))
 	for i, flushed := range []bool{true, false, true} {
-		err := await(t, "completion", l.completions)
+		err := hang.Receive(t, "completion", l.completions)
 		if !errors.Is(err, transport.ErrSTag) || errors.Is(err, transport.ErrFlushed) != flushed {
 			t.Errorf("read %d: got %v, flushed: want %v", i, err, flushed)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -228,7 +229,7 @@ func TestRNICConfig(t *testing.T) {
 			}
 			r := newRig(t, true, tt.cfg)
 			dial := r.dial(t.Context())
-			d := await(t, "Dial", dial)
+			d := hang.Receive(t, "Dial", dial)
 			if !errors.Is(d.err, tt.want) || !errors.Is(d.err, mpa.ErrConfig) || d.ep != nil {
 				t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, tt.want)
 			}

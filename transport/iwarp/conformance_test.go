@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/deadport"
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -180,7 +181,7 @@ func (l *local) wantSegments(to *local, n int) {
 			Op: transport.OpWrite, Flags: transport.Signaled, Local: slices(make([]byte, payload)),
 			Remote: transport.Remote{STag: w.STag, Offset: w.Base},
 		})
-		if err := await(l.t, "completion", l.completions); err != nil {
+		if err := hang.Receive(l.t, "completion", l.completions); err != nil {
 			l.t.Fatal(err)
 		}
 		if sent, _, _ := iwarp.TrafficOf(l.Endpoint); sent != uint64(want) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
@@ -40,7 +41,7 @@ func (r *rig) reached(request, reply []byte) (*peer, *local) {
 	p.crc = reply[16]&0x40 != 0
 	p.wantStartup(request)
 	p.write(reply)
-	d := await(r.t, "Dial", dial)
+	d := hang.Receive(r.t, "Dial", dial)
 	if d.err != nil {
 		r.t.Fatal(d.err)
 	}
@@ -98,7 +99,7 @@ func TestDraft05Replies(t *testing.T) {
 				p.crc = crc == iwarp.CRCOn
 				p.readStartup()
 				p.write(replyFrame(0x10, 2, tt.private))
-				if d := await(t, "Dial", dial); !errors.Is(d.err, tt.want) || d.ep != nil {
+				if d := hang.Receive(t, "Dial", dial); !errors.Is(d.err, tt.want) || d.ep != nil {
 					t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, tt.want)
 				}
 				p.wantTerminate([]byte{tt.words[0], tt.words[1], 0, 0})

@@ -3,6 +3,7 @@ package iwarp_test
 import (
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -37,7 +38,7 @@ func TestExpects(t *testing.T) {
 	r := p.wantReadRequest(1)
 	want("after a Read", true)
 	p.send(segment(toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset), "xy"))
-	if err := await(t, "completion", l.completions); err != nil {
+	if err := hang.Receive(t, "completion", l.completions); err != nil {
 		t.Fatal(err)
 	}
 	want("after its response", false)

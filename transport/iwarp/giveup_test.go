@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
@@ -30,7 +31,7 @@ func TestDialGivesUp(t *testing.T) {
 			p := acceptPeer(t, r.peers)
 			s.play(p)
 			cancel()
-			d := await(t, "Dial", dial)
+			d := hang.Receive(t, "Dial", dial)
 			if !errors.Is(d.err, context.Canceled) || d.ep != nil {
 				t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, context.Canceled)
 			}
@@ -43,7 +44,7 @@ func TestDialGivesUp(t *testing.T) {
 				dial := r.dial(t.Context())
 				p := acceptPeer(t, r.peers)
 				s.play(p)
-				d := await(t, "Dial", dial)
+				d := hang.Receive(t, "Dial", dial)
 				if !isTimeout(d.err) || d.ep != nil {
 					t.Errorf("Dial: got %v, %v, want a timeout", d.ep, d.err)
 				}
@@ -59,7 +60,7 @@ func TestDialGivesUp(t *testing.T) {
 				dial := r.dial(ctx)
 				p := acceptPeer(t, r.peers)
 				s.play(p)
-				d := await(t, "Dial", dial)
+				d := hang.Receive(t, "Dial", dial)
 				if !errors.Is(d.err, context.DeadlineExceeded) || d.ep != nil {
 					t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, context.DeadlineExceeded)
 				}
@@ -71,7 +72,7 @@ func TestDialGivesUp(t *testing.T) {
 		r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if d := await(t, "Dial", r.dial(ctx)); !errors.Is(d.err, context.Canceled) {
+		if d := hang.Receive(t, "Dial", r.dial(ctx)); !errors.Is(d.err, context.Canceled) {
 			t.Errorf("Dial: got error %v, want %v", d.err, context.Canceled)
 		}
 		r.wantNoDial()
@@ -84,7 +85,7 @@ func TestDialGivesUp(t *testing.T) {
 		p := acceptPeer(t, r.peers)
 		p.readStartup()
 		p.write(replyFrame(0x10, 2, clientServer))
-		d := await(t, "Dial", dial)
+		d := hang.Receive(t, "Dial", dial)
 		cancel()
 		if d.err != nil {
 			t.Fatal(d.err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -83,7 +84,7 @@ func (e *reencoder) wantRead(m *capturedMessage) {
 		}
 		e.p.send(segment(with(response(got, uint64(at)), more), string(make([]byte, siwMULPDU))))
 	}
-	if err := await(e.p.t, "completion", e.l.completions); err != nil {
+	if err := hang.Receive(e.p.t, "completion", e.l.completions); err != nil {
 		e.p.t.Errorf("Read: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
@@ -56,10 +57,10 @@ func TestHeld(t *testing.T) {
 			over <- struct{}{}
 		}()
 	}
-	await(t, "the end of one", over)
+	hang.Receive(t, "the end of one", over)
 	check()
 	r.bystander()
-	until(t, "all are heard", func() bool { return r.cfg.Counters.Stats().HandshakeFailures == maxHeld+4 })
+	hang.Until(t, "all are heard", func() bool { return r.cfg.Counters.Stats().HandshakeFailures == maxHeld+4 })
 	select {
 	case <-over:
 		t.Error("another has been let go")
@@ -70,7 +71,7 @@ func TestHeld(t *testing.T) {
 
 	r.listener.Close()
 	for range maxHeld {
-		await(t, "the end of the others", over)
+		hang.Receive(t, "the end of the others", over)
 	}
 	check()
 }

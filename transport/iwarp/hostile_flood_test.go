@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -21,7 +22,7 @@ func TestFlood(t *testing.T) {
 	for range maxPending + more {
 		peers = append(peers, dialPeer(t, r.listener.Addr().String()))
 	}
-	until(t, "drops", func() bool { return r.cfg.Counters.Stats().Dropped == more })
+	hang.Until(t, "drops", func() bool { return r.cfg.Counters.Stats().Dropped == more })
 	check()
 	for _, p := range peers[:more] {
 		p.wantEnd()
@@ -56,7 +57,7 @@ func TestFloodOfHost(t *testing.T) {
 	for range maxPending - 1 + more {
 		flood = append(flood, dialPeer(t, r.listener.Addr().String()))
 	}
-	until(t, "drops", func() bool { return r.cfg.Counters.Stats().Dropped == more })
+	hang.Until(t, "drops", func() bool { return r.cfg.Counters.Stats().Dropped == more })
 	for _, p := range flood[:more] {
 		p.wantEnd()
 	}
@@ -78,11 +79,11 @@ func TestFloodOfRequests(t *testing.T) {
 	for range maxPending {
 		peers = append(peers, dialPeer(t, r.listener.Addr().String()))
 	}
-	until(t, "connections", func() bool { return startups() == maxPending })
+	hang.Until(t, "connections", func() bool { return startups() == maxPending })
 	for _, p := range peers {
 		p.write(requestFrame(0x10, 2, clientServer))
 	}
-	until(t, "requests", func() bool { return startups() == 0 })
+	hang.Until(t, "requests", func() bool { return startups() == 0 })
 	p := dialPeer(t, r.listener.Addr().String())
 	p.wantEnd()
 	check()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -65,7 +66,7 @@ func TestLeavesStartup(t *testing.T) {
 				p := dialPeer(t, r.listener.Addr().String())
 				p.write(request[:n])
 				leave(p)
-				until(t, "failure", func() bool { return r.cfg.Counters.Stats().HandshakeFailures == 1 })
+				hang.Until(t, "failure", func() bool { return r.cfg.Counters.Stats().HandshakeFailures == 1 })
 				check()
 				r.listener.Close()
 				if n == 0 && name != "reset" {
@@ -204,7 +205,7 @@ func TestScanHidesNothing(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	failures := func(want uint64) {
 		t.Helper()
-		until(t, "failure", func() bool { return r.cfg.Counters.Stats().HandshakeFailures == want })
+		hang.Until(t, "failure", func() bool { return r.cfg.Counters.Stats().HandshakeFailures == want })
 	}
 	begin := func() *peer {
 		t.Helper()

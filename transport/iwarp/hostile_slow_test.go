@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -157,7 +158,7 @@ func TestNeverReads(t *testing.T) {
 				}
 				failed := 0
 				for range tt.n {
-					if err := await(t, "completion", l.completions); err != nil {
+					if err := hang.Receive(t, "completion", l.completions); err != nil {
 						failed++
 						if !errors.Is(err, transport.ErrFlushed) || !errors.Is(err, mpa.ErrStalled) {
 							t.Errorf("completed with %v, want %v and %v", err, transport.ErrFlushed, mpa.ErrStalled)
@@ -194,7 +195,7 @@ func pattern(n int) []byte {
 // No peer of these tests writes meanwhile.
 func (l *local) blocked() {
 	l.t.Helper()
-	until(l.t, "a full network", func() bool {
+	hang.Until(l.t, "a full network", func() bool {
 		for _, stack := range goroutines() {
 			if strings.Contains(stack, "[IO wait") && strings.Contains(stack, "waitWrite(") {
 				return true

@@ -52,16 +52,6 @@ func (p *peer) wantEnd() {
 	}
 }
 
-// until waits for a condition.
-func until(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: waited %v in vain", what, patience)
-		}
-	}
-}
-
 // huge is more than TCP buffers for a peer that does not read.
 const huge = 16 << 20
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -26,7 +27,7 @@ func midPlace(t *testing.T, dialing bool, crc iwarp.CRC) (*peer, *local, transpo
 	for _, part := range [][]byte{fpdu[:100], fpdu[100:20000]} {
 		p.write(part)
 		at += uint64(len(part))
-		until(t, "a part of a segment", func() bool { return received() == at })
+		hang.Until(t, "a part of a segment", func() bool { return received() == at })
 	}
 	return p, l, w, memory, fpdu[20000:]
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
@@ -33,7 +34,7 @@ func TestNudgeNobody(t *testing.T) {
 	p := acceptPeer(t, r.peers)
 	p.readStartup()
 	p.write(replyFrame(0x10, 2, clientServer))
-	l := newLocal(t, await(t, "Dial", dial).ep)
+	l := newLocal(t, hang.Receive(t, "Dial", dial).ep)
 	l.receives(1)
 	l.start()
 	p.sendMessage("unasked")

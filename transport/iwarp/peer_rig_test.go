@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
@@ -168,7 +169,7 @@ func (r *rig) dialed(data string) (*peer, *local) {
 	p := r.prepare(acceptPeer(r.t, r.peers))
 	p.readStartup()
 	p.write(r.startup(replyFrame, data))
-	d := await(r.t, "Dial", dial)
+	d := hang.Receive(r.t, "Dial", dial)
 	if d.err != nil {
 		r.t.Fatal(d.err)
 	}
@@ -339,7 +340,7 @@ func (l *local) expose(access transport.Access, parts ...[]byte) transport.Regio
 // wantMessage waits for the next message.
 func (l *local) wantMessage(want string) {
 	l.t.Helper()
-	if got := await(l.t, "message", l.messages); got != want {
+	if got := hang.Receive(l.t, "message", l.messages); got != want {
 		l.t.Errorf("received %q, want %q", got, want)
 	}
 }
@@ -347,7 +348,7 @@ func (l *local) wantMessage(want string) {
 // ended waits for the end, and returns why.
 func (l *local) ended() error {
 	l.t.Helper()
-	await(l.t, "Done", l.Done())
+	hang.Receive(l.t, "Done", l.Done())
 	return l.Err()
 }
 

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"net"
-	"runtime"
 	"testing"
 	"time"
 
@@ -347,20 +346,6 @@ func (p *peer) wantReadRequest(msn uint32) rdmap.ReadRequest {
 		p.t.Fatalf("Read Request of %d bytes: %v", len(payload), err)
 	}
 	return r
-}
-
-// await receives from c.
-func await[T any](t testing.TB, what string, c <-chan T) (v T) {
-	t.Helper()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case v = <-c:
-	case <-timer.C:
-		stacks := make([]byte, 1<<20)
-		t.Fatalf("%s: waited %v in vain\n\n%s", what, patience, stacks[:runtime.Stack(stacks, true)])
-	}
-	return v
 }
 
 // describe returns the name of a subtest.

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -66,7 +67,7 @@ func TestPipeClientServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dial := await(t, "Dial", dialed)
+	dial := hang.Receive(t, "Dial", dialed)
 	if dial.err != nil {
 		t.Fatal(dial.err)
 	}
@@ -95,10 +96,10 @@ func TestPipeClientServer(t *testing.T) {
 	all.Wait()
 	for _, e := range ends {
 		for range count {
-			if got := await(t, "message", e.messages); got != want {
+			if got := hang.Receive(t, "message", e.messages); got != want {
 				t.Fatalf("a message of %d bytes is not what was sent", len(got))
 			}
-			if err := await(t, "completion", e.completions); err != nil {
+			if err := hang.Receive(t, "completion", e.completions); err != nil {
 				t.Errorf("Send: %v", err)
 			}
 		}
@@ -217,7 +218,7 @@ func TestPipeWriteClosed(t *testing.T) {
 	if err := l.ended(); !errors.Is(err, transport.ErrClosedByPeer) {
 		t.Errorf("ended with %v, want %v", err, transport.ErrClosedByPeer)
 	}
-	if err := await(t, "completion", l.completions); !errors.Is(err, transport.ErrFlushed) {
+	if err := hang.Receive(t, "completion", l.completions); !errors.Is(err, transport.ErrFlushed) {
 		t.Errorf("the Send has completed with %v, want %v", err, transport.ErrFlushed)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -196,7 +197,7 @@ func TestChelsioIsNotAskedAgain(t *testing.T) {
 	p := acceptPeer(t, r.peers)
 	p.readStartup()
 	p.reset()
-	if d := await(t, "Dial", dial); !errors.Is(d.err, mpa.ErrUnenhanced) {
+	if d := hang.Receive(t, "Dial", dial); !errors.Is(d.err, mpa.ErrUnenhanced) {
 		t.Errorf("Dial: got error %v, want %v", d.err, mpa.ErrUnenhanced)
 	}
 	r.wantNoDial()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -134,7 +135,7 @@ func TestIntelRefuses(t *testing.T) {
 			p := acceptPeer(t, r.peers)
 			p.wantStartup(tt.request)
 			p.reset()
-			if d := await(t, "Dial", dial); !errors.Is(d.err, mpa.ErrUnenhanced) || d.ep != nil {
+			if d := hang.Receive(t, "Dial", dial); !errors.Is(d.err, mpa.ErrUnenhanced) || d.ep != nil {
 				t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, mpa.ErrUnenhanced)
 			}
 			r.wantNoDial()
@@ -158,7 +159,7 @@ func TestIntelFallback(t *testing.T) {
 	p.wantStartup(request)
 	reply, _ := intelReply(request)
 	p.write(reply)
-	d := await(t, "Dial", dial)
+	d := hang.Receive(t, "Dial", dial)
 	if d.err != nil {
 		t.Fatal(d.err)
 	}

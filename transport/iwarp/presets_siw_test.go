@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -109,7 +110,7 @@ func TestSiwRefusesMarkers(t *testing.T) {
 			p := acceptPeer(t, r.peers)
 			p.wantStartup(tt.request)
 			p.write(reply)
-			d := await(t, "Dial", dial)
+			d := hang.Receive(t, "Dial", dial)
 			var got *mpa.RejectError
 			if !errors.As(d.err, &got) || d.ep != nil {
 				t.Fatalf("Dial: got %v, %v, want a *mpa.RejectError", d.ep, d.err)
@@ -133,7 +134,7 @@ func TestSiwTakesNoSend(t *testing.T) {
 	request := p.readStartup()
 	reply, _ := siwReply(request)
 	p.write(reply)
-	if d := await(t, "Dial", dial); !errors.Is(d.err, mpa.ErrNoMatchingRTR) {
+	if d := hang.Receive(t, "Dial", dial); !errors.Is(d.err, mpa.ErrNoMatchingRTR) {
 		t.Errorf("Dial: got error %v, want %v", d.err, mpa.ErrNoMatchingRTR)
 	}
 	p.wantTerminate([]byte{0x20, 0x07, 0, 0})

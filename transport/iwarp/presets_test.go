@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -82,7 +83,7 @@ func transfers(p *peer, l *local, theirs, ours uint32) {
 		l.post(&transport.WorkRequest{Op: transport.OpRead, Flags: transport.Signaled, Local: slices(sink), Remote: transport.Remote{STag: 1}})
 		r := p.wantReadRequest(ours + 1)
 		p.send(segment(toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset), "data"))
-		if err := await(p.t, "completion", l.completions); err != nil || string(sink) != "data" {
+		if err := hang.Receive(p.t, "completion", l.completions); err != nil || string(sink) != "data" {
 			p.t.Errorf("read %q, %v", sink, err)
 		}
 	}
@@ -131,7 +132,7 @@ func TestPresetsPrivateData(t *testing.T) {
 					t.Errorf("request of %d bytes, bits %#02x, revision %d, want %d, %#02x, %d", n, request[16], request[17], want, setup.bits, setup.rev)
 				}
 				cancel()
-				await(t, "Dial", dial)
+				hang.Receive(t, "Dial", dial)
 			})
 			t.Run(tt.name+", "+setup.name+", listening", func(t *testing.T) {
 				r := newRig(t, false, cfg)

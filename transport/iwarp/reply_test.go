@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
@@ -50,7 +51,7 @@ func TestFallback(t *testing.T) {
 				}
 				how.end(p)
 				if !tt.again {
-					d := await(t, "Dial", dial)
+					d := hang.Receive(t, "Dial", dial)
 					if errors.Is(d.err, mpa.ErrUnenhanced) != enhanced || d.err == nil || d.ep != nil {
 						t.Errorf("Dial: got %v, %v; that it is %q is to be %t", d.ep, d.err, mpa.ErrUnenhanced, enhanced)
 					}
@@ -61,7 +62,7 @@ func TestFallback(t *testing.T) {
 				p = acceptPeer(t, r.peers)
 				p.wantStartup(requestFrame(0, 1, ""))
 				p.write(replyFrame(0, 1, "hello"))
-				d := await(t, "Dial", dial)
+				d := hang.Receive(t, "Dial", dial)
 				if d.err != nil {
 					t.Fatal(d.err)
 				}
@@ -89,7 +90,7 @@ func TestFallbackOnce(t *testing.T) {
 		p.readStartup()
 		p.conn.Close()
 	}
-	if d := await(t, "Dial", dial); !errors.Is(d.err, io.EOF) || errors.Is(d.err, mpa.ErrUnenhanced) {
+	if d := hang.Receive(t, "Dial", dial); !errors.Is(d.err, io.EOF) || errors.Is(d.err, mpa.ErrUnenhanced) {
 		t.Errorf("Dial: got error %v, want one that wraps %v, of the unenhanced request", d.err, io.EOF)
 	} else if !strings.Contains(d.err.Error(), mpa.ErrUnenhanced.Error()) {
 		t.Errorf("Dial: got error %v, want it to tell of the first request, too", d.err)
@@ -132,7 +133,7 @@ func TestRejected(t *testing.T) {
 			p := acceptPeer(t, r.peers)
 			p.readStartup()
 			p.write(tt.reply)
-			d := await(t, "Dial", dial)
+			d := hang.Receive(t, "Dial", dial)
 			var (
 				got     *mpa.RejectError
 				general *transport.RejectError
@@ -181,7 +182,7 @@ func TestTerminatedReplies(t *testing.T) {
 				p.readStartup()
 				p.write(tt.reply)
 				// Dial does not wait for the peer.
-				d := await(t, "Dial", dial)
+				d := hang.Receive(t, "Dial", dial)
 				if !errors.Is(d.err, tt.want) || d.ep != nil {
 					t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, tt.want)
 				}
@@ -203,7 +204,7 @@ func TestFallbackAfterReply(t *testing.T) {
 	second := acceptPeer(t, r.peers)
 	second.wantStartup(requestFrame(0, 1, ""))
 	second.write(replyFrame(0, 1, ""))
-	d := await(t, "Dial", dial)
+	d := hang.Receive(t, "Dial", dial)
 	if d.err != nil {
 		t.Fatal(d.err)
 	}
@@ -220,7 +221,7 @@ func TestTerminatedReplyCRC(t *testing.T) {
 	p.readStartup()
 	p.write(replyFrame(0x50, 2, "\x00\x10\x00\x11"))
 	p.wantTerminate([]byte{0x20, 0x06, 0, 0})
-	if d := await(t, "Dial", dial); !errors.Is(d.err, mpa.ErrInsufficientIRD) {
+	if d := hang.Receive(t, "Dial", dial); !errors.Is(d.err, mpa.ErrInsufficientIRD) {
 		t.Errorf("Dial: got error %v, want %v", d.err, mpa.ErrInsufficientIRD)
 	}
 }

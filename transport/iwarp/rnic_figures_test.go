@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -164,7 +165,7 @@ func newPairing(t *testing.T, initiator, responder iwarp.Config) *pairing {
 	}()
 	req := c.listening.request()
 	c.accepted, c.acceptErr = req.Accept(t.Context(), []byte("responder"))
-	c.dialed = await(t, "Dial", dial)
+	c.dialed = hang.Receive(t, "Dial", dial)
 	for _, ep := range []transport.Endpoint{c.accepted, c.dialed.ep} {
 		if ep != nil {
 			t.Cleanup(func() { ep.Close() })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
@@ -55,7 +56,7 @@ func TestRNICFigure1(t *testing.T) {
 				p := acceptPeer(t, r.peers)
 				p.wantStartup(row.request)
 				p.write(replyFrame(0xe0, 0, ""))
-				if d := await(t, "Dial", dial); d.err == nil {
+				if d := hang.Receive(t, "Dial", dial); d.err == nil {
 					t.Error("Dial: got a connection, want a refusal")
 				}
 			})

@@ -3,6 +3,7 @@ package iwarp_test
 import (
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -50,14 +51,14 @@ func transfer(t *testing.T, dialing, listening *local) {
 			from.send(string(data(n, byte(n))))
 		}
 		for _, n := range sizes {
-			if got := await(t, "message", to.messages); got != string(data(n, byte(n))) {
+			if got := hang.Receive(t, "message", to.messages); got != string(data(n, byte(n))) {
 				t.Errorf("a message of %d bytes has changed on its way, or is another, of %d", n, len(got))
 			}
 		}
 		if string(written) != string(data(bulk, byte(2*i))) {
 			t.Error("what was written is not what has arrived")
 		}
-		if err := await(t, "completion of the Read", from.completions); err != nil {
+		if err := hang.Receive(t, "completion of the Read", from.completions); err != nil {
 			t.Fatalf("Read: %v", err)
 		}
 		if string(sink) != string(source) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
@@ -184,7 +185,7 @@ func TestRDMACResponder(t *testing.T) {
 			p := acceptPeer(t, r.peers)
 			p.wantStartup(tt.request)
 			p.write(replyFrame(rdmacBits, 0, "peer"))
-			d := await(t, "Dial", dial)
+			d := hang.Receive(t, "Dial", dial)
 			if tt.want != nil {
 				p.wantFIN()
 				var failed *mpa.StartupError
@@ -256,7 +257,7 @@ func TestRDMACAnswered(t *testing.T) {
 			p := acceptPeer(t, r.peers)
 			p.wantStartup(requestFrame(0xc0, 0, ""))
 			p.write(tt.reply)
-			d := await(t, "Dial", dial)
+			d := hang.Receive(t, "Dial", dial)
 			p.wantFIN()
 			var refused *mpa.RejectError
 			if got := errors.As(d.err, &refused); d.ep != nil || d.err == nil || got != tt.reject {

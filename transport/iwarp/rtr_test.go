@@ -3,6 +3,7 @@ package iwarp_test
 import (
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -47,7 +48,7 @@ func TestRTRSent(t *testing.T) {
 				l.post(&transport.WorkRequest{Op: transport.OpRead, Flags: transport.Signaled, Local: slices(sink), Remote: transport.Remote{STag: 1}})
 				req := p.wantReadRequest(msn)
 				p.send(segment(toSTag(rdmap.OpReadResponse, req.SinkSTag, req.SinkOffset), "data"))
-				if err := await(t, "completion", l.completions); err != nil || string(sink) != "data" {
+				if err := hang.Receive(t, "completion", l.completions); err != nil || string(sink) != "data" {
 					t.Errorf("read %q, %v", sink, err)
 				}
 				if len(l.completions) > 0 || len(l.messages) > 0 {

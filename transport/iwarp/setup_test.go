@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
@@ -28,7 +29,7 @@ func TestSetupOf(t *testing.T) {
 		p := acceptPeer(t, r.peers)
 		p.wantStartup(requestFrame(0x10, 2, "\x00\x05\x00\x07"))
 		p.write(replyFrame(0x50, 2, "\x00\x03\x00\x04hello"))
-		d := await(t, "Dial", dial)
+		d := hang.Receive(t, "Dial", dial)
 		if d.err != nil {
 			t.Fatal(d.err)
 		}
@@ -241,9 +242,9 @@ func TestListenerCloses(t *testing.T) {
 	half := dialPeer(t, r.listener.Addr().String())
 	half.write(requestFrame(0x10, 2, clientServer)[:10])
 	waiting := dialPeer(t, r.listener.Addr().String())
-	until(t, "three silent peers", func() bool { return startups() == 3 })
+	hang.Until(t, "three silent peers", func() bool { return startups() == 3 })
 	waiting.write(requestFrame(0x10, 2, clientServer))
-	until(t, "two silent peers and one that waits", func() bool { return startups() == 2 })
+	hang.Until(t, "two silent peers and one that waits", func() bool { return startups() == 2 })
 	for range 2 {
 		if err := r.listener.Close(); err != nil {
 			t.Errorf("Close: %v", err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -52,7 +53,7 @@ func TestNoByteBeforeItsTime(t *testing.T) {
 			p.want("fourth", segment(toSTag(rdmap.OpWrite, 3, 4), "after Start"))
 			p.wantReadRequest(1)
 			for range 2 {
-				if err := await(t, "completion", l.completions); err != nil {
+				if err := hang.Receive(t, "completion", l.completions); err != nil {
 					t.Error(err)
 				}
 			}

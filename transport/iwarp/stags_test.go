@@ -3,6 +3,7 @@ package iwarp_test
 import (
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -23,7 +24,7 @@ func TestSinkTags(t *testing.T) {
 		}
 		last = r.SinkSTag
 		p.send(segment(toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset), "xy"[:len(sink)]))
-		if err := await(t, "completion", l.completions); err != nil || string(sink) != "xy"[:len(sink)] {
+		if err := hang.Receive(t, "completion", l.completions); err != nil || string(sink) != "xy"[:len(sink)] {
 			t.Fatalf("Read %d: got %q, %v", i, sink, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
@@ -77,7 +78,7 @@ func TestMSNWraps(t *testing.T) {
 		})
 		r := p.wantReadRequest(msn)
 		p.send(segment(toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset), "x"))
-		if err := await(t, "completion", l.completions); err != nil {
+		if err := hang.Receive(t, "completion", l.completions); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +144,7 @@ func TestCRCDefault(t *testing.T) {
 				t.Errorf("the request has flags %#02x, want %#02x", request[16], bits)
 			}
 			cancel()
-			if err := await(t, "Dial", dialed); err == nil {
+			if err := hang.Receive(t, "Dial", dialed); err == nil {
 				t.Error("Dial succeeds without a reply")
 			}
 		})
@@ -172,7 +173,7 @@ func TestCRCDefault(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := await(t, "reply", reply); got[16] != bits {
+			if got := hang.Receive(t, "reply", reply); got[16] != bits {
 				t.Errorf("the reply has flags %#02x, want %#02x", got[16], bits)
 			}
 			ep.Close()
@@ -196,7 +197,7 @@ func TestBadReplyCloses(t *testing.T) {
 			p := acceptPeer(t, r.peers)
 			p.readStartup()
 			p.write([]byte(tt.reply))
-			d := await(t, "Dial", dial)
+			d := hang.Receive(t, "Dial", dial)
 			if !errors.Is(d.err, mpa.ErrFrame) || d.ep != nil {
 				t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, mpa.ErrFrame)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
@@ -38,7 +39,7 @@ func TestReadsWithinORD(t *testing.T) {
 			t.Fatalf("Read Request %d is for offset %d: the order is not kept", i, r.SourceOffset)
 		}
 		p.send(segment(toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset), string(rune('a'+i))))
-		if err := await(t, "completion", l.completions); err != nil {
+		if err := hang.Receive(t, "completion", l.completions); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(requests); n < all {
@@ -85,7 +86,7 @@ func TestCompletionOrder(t *testing.T) {
 	r := p.wantReadRequest(1)
 	p.want("Send", segment(onQueue(rdmap.OpSend, 1), "data"))
 	p.want("Write", segment(toSTag(rdmap.OpWrite, 5, 0), "data"))
-	if got := await(t, "completion", completed); got != "first" {
+	if got := hang.Receive(t, "completion", completed); got != "first" {
 		t.Errorf("%s has completed, want the Write in front of the Read", got)
 	}
 	p.wantSilence()
@@ -94,7 +95,7 @@ func TestCompletionOrder(t *testing.T) {
 	}
 	p.send(segment(toSTag(rdmap.OpReadResponse, r.SinkSTag, r.SinkOffset), "back"))
 	for _, want := range []string{"Read", "Send", "last"} {
-		if got := await(t, "completion", completed); got != want {
+		if got := hang.Receive(t, "completion", completed); got != want {
 			t.Errorf("%s has completed, want %s", got, want)
 		}
 		if string(sink) != "back" {

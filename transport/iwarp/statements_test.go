@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -41,7 +42,7 @@ func TestRevisionCloses(t *testing.T) {
 			if tt.want != nil {
 				want = tt.want
 			}
-			if d := await(t, "Dial", dial); !errors.Is(d.err, want) || d.ep != nil {
+			if d := hang.Receive(t, "Dial", dial); !errors.Is(d.err, want) || d.ep != nil {
 				t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, want)
 			}
 			p.wantFIN()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
@@ -137,7 +138,7 @@ func TestTerminateFlushes(t *testing.T) {
 	s.post(&transport.WorkRequest{Op: transport.OpSend, Flags: transport.Fence, Local: slices([]byte("never sent"))})
 	s.send(segment(onQueue(rdmap.OpTerminate, 1), "\x01\x02\x00\x00"))
 	for range 2 {
-		err := await(t, "completion", s.completions)
+		err := hang.Receive(t, "completion", s.completions)
 		wantTerminated(t, err, rdmap.ProtectionAccess, true, transport.ErrFlushed)
 		wantTerminated(t, err, rdmap.ProtectionAccess, true, transport.ErrAccess)
 	}

@@ -3,6 +3,7 @@ package iwarp_test
 import (
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -73,7 +74,7 @@ func TestTrafficOf(t *testing.T) {
 			if err := near.Post(&transport.WorkRequest{Op: transport.OpSend, Local: []transport.Slice{s}, Done: ignored{}}); err != nil {
 				t.Fatal(err)
 			}
-			await(t, "the message", arrived)
+			hang.Receive(t, "the message", arrived)
 			check("the sender", near, tt.want, 0)
 			check("the receiver", far, 0, tt.want)
 		})

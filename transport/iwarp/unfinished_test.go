@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
@@ -145,7 +146,7 @@ func TestHeldPeerLeaves(t *testing.T) {
 			for range 1 + tt.behind {
 				p.sendMessage(strings.Repeat("x", 100))
 			}
-			await(t, "a message that waits for memory", source.asked)
+			hang.Receive(t, "a message that waits for memory", source.asked)
 			tt.leave(p)
 			if err := l.ended(); !errors.Is(err, transport.ErrClosedByPeer) {
 				t.Errorf("ended with %v, want %v", err, transport.ErrClosedByPeer)

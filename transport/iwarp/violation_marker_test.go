@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -213,7 +214,7 @@ func TestTerminatedReplyMarkers(t *testing.T) {
 			p.mark(false, tt.marks)
 			p.write(replyFrame(tt.bits, 2, tt.data))
 			p.wantTerminate([]byte{0x20, tt.code, 0, 0})
-			if d := await(t, "Dial", dial); !errors.Is(d.err, tt.want) || d.ep != nil {
+			if d := hang.Receive(t, "Dial", dial); !errors.Is(d.err, tt.want) || d.ep != nil {
 				t.Errorf("Dial: got %v, %v, want %v", d.ep, d.err, tt.want)
 			}
 			r.wantCounters(map[string]int{"HandshakeFailures": 1, "TerminatesSent": 1})

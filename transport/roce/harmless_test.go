@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
@@ -189,7 +190,7 @@ func TestGhosts(t *testing.T) {
 		oldQP, oldPSN := old.theirQP, old.psn
 		old.end()
 		wait(t, ep.Done())
-		roce.Poll(t, "the connection is left", func() bool {
+		hang.Until(t, "the connection is left", func() bool {
 			conns, _, _, _ := r.hub.Left(server)
 			return conns == 1
 		})

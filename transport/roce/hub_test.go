@@ -42,7 +42,7 @@ func (h *Hub) empty() {
 	defer h.mu.Unlock()
 	for ip, n := range h.hosts {
 		h.mu.Unlock()
-		Poll(h.t, ip.String()+" has a device left", func() bool { return n.count() == 0 })
+		hang.Until(h.t, ip.String()+" has a device left", func() bool { return n.count() == 0 })
 		h.mu.Lock()
 	}
 }
@@ -51,17 +51,6 @@ func (n *network) count() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.devices)
-}
-
-// Poll waits until a condition holds.
-func Poll(t testing.TB, otherwise string, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(hang.Patience); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Error(otherwise)
-			return
-		}
-	}
 }
 
 // On returns c for connections of a host of the Hub.

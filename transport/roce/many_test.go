@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
@@ -74,7 +75,7 @@ func TestManyConnections(t *testing.T) {
 			}
 			dials.Wait()
 		}
-		roce.Poll(t, "something is left", func() bool {
+		hang.Until(t, "something is left", func() bool {
 			conns, pairs, asked, ports := roce.Left(ip)
 			return conns+pairs+asked+ports == 0
 		})
@@ -87,7 +88,7 @@ func TestManyConnections(t *testing.T) {
 // portIsFree checks that another socket can bind the port.
 func portIsFree(t *testing.T, ip netip.Addr) {
 	t.Helper()
-	roce.Poll(t, "the device is left", func() bool { return !roce.SystemDevice(ip) })
+	hang.Until(t, "the device is left", func() bool { return !roce.SystemDevice(ip) })
 	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, roce.UDPPort)))
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +127,7 @@ func TestUnansweredEnd(t *testing.T) {
 		p, ep := r.asked()
 		ep.Close()
 		wait(t, ep.Done())
-		roce.Poll(t, "the connection is left", func() bool {
+		hang.Until(t, "the connection is left", func() bool {
 			conns, _, _, _ := r.hub.Left(server)
 			return conns == 1
 		})

@@ -348,7 +348,7 @@ func (r *rig) roles() map[string]func() (*played, transport.Endpoint) {
 // gained waits until a counter has grown by n.
 func (r *rig) gained(what string, of func(roce.Stats) uint64, before roce.Stats, n uint64) {
 	r.t.Helper()
-	roce.Poll(r.t, what+" are not counted", func() bool {
+	hang.Until(r.t, what+" are not counted", func() bool {
 		return of(r.counters.Stats()) == of(before)+n
 	})
 }

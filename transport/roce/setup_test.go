@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
@@ -91,7 +92,7 @@ func TestRepeatedREQ(t *testing.T) {
 	nextMAD[*cm.REP](p)
 	p.end()
 	wait(t, ep.Done())
-	roce.Poll(t, "it is not forgotten", func() bool {
+	hang.Until(t, "it is not forgotten", func() bool {
 		conns, _, _, _ := r.hub.Left(server)
 		return conns == 1
 	})
