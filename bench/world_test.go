@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/rounds"
+	"github.com/rpcrdma/go-rpcrdma/internal/soak"
 )
 
 // world is a simulated machine with known crossovers and known noise.
@@ -97,6 +98,9 @@ func (w *world) advice(t *testing.T) Recommendation {
 	return r.Advice
 }
 
+// worlds is the number of simulated machines of each kind.
+var worlds = soak.Amount(40, 200)
+
 // TestAdviceInKnownWorlds makes many quick runs on machines of each kind. The share of directions
 // with a recommendation must be within the bounds. 9 in 10 recommendations must be right: at most
 // one step of the grid from the true crossover.
@@ -138,7 +142,7 @@ func TestAdviceInKnownWorlds(t *testing.T) {
 				})
 			}
 			t.Logf("told %d of %d, right %d", told, 2*worlds, right)
-			if share := float64(told) / (2 * worlds); share < tt.least || share > tt.most {
+			if share := float64(told) / float64(2*worlds); share < tt.least || share > tt.most {
 				t.Errorf("told %d of %d, want %.0f to %.0f %%", told, 2*worlds, 100*tt.least, 100*tt.most)
 			}
 			if right*10 < told*9 {

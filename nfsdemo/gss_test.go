@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/soak"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -40,7 +41,7 @@ func TestEverywhereWithGSS(t *testing.T) {
 		for _, f := range []mount3.Flavor{
 			mount3.FlavorKrb5, mount3.FlavorKrb5i, mount3.FlavorKrb5p,
 		} {
-			if !soaking && f != one[name] {
+			if !soak.On && f != one[name] {
 				continue
 			}
 			t.Run(name+"/"+f.String(), func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/soak"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -168,7 +169,8 @@ func TestRedialCut(t *testing.T) {
 // TestRedialRestart: reads and writes continue when the server is restarted, and no data is lost or
 // mixed up.
 func TestRedialRestart(t *testing.T) {
-	const size, rounds = 20_000, 4 // size of a block in bytes: goes by chunks
+	const size = 20_000 // of a block in bytes: goes by chunks
+	rounds := soak.Amount(4, 6)
 	for name, by := range carriers(t) {
 		for _, conns := range []int{1, 3} {
 			t.Run(fmt.Sprint(name, conns), func(t *testing.T) {

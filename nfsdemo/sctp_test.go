@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/internal/sctprig"
+	"github.com/rpcrdma/go-rpcrdma/internal/soak"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
@@ -39,7 +40,7 @@ func TestFaultyPath(t *testing.T) {
 		{"all of these", faultnet.Way{Loss: 0.01, Reorder: 0.05, Duplicate: 0.05, Flip: 2e-6},
 			func(c *faultnet.Counters) int64 { return min(c.Lost.Load(), c.Flipped.Load()) }},
 	} {
-		if !soaking && path.name != "all of these" {
+		if !soak.On && path.name != "all of these" {
 			continue
 		}
 		path.way.Buffer = 8 << 20

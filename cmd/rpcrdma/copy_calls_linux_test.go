@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
+	"github.com/rpcrdma/go-rpcrdma/internal/soak"
 )
 
 var nfsCalls = regexp.MustCompile(
@@ -31,7 +32,7 @@ func callsOf(t *testing.T, metrics string) map[string]int {
 // TestCopyCalls counts the calls for copying small files: exactly these for each file, and some for
 // each directory.
 func TestCopyCalls(t *testing.T) {
-	const files, directories = 200, 2
+	files, directories := soak.Amount(200, 600), soak.Amount(2, 6)
 	r := startRig(t, "--metrics", "127.0.0.1:0")
 	metrics := metricsURL(t, r.greeting)
 	source := t.TempDir()

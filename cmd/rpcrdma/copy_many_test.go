@@ -9,16 +9,18 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
+	"github.com/rpcrdma/go-rpcrdma/internal/soak"
 )
 
 // TestCopyManyFiles: 300 small files, both ways, and 4,100 in one directory, which is more than one
 // batch.
 func TestCopyManyFiles(t *testing.T) {
 	r := startRig(t)
+	many := soak.Amount(300, 2000)
 	for _, tt := range []struct {
 		scheme             string
 		files, directories int
-	}{{"rdma", 300, 20}, {"tcp", 300, 20}, {"rdma", 4100, 1}} {
+	}{{"rdma", many, 20}, {"tcp", many, 20}, {"rdma", soak.Amount(4100, 5000), 1}} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			source := t.TempDir()
 			for i := range tt.files {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/internal/soak"
 )
 
 func TestLsDirectory(t *testing.T) {
@@ -29,7 +30,7 @@ func TestLsDirectory(t *testing.T) {
 func TestLsLarge(t *testing.T) {
 	r := startRig(t)
 	var want []string
-	for i := range 1000 {
+	for i := range soak.Amount(1000, 2500) {
 		name := fmt.Sprintf("a rather long name, so that few of them fit in one reply, %d", i)
 		r.file(t, "dir/"+name, "")
 		want = append(want, name)

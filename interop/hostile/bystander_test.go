@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/soak"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -30,6 +31,11 @@ type bystander struct {
 	longest time.Duration // that a call has taken
 	slowest string        // which that was
 }
+
+var (
+	burst = soak.Amount(20, 60)                     // rounds of a bystander in a row
+	pause = soak.Amount(4*time.Second, time.Second) // between its later rounds
+)
 
 // transferSize is the size of a bystander's READs and WRITEs in bytes.
 const transferSize = 64 << 10

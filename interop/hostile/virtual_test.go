@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/soak"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
@@ -238,7 +239,7 @@ func TestBystander(t *testing.T) {
 			if hosts > 1 && a.flood {
 				continue // nothing is kept that more hosts could increase
 			}
-			if hosts > 1 && !a.memory && !soaking || raced && (hosts > 1 || i%3 > 0) {
+			if hosts > 1 && !a.memory && !soak.On || raced && (hosts > 1 || i%3 > 0) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/hosts %d", a.name, hosts), func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/soak"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs/vfstest"
 )
@@ -19,7 +20,8 @@ import (
 func TestDescriptors(t *testing.T) {
 	before := descriptors(t)
 	dir := tempDir(t)
-	const files, paths, data = 1000, 40, 20
+	const paths, data = 40, 20
+	files := soak.Amount(1000, 5000)
 	fill(t, dir, files)
 	f, err := newFS(Config{Path: dir, State: t.TempDir()}, limits{paths, data})
 	must(t, err)

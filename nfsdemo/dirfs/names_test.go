@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/soak"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
@@ -165,7 +166,7 @@ func TestNamesDoNotGrow(t *testing.T) {
 	for i := range uint64(100) {
 		s.add(key{i, 5}, stays)
 	}
-	for i := range 8 * garbage {
+	for i := range soak.Amount(8, 20) * garbage {
 		in := hint{key{1, 1}, "name" + strings.Repeat("x", i%200)}
 		s.add(key{1000, 1}, in)
 		s.remove(key{1000, 1}, in)

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/soak"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -23,7 +24,7 @@ import (
 
 var (
 	seedFlag  = flag.Uint64("seed", 0, "run this one alone")
-	seedsFlag = flag.Uint64("seeds", simulations, "run this many")
+	seedsFlag = flag.Uint64("seeds", soak.Amount[uint64](24, 60), "run this many")
 	firstFlag = flag.Uint64("first", 1, "run them from this one on")
 )
 

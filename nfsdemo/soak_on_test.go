@@ -1,6 +1,0 @@
-//go:build soak
-
-package nfsdemo
-
-// soaking reports whether tests take long: all combinations, not each of their parts once.
-const soaking = true
