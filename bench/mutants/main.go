@@ -27,7 +27,8 @@ const list = "bench/mutants/mutants.txt"
 func main() {
 	fresh := flag.Bool("make", false, "write a new list of mutants")
 	output := flag.String("o", "bench/mutants/results.txt", "the `file` that results are added to")
-	only := flag.String("pkg", "", "run only the mutants of these `directories`, separated by commas")
+	only := flag.String("pkg", "",
+		"run only the mutants of these `directories`, separated by commas")
 	flag.Parse()
 	var err error
 	if *fresh {

@@ -99,7 +99,12 @@ func TestList(t *testing.T) {
 	if m := ms[1]; m.dir() != "p" || m.n != 1 || m.before != "a < 2" || m.after != "a <= 2" {
 		t.Errorf("got %#v", m)
 	}
-	for _, line := range []string{"a", "id\tf\tg\tremoved\tone\tx =>", "id\tf\tg\tremoved\t1\tx", "id\tf\tg\tremoved\t1\tx =>\t"} {
+	for _, line := range []string{
+		"a",
+		"id\tf\tg\tremoved\tone\tx =>",
+		"id\tf\tg\tremoved\t1\tx",
+		"id\tf\tg\tremoved\t1\tx =>\t",
+	} {
 		if got, err := parseList(line); err == nil {
 			t.Errorf("%q: got %v, want an error", line, got)
 		}
@@ -124,7 +129,8 @@ func TestApply(t *testing.T) {
 		{"other text", before, "\tx = 0x11\n}", false},
 	} {
 		src := strings.Replace(files["p/b.go"], tt.from, tt.to, 1)
-		s, ok := find(sitesOf(t, map[string]string{"p/a.go": files["p/a.go"], "p/b.go": src}), ms[0])
+		changed := map[string]string{"p/a.go": files["p/a.go"], "p/b.go": src}
+		s, ok := find(sitesOf(t, changed), ms[0])
 		if ok != tt.want {
 			t.Errorf("%s: found %t", tt.name, ok)
 		}
@@ -148,10 +154,12 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%v does not compile", m)
 		}
 	}
-	if diff := cmp.Diff([]string{offBy, swapped, negated, removed, offBy, swapped}, got); diff != "" {
+	want := []string{offBy, swapped, negated, removed, offBy, swapped}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if few := choose(sitesOf(t, files), 0, func(s site) bool { return s.kind == negated }); len(few) != 1 {
+	isNegated := func(s site) bool { return s.kind == negated }
+	if few := choose(sitesOf(t, files), 0, isNegated); len(few) != 1 {
 		t.Errorf("got %v, want the only one that compiles", few)
 	}
 }
@@ -186,7 +194,8 @@ func TestResume(t *testing.T) {
 		t.Cleanup(func() { r.file.Close() })
 		return r
 	}
-	ms, err := parseList("a\t" + changes[0] + "\nb\t" + changes[1] + "\nc\t" + changes[9] + "\nd\t" + changes[10])
+	ms, err := parseList("a\t" + changes[0] + "\nb\t" + changes[1] +
+		"\nc\t" + changes[9] + "\nd\t" + changes[10])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,10 @@ func findSites(files map[string]string) (all []site, err error) {
 		if ast.IsGenerated(f) {
 			continue
 		}
-		d := finder{path: name, src: files[name], file: fset.File(f.FileStart), next: next, count: make(map[mutant]int)}
+		d := finder{
+			path: name, src: files[name], file: fset.File(f.FileStart), next: next,
+			count: make(map[mutant]int),
+		}
 		for _, decl := range f.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Body != nil {
 				d.fn = nameOf(fn)
@@ -113,7 +116,9 @@ func nameOf(fn *ast.FuncDecl) string {
 }
 
 // others has the operators that are off by one.
-var others = map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}
+var others = map[token.Token]string{
+	token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">",
+}
 
 // visit adds the sites of a node below others.
 func (d *finder) visit(n ast.Node, above []ast.Node) bool {
@@ -177,4 +182,6 @@ func (d *finder) add(kind string, around ast.Node, from, to token.Pos, after str
 	d.sites = append(d.sites, s)
 }
 
-func (d *finder) text(from, to token.Pos) string { return d.src[d.file.Offset(from):d.file.Offset(to)] }
+func (d *finder) text(from, to token.Pos) string {
+	return d.src[d.file.Offset(from):d.file.Offset(to)]
+}

@@ -97,7 +97,8 @@ func (s site) goTool(command string, args []string) ([]byte, error) {
 }
 
 func goTool(command, dir string, args []string) ([]byte, error) {
-	return exec.Command("go", slices.Concat([]string{command}, args, []string{"./" + dir})...).CombinedOutput()
+	args = slices.Concat([]string{command}, args, []string{"./" + dir})
+	return exec.Command("go", args...).CombinedOutput()
 }
 
 // failures match the test that failed, the test that ran at the timeout, the panic of another

@@ -60,7 +60,9 @@ func TestHeld(t *testing.T) {
 	hang.Receive(t, "the end of one", over)
 	check()
 	r.bystander()
-	hang.Until(t, "all are heard", func() bool { return r.cfg.Counters.Stats().HandshakeFailures == maxHeld+4 })
+	hang.Until(t, "all are heard", func() bool {
+		return r.cfg.Counters.Stats().HandshakeFailures == maxHeld+4
+	})
 	select {
 	case <-over:
 		t.Error("another has been let go")

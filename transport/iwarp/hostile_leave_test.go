@@ -66,7 +66,9 @@ func TestLeavesStartup(t *testing.T) {
 				p := dialPeer(t, r.listener.Addr().String())
 				p.write(request[:n])
 				leave(p)
-				hang.Until(t, "failure", func() bool { return r.cfg.Counters.Stats().HandshakeFailures == 1 })
+				hang.Until(t, "failure", func() bool {
+					return r.cfg.Counters.Stats().HandshakeFailures == 1
+				})
 				check()
 				r.listener.Close()
 				if n == 0 && name != "reset" {
@@ -205,7 +207,9 @@ func TestScanHidesNothing(t *testing.T) {
 	r := newRig(t, false, hostileConfig())
 	failures := func(want uint64) {
 		t.Helper()
-		hang.Until(t, "failure", func() bool { return r.cfg.Counters.Stats().HandshakeFailures == want })
+		hang.Until(t, "failure", func() bool {
+			return r.cfg.Counters.Stats().HandshakeFailures == want
+		})
 	}
 	begin := func() *peer {
 		t.Helper()

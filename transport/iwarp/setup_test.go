@@ -116,7 +116,8 @@ func TestAnsweredTwice(t *testing.T) {
 	t.Run("accepted", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			// If the second answer set a deadline, that would pass in the middle of an FPDU.
-			r := newVirtualRig(t, false, iwarp.Config{CRC: iwarp.CRCOff, HandshakeTimeout: shortStartup})
+			cfg := iwarp.Config{CRC: iwarp.CRCOff, HandshakeTimeout: shortStartup}
+			r := newVirtualRig(t, false, cfg)
 			p := r.dialPeer()
 			p.write(requestFrame(0x10, 2, clientServer))
 			req := r.request()
