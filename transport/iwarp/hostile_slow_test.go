@@ -100,18 +100,20 @@ func TestStops(t *testing.T) {
 
 // TestTrickles has a peer that sends a large FPDU byte by byte.
 func TestTrickles(t *testing.T) {
-	r := newRig(t, false, hostileConfig())
-	check := r.bystander()
-	p, l := r.connect()
-	l.start()
-	p.trickle(p.frame(segment(onQueue(rdmap.OpSend, 1), strings.Repeat("x", 60000))))
-	if err := l.ended(); !errors.Is(err, mpa.ErrStalled) {
-		t.Errorf("got error %v, want %v", err, mpa.ErrStalled)
-	}
-	p.wantEnd()
-	check()
-	r.wantCounters(map[string]int{"Connections": 2, "Stalls": 1})
-	r.log.want(t, 1, "connection ended")
+	synctest.Test(t, func(t *testing.T) {
+		r := newVirtualRig(t, false, hostileConfig())
+		check := r.bystander()
+		p, l := r.connect()
+		l.start()
+		p.trickle(p.frame(segment(onQueue(rdmap.OpSend, 1), strings.Repeat("x", 60000))))
+		if err := l.ended(); !errors.Is(err, mpa.ErrStalled) {
+			t.Errorf("got error %v, want %v", err, mpa.ErrStalled)
+		}
+		p.wantEnd()
+		check()
+		r.wantCounters(map[string]int{"Connections": 2, "Stalls": 1})
+		r.log.want(t, 1, "connection ended")
+	})
 }
 
 // TestNeverReads has peers that read nothing.
