@@ -2,6 +2,7 @@ package iwarp_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
@@ -17,14 +18,17 @@ func emptyWrite() []byte { return segment(toSTag(rdmap.OpWrite, 1, 0), "") }
 
 // A peer that does not answer our first message is nudged, a limited number of times.
 func TestNudge(t *testing.T) {
-	// It has sent something.
-	p, l := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: time.Millisecond}).connect()
-	l.start()
-	for range maxNudges {
-		p.want("nudge", emptyWrite())
-	}
-	l.Close()
-	p.wantFIN()
+	synctest.Test(t, func(t *testing.T) {
+		// It has sent something.
+		cfg := iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: time.Millisecond}
+		p, l := newVirtualRig(t, true, cfg).connect()
+		l.start()
+		for range maxNudges {
+			p.want("nudge", emptyWrite())
+		}
+		l.Close()
+		p.wantFIN()
+	})
 }
 
 // A peer that speaks first is not nudged.
