@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"runtime"
 	"sync"
 	"syscall"
@@ -58,6 +59,10 @@ func carriers(t *testing.T) map[string]carrier {
 		served := make(chan error, 1)
 		go func() { served <- rpcrdma.Serve(context.Background(), l, srv, rpcrdma.Config{Logger: quiet}) }()
 		return l.Addr().String(), served, nil
+	}
+	var client netip.Addr // with RoCE, of which another process might have the port
+	if runtime.GOOS == "linux" {
+		client = rocerig.Addr(t)
 	}
 	low := sctp.Config{UDPPort: -1, Logger: quiet}
 	var over *sctp.Dialer // to the UDP port that all servers share
@@ -125,7 +130,7 @@ func carriers(t *testing.T) map[string]carrier {
 				return rdma(l, err, srv)
 			},
 			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
-				return rpcrdma.Dial(ctx, roce.Dialer{Config: roce.Config{Logger: quiet}}, addr,
+				return rpcrdma.Dial(ctx, roce.Dialer{Config: roce.Config{Local: client, Logger: quiet}}, addr,
 					rpcrdma.Config{Logger: quiet})
 			},
 		},

@@ -201,33 +201,42 @@ func (c *Config) device(peer netip.Addr) (*device, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	d, err := n.acquire(local, c)
 	own := local.IsLoopback() || local == peer // this host reaches itself from any address
-	if errors.Is(err, ErrPortTaken) && !c.Local.IsValid() && local.Is4() && own {
-		d, err = n.acquireLoopback(c, err)
+	if c.Local.IsValid() || !local.Is4() || !own {
+		d, err := n.acquire(local, c)
+		return d, mtu, err
 	}
+	d, err := n.acquireOwn(local, c)
 	return d, mtu, err
 }
 
 // loopbackTries is how many loopback addresses are tried.
 const loopbackTries = 20
 
-// acquireLoopback returns a device at a loopback address: an existing one, or one at a random
-// address. If there is none, it fails with err.
-func (n *network) acquireLoopback(c *Config, err error) (*device, error) {
+// acquireOwn returns a device for reaching this host. It is at the local address, or at a random
+// loopback address if another process has the port there. That one serves from then on: to a
+// server, a caller that connects again from another address is another caller, whose repeated calls
+// it executes again.
+func (n *network) acquireOwn(local netip.Addr, c *Config) (*device, error) {
 	n.mu.Lock()
-	for a, d := range n.devices {
-		if a.Is4() && a.IsLoopback() && d.users > 0 {
-			d.users++
-			n.mu.Unlock()
+	a := n.loopback
+	n.mu.Unlock()
+	if a.IsValid() {
+		if d, err := n.acquire(a, c); err == nil {
 			return d, nil
 		}
 	}
-	n.mu.Unlock()
+	d, err := n.acquire(local, c)
+	if !errors.Is(err, ErrPortTaken) {
+		return d, err
+	}
 	for range loopbackTries {
 		r := rand.Uint32()
 		a := netip.AddrFrom4([4]byte{127, byte(1 + r%254), byte(r >> 8), byte(1 + r>>16%254)})
 		if d, aerr := n.acquire(a, c); aerr == nil {
+			n.mu.Lock()
+			n.loopback = a
+			n.mu.Unlock()
 			return d, nil
 		}
 	}

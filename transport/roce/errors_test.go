@@ -107,7 +107,8 @@ func TestSystemPortClosed(t *testing.T) {
 	portIsFree(t, cfg.Local)
 }
 
-// TestLoopbackTaken: if the address that the system would send from is taken, another one is used.
+// TestLoopbackTaken: if the address that the system would send from is taken, another one is used,
+// and the same one later, when the usual one is free.
 func TestLoopbackTaken(t *testing.T) {
 	usual := netip.MustParseAddr("127.0.0.1")
 	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(usual, roce.UDPPort)))
@@ -121,15 +122,25 @@ func TestLoopbackTaken(t *testing.T) {
 	}
 	defer l.Close()
 	r := &rig{t: t, l: l}
-	accepted := r.accept(nil)
-	d := roce.Dialer{Config: roce.Config{Logger: quiet}}
-	ep, err := d.Dial(t.Context(), l.Addr().String(), nil)
-	if err != nil {
-		t.Fatal(err)
+	dial := func() netip.Addr {
+		accepted := r.accept(nil)
+		d := roce.Dialer{Config: roce.Config{Logger: quiet}}
+		ep, err := d.Dial(t.Context(), l.Addr().String(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ep.Close()
+		wait(t, wait(t, accepted).Done())
+		return ep.Info().LocalAddr.(roce.Addr).IP
 	}
-	if from := ep.Info().LocalAddr.(roce.Addr).IP; from == usual || !from.IsLoopback() {
+	from := dial()
+	if from == usual || !from.IsLoopback() {
 		t.Errorf("dialed from %v", from)
 	}
-	ep.Close()
-	wait(t, wait(t, accepted).Done())
+	if c != nil {
+		c.Close()
+	}
+	if got := dial(); got != from {
+		t.Errorf("dialed from %v, and again from %v", from, got)
+	}
 }
