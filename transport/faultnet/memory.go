@@ -104,12 +104,14 @@ func (m *Memory) Dialer(host string) DialContext {
 }
 
 func (m *Memory) dial(ctx context.Context, from netip.Addr, to netip.AddrPort) (net.Conn, error) {
-	roundTrip := time.NewTimer(m.cfg.Up.Delay + m.cfg.Down.Delay)
-	defer roundTrip.Stop()
-	select {
-	case <-roundTrip.C:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if delay := m.cfg.Up.Delay + m.cfg.Down.Delay; delay > 0 {
+		roundTrip := time.NewTimer(delay)
+		defer roundTrip.Stop()
+		select {
+		case <-roundTrip.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	m.mu.Lock()
 	link := m.links.add(&m.cfg, m.faults)

@@ -127,8 +127,9 @@ const (
 func (n *conn) ask(ctx context.Context, req *cm.REQ) (*cm.REP, error) {
 	deadline := time.NewTimer(n.cfg.SetupTimeout)
 	defer deadline.Stop()
+	n.send(req)
 	wait := firstRetry
-	retry := time.NewTimer(0)
+	retry := time.NewTimer(wait)
 	defer retry.Stop()
 	asking, cancel := context.WithCancel(ctx)
 	closed := make(chan struct{}, 1) // the peer's host reports a closed port
@@ -136,7 +137,7 @@ func (n *conn) ask(ctx context.Context, req *cm.REQ) (*cm.REP, error) {
 	defer probe.Wait()
 	defer cancel()
 	heard := false
-	for sent := 0; ; {
+	for sent := 1; ; {
 		select {
 		case <-retry.C:
 			if sent == 2 && !heard {
@@ -148,8 +149,8 @@ func (n *conn) ask(ctx context.Context, req *cm.REQ) (*cm.REP, error) {
 			}
 			sent++
 			n.send(req)
-			retry.Reset(wait)
 			wait = min(2*wait, mostRetry)
+			retry.Reset(wait)
 		case m := <-n.events:
 			switch m := m.(type) {
 			case *cm.REP:

@@ -89,8 +89,9 @@ func (r *request) failed(e *endpoint, err error) error {
 func (c *conn) grant(ctx context.Context, rep *cm.REP) error {
 	deadline := time.NewTimer(c.cfg.SetupTimeout)
 	defer deadline.Stop()
+	c.send(rep)
 	wait := firstRetry
-	retry := time.NewTimer(0)
+	retry := time.NewTimer(wait)
 	defer retry.Stop()
 	for {
 		select {
@@ -98,8 +99,8 @@ func (c *conn) grant(ctx context.Context, rep *cm.REP) error {
 			return nil
 		case <-retry.C:
 			c.send(rep)
-			retry.Reset(wait)
 			wait = min(2*wait, mostRetry)
+			retry.Reset(wait)
 		case m := <-c.events:
 			switch m := m.(type) {
 			case *cm.REJ:

@@ -120,8 +120,9 @@ func (s *socket) answered(d *dial, c chunk) (theirs initiation, err error) {
 // ask sends a chunk, again and again, until its answer comes.
 func (s *socket) ask(ctx context.Context, d *dial, h header, want chunkType, p []byte) (chunk, error) {
 	packet := seal(append(h.append(nil), p...))
+	s.send(packet, d.to)
 	rto := firstRTO
-	again := time.NewTimer(0)
+	again := time.NewTimer(rto)
 	defer again.Stop()
 	for {
 		select {
@@ -129,8 +130,8 @@ func (s *socket) ask(ctx context.Context, d *dial, h header, want chunkType, p [
 			return nil, context.Cause(ctx)
 		case <-again.C:
 			s.send(packet, d.to)
-			again.Reset(rto)
 			rto = min(2*rto, lastRTO)
+			again.Reset(rto)
 		case c := <-d.in:
 			switch {
 			case c == nil:
