@@ -219,11 +219,10 @@ const loopbackTries = 20
 // server, a caller that connects again from another address is another caller, whose repeated calls
 // it executes again.
 func (n *network) acquireOwn(local netip.Addr, c *Config) (*device, error) {
-	n.mu.Lock()
-	a := n.loopback
-	n.mu.Unlock()
-	if a.IsValid() {
-		if d, err := n.acquire(a, c); err == nil {
+	n.choosing.Lock()
+	defer n.choosing.Unlock()
+	if n.loopback.IsValid() {
+		if d, err := n.acquire(n.loopback, c); err == nil {
 			return d, nil
 		}
 	}
@@ -235,9 +234,7 @@ func (n *network) acquireOwn(local netip.Addr, c *Config) (*device, error) {
 		r := rand.Uint32()
 		a := netip.AddrFrom4([4]byte{127, byte(1 + r%254), byte(r >> 8), byte(1 + r>>16%254)})
 		if d, aerr := n.acquire(a, c); aerr == nil {
-			n.mu.Lock()
 			n.loopback = a
-			n.mu.Unlock()
 			return d, nil
 		}
 	}

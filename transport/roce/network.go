@@ -33,8 +33,10 @@ type network struct {
 	// local returns the addresses of this host.
 	local func() ([]netip.Addr, error)
 
-	mu       sync.Mutex // guards what follows
-	devices  map[netip.Addr]*device
+	mu      sync.Mutex // guards devices
+	devices map[netip.Addr]*device
+
+	choosing sync.Mutex // held before mu; guards loopback
 	loopback netip.Addr // see acquireOwn
 }
 
