@@ -3,6 +3,7 @@ package dirfs
 import (
 	"math"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -182,8 +183,9 @@ func nameToHandle(dirfd int, name *byte) (fileID, error) {
 	return fileID{kernel: true, kind: byte(h.kind), n: byte(h.bytes), b: h.b}, nil
 }
 
-// openHandle is open_by_handle_at(2) with O_PATH. ext4 returns ENOMEM for a moment while it reuses
-// an inode number.
+// openHandle is open_by_handle_at(2) with O_PATH. ext4 returns ENOMEM while a process creates a file
+// under the same inode number. That process may have lost its processor, so each try waits longer,
+// for half a second together.
 func openHandle(mount int, id *fileID) (int, error) {
 	h := kernelHandle{bytes: uint32(id.n), kind: int32(id.kind), b: id.b}
 	for tries := 0; ; tries++ {
@@ -192,7 +194,9 @@ func openHandle(mount int, id *fileID) (int, error) {
 		switch {
 		case e == 0:
 			return int(fd), nil
-		case e == unix.EINTR, e == unix.ENOMEM && tries < maxTries:
+		case e == unix.EINTR:
+		case e == unix.ENOMEM && tries < maxTries:
+			time.Sleep(time.Duration(tries) * 100 * time.Microsecond)
 		default:
 			return -1, e
 		}
