@@ -183,9 +183,9 @@ func nameToHandle(dirfd int, name *byte) (fileID, error) {
 	return fileID{kernel: true, kind: byte(h.kind), n: byte(h.bytes), b: h.b}, nil
 }
 
-// openHandle is open_by_handle_at(2) with O_PATH. ext4 returns ENOMEM while a process creates a file
-// under the same inode number. That process may have lost its processor, so each try waits longer,
-// for half a second together.
+// openHandle is open_by_handle_at(2) with O_PATH. ext4 returns ENOMEM while a process creates a
+// file under the same inode number. That process may have lost its processor, so each try waits
+// longer than the one before, all together for half a second.
 func openHandle(mount int, id *fileID) (int, error) {
 	h := kernelHandle{bytes: uint32(id.n), kind: int32(id.kind), b: id.b}
 	for tries := 0; ; tries++ {
