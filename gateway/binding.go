@@ -17,8 +17,10 @@ const replyHeader = 6*4 + oncrpc.MaxAuthBody
 // Linux.
 const longestPath = 4096
 
-// layOut decides how a call and its reply may travel. It may lower the count in p.
-func (c *call) layOut(p []byte) {
+// layOut decides how a call and its reply may travel. It may lower the count in p. It reports
+// whether the call has one of the flavours AUTH_NONE and AUTH_SYS. For others the transaction id
+// must stay: the checksum of RPCSEC_GSS covers it (RFC 2203 section 5.3.1).
+func (c *call) layOut(p []byte) (plain bool) {
 	c.Call.Inline = p
 	c.MaxReply = replyHeader + 8 // the lowest and highest version
 	var d xdr.Decoder
@@ -28,19 +30,20 @@ func (c *call) layOut(p []byte) {
 	rpc := d.Uint32()
 	program, version, procedure := d.Uint32(), d.Uint32(), d.Uint32()
 	if d.Err() != nil || rpc != oncrpc.Version {
-		return // the server will answer with an error
+		return false // the server will answer with an error
 	}
 	c.program, c.version, c.procedure = program, version, procedure
 	flavor := oncrpc.AuthFlavor(d.Uint32())
 	d.Opaque(oncrpc.MaxAuthBody)
 	d.Uint32() // flavour of the verifier
 	d.Opaque(oncrpc.MaxAuthBody)
-	plain := d.Err() == nil && (flavor == oncrpc.FlavorNone || flavor == oncrpc.FlavorSys)
+	plain = d.Err() == nil && (flavor == oncrpc.FlavorNone || flavor == oncrpc.FlavorSys)
 	if plain && program == nfs3.Program && version == nfs3.Version &&
 		c.bind(nfs3.Proc(procedure), p, &d) {
-		return
+		return plain
 	}
 	c.MaxReply = c.g.cfg.MaxReply + headroom
+	return plain
 }
 
 // bind lays out a call of NFS version 3 by its binding (RFC 8267). d is at the arguments. If these

@@ -19,6 +19,7 @@ type call struct {
 	session                     *session
 	in                          oncrpc.IncomingCall
 	xid                         uint32 // the client's
+	sent                        uint32 // the one with which the call goes to the server
 	program, version, procedure uint32
 	proc                        nfs3.Proc // with landing
 
@@ -39,7 +40,10 @@ func (g *Gateway) newCall(s *session, in oncrpc.IncomingCall, p []byte) *call {
 	}
 	c.g, c.session, c.in = g, s, in
 	c.xid = binary.BigEndian.Uint32(p)
-	c.layOut(p)
+	c.sent = c.xid
+	if plain := c.layOut(p); plain {
+		c.sent ^= s.mark
+	}
 	return c
 }
 
@@ -117,9 +121,9 @@ func (c *call) roundTrip(r *route) error {
 		return err
 	}
 	c.session.handed(c.xid)
-	c.XID = c.xid
+	c.XID = c.sent
 	err = conn.RoundTrip(c.session.ctx, &c.Exchange)
-	// The transport has chosen this XID for a call of the client's with XID 0.
+	// The transport has chosen this XID for a call with XID 0.
 	if errors.Is(err, oncrpc.ErrXIDInUse) {
 		c.XID = 0
 		err = conn.RoundTrip(c.session.ctx, &c.Exchange)

@@ -206,7 +206,12 @@ type rawClient struct {
 
 func dialRawClient(tb testing.TB, addr string) rawClient {
 	tb.Helper()
-	c, err := net.Dial("tcp", addr)
+	return dialRawClientFrom(tb, new(net.TCPAddr), addr)
+}
+
+func dialRawClientFrom(tb testing.TB, from net.Addr, addr string) rawClient {
+	tb.Helper()
+	c, err := (&net.Dialer{LocalAddr: from}).Dial("tcp", addr)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -2,6 +2,9 @@ package gateway
 
 import (
 	"context"
+	"hash/fnv"
+	"io"
+	"net"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -14,6 +17,7 @@ type session struct {
 	g      *Gateway
 	client oncrpc.Transport
 	ctx    context.Context // ends with client
+	mark   uint32          // tells the client's transaction ids from those of others
 	memory *semaphore.Weighted
 
 	mu    sync.Mutex     // guards what follows
@@ -26,10 +30,21 @@ func newSession(ctx context.Context, g *Gateway, client oncrpc.Transport) *sessi
 		g:      g,
 		client: client,
 		ctx:    ctx,
+		mark:   mark(client.RemoteAddr()),
 		memory: semaphore.NewWeighted(g.cfg.ConnMemory),
 		under:  make(map[uint32]int),
 		legs:   make(map[*route]*leg),
 	}
+}
+
+// mark returns a number that depends on a client's address and port alone. All clients of a gateway
+// come to the server from one host, so two that use the same transaction ids would get each other's
+// kept replies. One that comes back from the same port gets its own, after a restart of the gateway,
+// too.
+func mark(client net.Addr) uint32 {
+	h := fnv.New32a()
+	io.WriteString(h, client.String())
+	return h.Sum32()
 }
 
 // Special values of session.under.
