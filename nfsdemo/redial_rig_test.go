@@ -45,7 +45,15 @@ func anywhere(t *testing.T) string {
 // carrier is a transport whose servers keep their address across restarts.
 type carrier struct {
 	serve func(at string, srv *oncrpc.Server) (addr string, served chan error, err error)
-	dial  func(ctx context.Context, addr string) (oncrpc.Transport, error)
+	rdma  func() transport.Dialer // nil: it is TCP
+}
+
+// dial connects to a server.
+func (c carrier) dial(ctx context.Context, addr string) (oncrpc.Transport, error) {
+	if c.rdma == nil {
+		return recordmark.Dial(ctx, addr, recordmark.Config{EnforceMaxReply: true, Logger: quiet})
+	}
+	return rpcrdma.Dial(ctx, c.rdma(), addr, rpcrdma.Config{Logger: quiet})
 }
 
 // carriers are those that the tests run over.
@@ -92,11 +100,8 @@ func carriers(t *testing.T) map[string]carrier {
 				l, err := iwarp.NewListener(below, iwarp.Config{Logger: quiet})
 				return rdma(l, err, srv)
 			},
-			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
-				d := iwarp.Dialer{
-					Config: iwarp.Config{Logger: quiet}, DialContext: over.DialContext,
-				}
-				return rpcrdma.Dial(ctx, d, addr, rpcrdma.Config{Logger: quiet})
+			func() transport.Dialer {
+				return iwarp.Dialer{Config: iwarp.Config{Logger: quiet}, DialContext: over.DialContext}
 			},
 		},
 		"tcp": {
@@ -109,29 +114,22 @@ func carriers(t *testing.T) map[string]carrier {
 				go func() { served <- recordmark.Serve(context.Background(), l, srv, recordmark.Config{Logger: quiet}) }()
 				return l.Addr().String(), served, nil
 			},
-			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
-				return recordmark.Dial(ctx, addr,
-					recordmark.Config{EnforceMaxReply: true, Logger: quiet})
-			},
+			nil,
 		},
 		"iwarp": {
 			func(at string, srv *oncrpc.Server) (string, chan error, error) {
 				l, err := iwarp.Listen(context.Background(), at, iwarp.Config{Logger: quiet})
 				return rdma(l, err, srv)
 			},
-			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
-				return rpcrdma.Dial(ctx, iwarp.Dialer{Config: iwarp.Config{Logger: quiet}}, addr,
-					rpcrdma.Config{Logger: quiet})
-			},
+			func() transport.Dialer { return iwarp.Dialer{Config: iwarp.Config{Logger: quiet}} },
 		},
 		"roce": {
 			func(at string, srv *oncrpc.Server) (string, chan error, error) {
 				l, err := roce.Listen(context.Background(), at, roce.Config{Logger: quiet})
 				return rdma(l, err, srv)
 			},
-			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
-				return rpcrdma.Dial(ctx, roce.Dialer{Config: roce.Config{Local: client, Logger: quiet}}, addr,
-					rpcrdma.Config{Logger: quiet})
+			func() transport.Dialer {
+				return roce.Dialer{Config: roce.Config{Local: client, Logger: quiet}}
 			},
 		},
 		"loopback": {
@@ -139,9 +137,7 @@ func carriers(t *testing.T) map[string]carrier {
 				l, err := fabric.Listen("station", loopback.Config{})
 				return rdma(l, err, srv)
 			},
-			func(ctx context.Context, addr string) (oncrpc.Transport, error) {
-				return rpcrdma.Dial(ctx, dialer, addr, rpcrdma.Config{Logger: quiet})
-			},
+			func() transport.Dialer { return dialer },
 		},
 	}
 	if runtime.GOOS != "linux" {

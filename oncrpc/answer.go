@@ -91,9 +91,12 @@ func (s *Server) finished(c *Call) {
 		c.plain = xdr.Message{}
 		c.forgetReply()
 	}
+	if s.replies != nil {
+		s.replies.ended(&c.arrival)
+	}
 	c.forget()
 	c.CallHeader = CallHeader{}
-	c.Conn, c.in = nil, nil
+	c.Conn, c.in, c.origin = nil, nil, nil
 	c.proc, c.prog, c.refusal, c.flavor, c.replay = nil, nil, nil, nil, nil
 	c.onWorker, c.apart = false, false
 	scratch := c.acceptance.Scratch

@@ -51,6 +51,10 @@ type Request struct {
 	// the same transaction id, if the connection ended before the reply arrived. Set it if
 	// executing the procedure twice does no harm, or if the server prevents that.
 	MayRepeat bool
+	// Once restricts MayRepeat: executing the procedure twice does harm, and the server prevents it
+	// for calls that it can tell to be copies (Procedure.Once). Over TCP these come from the same
+	// port. If the port could not be kept, the call fails instead of being repeated.
+	Once bool
 
 	// Repeated is set by Do if the call was sent more than once. The results may then come from a
 	// later execution than the first.
@@ -227,7 +231,8 @@ func (c *Client) doSealed(ctx context.Context, x *call, r *Request) error {
 
 // transmit sends a call, which the transport may repeat, and decodes its reply.
 func (c *Client) transmit(ctx context.Context, x *call, r *Request) error {
-	x.MaxReply, x.Results, x.MayRepeat = r.MaxReply, r.Results, r.MayRepeat
+	x.MaxReply, x.Results = r.MaxReply, r.Results
+	x.MayRepeat, x.Once = r.MayRepeat, r.Once
 	if s, ok := r.Reply.(SizedReply); ok && r.MaxReply == 0 && r.Results == nil {
 		x.MaxReply, x.landing = s.ReplyRoom(x.landing[:0])
 		x.Results = x.landing

@@ -6,7 +6,7 @@ import (
 )
 
 // dispatch executes a call. It returns when a non-blocking handler has run; otherwise at once.
-func (s *Server) dispatch(in IncomingCall, host hostID) {
+func (s *Server) dispatch(in IncomingCall, from *Origin) {
 	if s.inflight.Add(1)&closing != 0 {
 		s.stats.dropped.Add(1)
 		in.Drop()
@@ -27,7 +27,8 @@ func (s *Server) dispatch(in IncomingCall, host hostID) {
 	}
 	c.enc.Reset()
 	c.args = *in.Message()
-	c.in, c.place, c.Args, c.Results, c.Conn = in, place{host: host}, &c.args, &c.enc, in.Conn()
+	c.in, c.Conn, c.origin, c.place = in, in.Conn(), from, place{host: from.host}
+	c.Args, c.Results = &c.args, &c.enc
 	if w, ok := in.(WaitingCall); ok {
 		w.Becomes(c)
 	}

@@ -3,7 +3,6 @@ package oncrpc
 import (
 	"io"
 	"net"
-	"unique"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
@@ -11,22 +10,34 @@ import (
 // Dispatcher is a Server as transports see it: they pass connections and calls to it. Programs do
 // not need it.
 type Dispatcher struct {
-	s    *Server
-	host hostID // of the peer, if it is known
+	s      *Server
+	origin *Origin
 }
 
 // DispatcherOf returns the dispatcher of a server.
 func DispatcherOf(s *Server) Dispatcher {
 	s.init()
-	return Dispatcher{s: s}
+	return Dispatcher{s, &s.nowhere}
 }
 
-// For returns the dispatcher for the calls of a peer. The peer's host gets its share of the running
-// handlers (ServerConfig.MaxConcurrent). Calls dispatched without For count as calls of a single
-// host.
+// For returns the dispatcher for the calls of a connection to peer, which becomes their Origin. Its
+// host gets its share of the running handlers (ServerConfig.MaxConcurrent). Calls dispatched without
+// For count as calls of a single connection.
 func (d Dispatcher) For(peer net.Addr) Dispatcher {
-	return Dispatcher{d.s, unique.Make(peerhost.Of(peer))}
+	return Dispatcher{d.s, newOrigin(peer, d.s.origins.Add(1))}
 }
+
+// As returns the dispatcher for the further calls of a connection whose peer has proved a name.
+func (d Dispatcher) As(principal string) Dispatcher {
+	o := &Origin{host: d.origin.host, port: d.origin.port, principal: principal, number: d.origin.number}
+	o.credits.Store(d.origin.credits.Load())
+	return Dispatcher{d.s, o}
+}
+
+// Granted notes that the peer may have n calls under way. A transport with credits calls it before
+// the first call, and for each grant, so that the server knows which replies the peer has got. The
+// transport must carry calls and replies in order.
+func (d Dispatcher) Granted(n uint32) { d.origin.granted(n) }
 
 // ConnInfo describes a connection that asks for admission to a server.
 type ConnInfo struct {
@@ -68,7 +79,10 @@ func (d Dispatcher) Admit(c ConnInfo) (release func(), err error) {
 
 // Dispatch executes a call. Transports call it on the goroutine that received the call. It runs a
 // non-blocking handler before it returns, and hands any other to a worker.
-func (d Dispatcher) Dispatch(in IncomingCall) { d.s.dispatch(in, d.host) }
+func (d Dispatcher) Dispatch(in IncomingCall) {
+	d.origin.received.Add(1)
+	d.s.dispatch(in, d.origin)
+}
 
 // AddListener registers a listener for Shutdown to close. It fails with ErrServerClosed after
 // Shutdown or Close. Calling remove unregisters the listener.

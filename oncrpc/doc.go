@@ -77,5 +77,5 @@
 // A connection loses no messages. But when it ends before a reply has arrived, the client cannot
 // know whether the server executed the call, and may send it again on a new connection. Mark
 // procedures that must not run twice with [Procedure.Once]: the server keeps their replies, and
-// answers a repeated call with the kept reply, whatever transport either copy uses.
+// answers a repeated call with the kept reply. docs/embedding.md says what that promises.
 package oncrpc

@@ -27,6 +27,8 @@ var (
 	ErrTooManyConns = errors.New("too many connections")
 	// ErrXIDInUse says that a pending call on the connection has the requested transaction id.
 	ErrXIDInUse = errors.New("transaction id in use")
+	// ErrNotSent says that nothing of a call has left, so the peer has not executed it.
+	ErrNotSent = errors.New("the call was not sent")
 	// ErrMalformedReply says that a reply is not an RPC reply, or that its results cannot be
 	// decoded.
 	ErrMalformedReply = errors.New("malformed reply")

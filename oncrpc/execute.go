@@ -18,7 +18,7 @@ func (s *Server) execute(c *Call) {
 	c.beginResults()
 	err := s.call(c)
 	switch {
-	case c.once.refused:
+	case c.once.refused, s.unfetched(c):
 		s.repeated(c)
 	case err != nil:
 		s.answer(c, err)

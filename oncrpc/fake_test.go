@@ -25,7 +25,7 @@ var quiet = slog.New(slog.DiscardHandler)
 // dispatches the call.
 type fakeConn struct {
 	t      testing.TB
-	name   addr
+	name   net.Addr
 	peer   *fakeConn
 	server atomic.Pointer[oncrpc.Server]
 	ctx    context.Context
@@ -41,8 +41,8 @@ func (a addr) String() string  { return string(a) }
 func connection(t testing.TB) (client, server *fakeConn) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	client = &fakeConn{t: t, name: "client", ctx: ctx, cancel: cancel}
-	server = &fakeConn{t: t, name: "server", ctx: ctx, cancel: cancel}
+	client = &fakeConn{t: t, name: addr("client"), ctx: ctx, cancel: cancel}
+	server = &fakeConn{t: t, name: addr("server"), ctx: ctx, cancel: cancel}
 	client.peer, server.peer = server, client
 	return client, server
 }

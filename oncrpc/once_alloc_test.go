@@ -56,6 +56,7 @@ func TestOnceAllocations(t *testing.T) {
 				}
 				return n.handle(ctx, c)
 			}})
+		d := oncrpc.DispatcherOf(s).For(&in.from.peer)
 		call := callBytes(1, 1, 4, 0)
 		if tt.data {
 			call = call[:len(call)-4]
@@ -68,7 +69,7 @@ func TestOnceAllocations(t *testing.T) {
 				if tt.data {
 					in.args.Reset(call, chunks)
 				}
-				oncrpc.DispatcherOf(s).Dispatch(in)
+				d.Dispatch(in)
 			}
 		})
 		if got > 1 {

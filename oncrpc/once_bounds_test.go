@@ -13,7 +13,7 @@ import (
 )
 
 // kept is the memory of a kept reply of four bytes.
-const kept = 4 + 256
+const kept = 4 + 512
 
 // A waiting copy is answered even if the reply is not kept.
 func TestOnceNotKept(t *testing.T) {
@@ -38,8 +38,8 @@ func TestOnceNotKept(t *testing.T) {
 				return nil
 			}})
 			first, waiter := callFrom(t, peerA, callBytes(1, 1)), callFrom(t, peerB, callBytes(1, 1))
-			oncrpc.DispatcherOf(s).Dispatch(first)
-			oncrpc.DispatcherOf(s).Dispatch(waiter)
+			dispatchIn(s, first)
+			dispatchIn(s, waiter)
 			close(open)
 			want := <-first.reply
 			got := <-waiter.reply
@@ -67,7 +67,7 @@ func TestOnceEviction(t *testing.T) {
 			oncrpc.Procedure{Handler: n.handle, NonBlocking: true, Once: true},
 			oncrpc.Procedure{Handler: g.handle, Once: true})
 		underWay := callFrom(t, peerA, callBytes(100, 2, 1))
-		oncrpc.DispatcherOf(s).Dispatch(underWay)
+		dispatchIn(s, underWay)
 		synctest.Wait()
 		for _, step := range []struct{ xid, want uint32 }{
 			{1, 1}, {2, 2}, {3, 3},
@@ -82,7 +82,7 @@ func TestOnceEviction(t *testing.T) {
 			}
 		}
 		again := callFrom(t, peerA, callBytes(100, 2, 1))
-		oncrpc.DispatcherOf(s).Dispatch(again)
+		dispatchIn(s, again)
 		close(g.open)
 		<-underWay.reply
 		<-again.reply
@@ -125,7 +125,7 @@ func TestOnceShares(t *testing.T) {
 			t.Error("more was kept than there is memory for")
 		}
 		// Expired replies make room.
-		time.Sleep(11 * time.Minute)
+		time.Sleep(3 * time.Minute)
 		for xid := range uint32(10) {
 			executed(peerC, xid)
 		}
@@ -146,7 +146,7 @@ func TestOnceEvictedOnItsWay(t *testing.T) {
 	var message xdr.Message
 	in.sent = func(m *xdr.Message) { message = *m }
 	in.hold = make(chan struct{})
-	oncrpc.DispatcherOf(s).Dispatch(in)
+	dispatchIn(s, in)
 	for xid := range uint32(10) {
 		dispatchFrom(t, s, peerA, callBytes(100+xid, 1))
 	}

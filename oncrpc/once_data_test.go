@@ -85,8 +85,6 @@ func (f *fetcher) handle(ctx context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-func dispatchIn(s *oncrpc.Server, in *incoming) { oncrpc.DispatcherOf(s).Dispatch(in) }
-
 // The data of the first call arrives after a copy was executed and answered. The first call is not
 // executed, however its handler fetches, and gets the same answer.
 func TestOnceDataLate(t *testing.T) {
@@ -108,10 +106,10 @@ func TestOnceDataLate(t *testing.T) {
 			f := fetcher{fetch: fetch}
 			s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: f.handle, Once: true})
 			late := &slowData{data: []byte("data"), open: make(chan struct{})}
-			first := callWith(t, peerA, 7, late)
+			first := callWith(t, "tcp "+peerA, 7, late)
 			dispatchIn(s, first)
 			synctest.Wait()
-			second := callWith(t, peerB, 7, &slowData{data: []byte("data")})
+			second := callWith(t, "tcp "+peerA, 7, &slowData{data: []byte("data")})
 			dispatchIn(s, second)
 			want := <-second.reply
 			close(late.open)
@@ -177,8 +175,7 @@ func TestOnceDataUnderWay(t *testing.T) {
 	}
 }
 
-// Calls are distinguished by the first 1 KiB of their arguments, bulk data included, and are the
-// same whether bulk data was in the message or came separately.
+// Calls are distinguished by all of their arguments, bulk data included, and are the same whether bulk data was in the message or came separately.
 func TestOnceDataKey(t *testing.T) {
 	with := func(n, at int) []byte {
 		p := make([]byte, n)
@@ -195,8 +192,8 @@ func TestOnceDataKey(t *testing.T) {
 		{"the same", with(8000, -1), with(8000, -1), true},
 		{"of 5 bytes", with(5, -1), with(5, -1), true},
 		{"first byte", with(8000, -1), with(8000, 0), false},
-		{"last byte of 1 KiB", with(8000, -1), with(8000, 1019), false},
-		{"the first byte behind 1 KiB", with(8000, -1), with(8000, 1020), true},
+		{"a byte in the middle", with(8000, -1), with(8000, 1020), false},
+		{"last byte", with(8000, -1), with(8000, 7999), false},
 		{"length", with(8000, -1), with(8001, -1), false},
 		{"length, with the same padding", with(5, -1), with(6, -1), false},
 	} {
@@ -297,6 +294,40 @@ func TestOnceDataIntercepted(t *testing.T) {
 	}
 	if first, second := <-seen, <-seen; first != nil || !errors.Is(second, oncrpc.ErrDrop) {
 		t.Errorf("the interceptor saw %v, then %v", first, second)
+	}
+}
+
+// A call was executed. Since then the handler refuses such calls before it fetches their data, with
+// results or with an error. A copy gets the first answer all the same, and another call does not.
+func TestOnceDataRefused(t *testing.T) {
+	for _, refusal := range []error{nil, &oncrpc.AuthError{Stat: oncrpc.AuthTooWeak}} {
+		var n counter
+		s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Once: true,
+			Handler: func(ctx context.Context, c *oncrpc.Call) error {
+				b := c.Args.Bulk(100)
+				if n.Load() > 0 {
+					c.Results.Uint32(30) // NFS3ERR_ROFS
+					return refusal
+				}
+				if _, err := b.Bytes(ctx); err != nil {
+					return err
+				}
+				return n.handle(ctx, c)
+			}})
+		ask := func(xid uint32, data string) []byte {
+			in := callWith(t, peerA, xid, &slowData{data: []byte(data)})
+			dispatchIn(s, in)
+			return <-in.reply
+		}
+		first := ask(7, "data")
+		if got := ask(7, "data"); !bytes.Equal(got, first) {
+			t.Errorf("refused with %v: the copy got %x, want %x", refusal, got, first)
+		}
+		for _, other := range [][]byte{ask(8, "data"), ask(7, "longer")} {
+			if bytes.Equal(other[4:], first[4:]) {
+				t.Errorf("refused with %v: another call got %x", refusal, other)
+			}
+		}
 	}
 }
 

@@ -19,8 +19,8 @@ func TestOnceShutdown(t *testing.T) {
 		s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Handler: g.handle, Once: true})
 		first, waiter := callFrom(t, peerA, callBytes(1, 1, 1)), callFrom(t, peerB, callBytes(1, 1, 1))
 		waiter.hold = make(chan struct{})
-		oncrpc.DispatcherOf(s).Dispatch(first)
-		oncrpc.DispatcherOf(s).Dispatch(waiter)
+		dispatchIn(s, first)
+		dispatchIn(s, waiter)
 		done := make(chan error, 1)
 		go func() { done <- s.Shutdown(context.Background()) }()
 		synctest.Wait()
@@ -58,8 +58,8 @@ func TestOnceClose(t *testing.T) {
 		if _, err := oncrpc.DispatcherOf(s).AddConn(first.conn, nil); err != nil {
 			t.Fatal(err)
 		}
-		oncrpc.DispatcherOf(s).Dispatch(first)
-		oncrpc.DispatcherOf(s).Dispatch(waiter)
+		dispatchIn(s, first)
+		dispatchIn(s, waiter)
 		synctest.Wait()
 		s.Close()
 		<-first.reply

@@ -43,14 +43,14 @@ func TestOnceErrors(t *testing.T) {
 				s := newServer(t, oncrpc.ServerConfig{MaxConcurrent: 1}, oncrpc.Procedure{Handler: handle, Once: true})
 				call := callBytes(0x01020304, 1, 5)
 				first, second := callFrom(t, peerA, call), callFrom(t, peerB, call)
-				oncrpc.DispatcherOf(s).Dispatch(first)
+				dispatchIn(s, first)
 				if waits {
-					oncrpc.DispatcherOf(s).Dispatch(second)
+					dispatchIn(s, second)
 				}
 				close(open)
 				failure := <-first.reply
 				if !waits {
-					oncrpc.DispatcherOf(s).Dispatch(second)
+					dispatchIn(s, second)
 				}
 				want := unhex(t, accepted+"00000000 00000002")
 				if bytes.Equal(failure, want) {
@@ -61,7 +61,7 @@ func TestOnceErrors(t *testing.T) {
 						t.Errorf("%s: got %x, want %x", tt.name, got, want)
 					}
 					second = callFrom(t, peerA, call)
-					oncrpc.DispatcherOf(s).Dispatch(second) // answered from the cache now
+					dispatchIn(s, second) // answered from the cache now
 				}
 				<-second.reply
 				if n.Load() != 2 || s.Stats().Replayed != 2 {
@@ -127,15 +127,15 @@ func TestOnceConnectionLost(t *testing.T) {
 			lost.args.Reset(call, []xdr.Chunk{chunk})
 			chunk.Source, chunk.Data = nil, []byte("path")
 			again.args.Reset(call, []xdr.Chunk{chunk})
-			oncrpc.DispatcherOf(s).Dispatch(lost)
+			dispatchIn(s, lost)
 			<-source.started
 			if waits {
-				oncrpc.DispatcherOf(s).Dispatch(again)
+				dispatchIn(s, again)
 			}
 			lost.conn.Close()
 			<-lost.reply
 			if !waits {
-				oncrpc.DispatcherOf(s).Dispatch(again)
+				dispatchIn(s, again)
 			}
 			if got, want := <-again.reply, unhex(t, accepted+"00000000 00000001"); !bytes.Equal(got, want) {
 				t.Errorf("got %x, want %x", got, want)

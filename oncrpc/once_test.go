@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"net"
+	"net/netip"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -20,19 +23,28 @@ func (n *counter) handle(_ context.Context, c *oncrpc.Call) error {
 	return nil
 }
 
-// callFrom returns a call of a peer at the named address.
+// callFrom returns a call of a peer at the named address, over a connection of its own. A name that
+// begins with "tcp " is a TCP address.
 func callFrom(t testing.TB, peer string, call []byte) *incoming {
 	in := newIncoming(t, call)
 	far, near := connection(t)
 	far.name = addr(peer)
+	if p, ok := strings.CutPrefix(peer, "tcp "); ok {
+		far.name = net.TCPAddrFromAddrPort(netip.MustParseAddrPort(p))
+	}
 	in.conn = near
 	return in
+}
+
+// dispatchIn passes a call to the server, over a new connection of its peer.
+func dispatchIn(s *oncrpc.Server, in *incoming) {
+	oncrpc.DispatcherOf(s).For(in.conn.RemoteAddr()).Dispatch(in)
 }
 
 // dispatchFrom passes a call of a peer to the server and returns the reply.
 func dispatchFrom(t testing.TB, s *oncrpc.Server, peer string, call []byte) []byte {
 	in := callFrom(t, peer, call)
-	oncrpc.DispatcherOf(s).Dispatch(in)
+	dispatchIn(s, in)
 	return <-in.reply
 }
 
@@ -59,6 +71,8 @@ func TestOnce(t *testing.T) {
 	}{
 		{"again", peerA, peerA, first, true},
 		{"from another port", peerA, peerB, first, true},
+		{"over TCP", "tcp " + peerA, "tcp " + peerA, first, true},
+		{"over TCP, from another port", "tcp " + peerA, "tcp " + peerB, first, false},
 		{"from another host", peerA, peerC, first, false},
 		{"IPv6, from another port", "[2001:db8::1]:1", "[2001:db8::1]:2", first, true},
 		{"IPv6, from another host", "[2001:db8::1]:1", "[2001:db8::2]:1", first, false},
@@ -120,7 +134,7 @@ func TestNotOnce(t *testing.T) {
 		s := newServer(t, oncrpc.ServerConfig{ReplyMemory: tt.cache}, oncrpc.Procedure{Handler: n.handle, Once: tt.once})
 		for i := range 3 {
 			in := callFrom(t, peerA, callBytes(1, 1))
-			oncrpc.DispatcherOf(s).Dispatch(in)
+			dispatchIn(s, in)
 			if i > 0 && tt.want == 1 && in.answers.Load() != 1 {
 				t.Errorf("%s: not answered at once", tt.name)
 			}
@@ -146,7 +160,7 @@ func TestOnceUnderWay(t *testing.T) {
 		var ins []*incoming
 		for _, peer := range []string{peerA, peerB, peerA, peerB} {
 			in := callFrom(t, peer, call)
-			oncrpc.DispatcherOf(s).Dispatch(in)
+			dispatchIn(s, in)
 			ins = append(ins, in)
 		}
 		synctest.Wait()
@@ -186,7 +200,7 @@ func TestOnceChunkBetween(t *testing.T) {
 		in := callFrom(t, peerA, nil)
 		call := callBytes(1, 1, 4, 1)
 		in.args.Reset(call, []xdr.Chunk{{Position: len(call) - 4, Len: 4, Data: []byte("path")}})
-		oncrpc.DispatcherOf(s).Dispatch(in)
+		dispatchIn(s, in)
 		if got := binary.BigEndian.Uint32((<-in.reply)[24:]); got != want+1 {
 			t.Errorf("got %d, want %d", got, want+1)
 		}

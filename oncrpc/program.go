@@ -46,12 +46,14 @@ type Procedure struct {
 	// Once marks a procedure that must not run twice when a client loses its connection and repeats
 	// the call, such as NFS's CREATE, REMOVE and WRITE. The server keeps the replies for a while
 	// (ServerConfig.ReplyMemory). Two calls are copies if these are equal: the transaction id; the
-	// caller (IP address, whatever the port; flavour; and Identity); the program, version and
-	// procedure; and the first 1 KiB of the arguments, bulk data included. The transport does not
-	// matter.
+	// caller (IP address; over TCP the port; flavour; and Identity); the program, version and
+	// procedure; and the arguments, bulk data included.
 	//
 	// If one copy has been executed, its reply answers later ones. If one is being executed, others
 	// wait. That includes a call that was sent first but arrives late, over the lost connection.
+	// Over RDMA, where a client comes back from any port, a reply does not answer a newer
+	// connection once the client is known to have got it: that is another client with the same
+	// transaction id. docs/embedding.md says which calls are mistaken for copies all the same.
 	// The server keeps a reply if the handler returned nil, and if it has at most 4 KiB and no bulk
 	// data. An error means that the call was not executed: the error answers that copy alone, and
 	// the next copy, waiting or arriving later, is executed.
@@ -89,6 +91,7 @@ type Call struct {
 	Conn Transport
 
 	in         IncomingCall
+	origin     *Origin
 	proc       *Procedure // nil if there is no such procedure
 	prog       *Program   // nil if there is no such program
 	server     *Server
@@ -107,7 +110,7 @@ type Call struct {
 	sys        SysCred
 	believed   bool   // sys was accepted
 	key        []byte // memory for Identity.AppendKey
-	inline     []byte // the part of the inline arguments that is in the replyKey
+	inline     []byte // the inline arguments, while they are needed for the replyKey
 	once       onceSource
 	waiting    list.Place[Call] // in the queue for a worker
 	place      place            // that it occupies while it runs
@@ -121,6 +124,9 @@ func (c *Call) Names() (program, procedure string, served bool) {
 	}
 	return c.prog.Name, c.proc.Name, true
 }
+
+// Origin says which connection the call came on. It is valid for longer than the call.
+func (c *Call) Origin() *Origin { return c.origin }
 
 // Identity returns the caller as the flavour identified it. It is valid until the handler returns.
 func (c *Call) Identity() Identity {
@@ -140,6 +146,15 @@ func (c *Call) Sys() (*SysCred, bool) {
 // the peer, to fetch arguments. The handler then does not count as running until EndWait, so a peer
 // that does not answer delays only its own calls.
 func (c *Call) BeginWait() { c.server.workers.leave(c.place) }
+
+// Leaves is for transports with credits (Dispatcher.Granted). A transport calls it when the reply
+// has its place in the order of those that it sends.
+func (c *Call) Leaves() {
+	if o, ok := c.arrival.State.(*cachedCall); ok {
+		c.arrival.State = nil
+		c.server.replies.leaves(o)
+	}
+}
 
 // EndWait ends what BeginWait began. It waits until the handler has a place to run again
 // (ServerConfig.MaxConcurrent).

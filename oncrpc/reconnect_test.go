@@ -9,12 +9,16 @@ import (
 	"net"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
+	"github.com/rpcrdma/go-rpcrdma/internal/sctprig"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 // caller is a connection on which the test chooses transaction ids.
@@ -22,31 +26,16 @@ type caller interface {
 	call(message []byte)
 	reply() []byte
 	cut()
+	addr() net.Addr // of this end
 }
 
-// listeners are the addresses of a server that can be reached in several ways.
-type listeners struct {
-	tcp        net.Listener
-	iwarp      *iwarp.Listener
-	loopback   *loopback.Listener
-	overFabric *loopback.Dialer // to loopback, from the client's host
-}
-
-// dialer connects to a server.
-type dialer func(t *testing.T, to *listeners) caller
+// dialer connects to a server. Over TCP it does so from an address, unless that is nil.
+type dialer func(from net.Addr) caller
 
 // tcpCaller sends calls as records with one fragment (RFC 5531 section 11).
 type tcpCaller struct {
 	t    *testing.T
 	conn net.Conn
-}
-
-func dialTCP(t *testing.T, to *listeners) caller {
-	conn, err := net.Dial("tcp", to.tcp.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &tcpCaller{t, conn}
 }
 
 func (c *tcpCaller) call(m []byte) {
@@ -67,7 +56,13 @@ func (c *tcpCaller) reply() []byte {
 	return m
 }
 
-func (c *tcpCaller) cut() { c.conn.Close() }
+// cut resets the connection, so that its port is free at once.
+func (c *tcpCaller) cut() {
+	c.conn.(*net.TCPConn).SetLinger(0)
+	c.conn.Close()
+}
+
+func (c *tcpCaller) addr() net.Addr { return c.conn.LocalAddr() }
 
 // rdmaCaller sends calls inline over RDMA.
 type rdmaCaller struct {
@@ -76,23 +71,12 @@ type rdmaCaller struct {
 	replies chan []byte
 }
 
-func dialIWARP(t *testing.T, to *listeners) caller {
-	return dialRDMA(t, iwarp.Dialer{}, to.iwarp)
-}
-
-func dialLoopback(t *testing.T, to *listeners) caller {
-	return dialRDMA(t, to.overFabric, to.loopback)
-}
-
-func dialRDMA(t *testing.T, d transport.Dialer, to transport.Listener) caller {
-	ep, err := d.Dial(t.Context(), to.Addr().String(), nil)
+func dialRDMA(t *testing.T, d transport.Dialer, to net.Addr) caller {
+	ep, err := d.Dial(t.Context(), to.String(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &rdmaCaller{t, ep, make(chan []byte, 1)}
-	if err := ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{{Bytes: make([]byte, rpcrdma.DefaultInline)}}}); err != nil {
-		t.Fatal(err)
-	}
 	ep.Start(c)
 	return c
 }
@@ -106,6 +90,10 @@ func (c *rdmaCaller) Received(batch []transport.Message) {
 func (c *rdmaCaller) Complete(*transport.WorkRequest, error) {}
 
 func (c *rdmaCaller) call(m []byte) {
+	room := []transport.Slice{{Bytes: make([]byte, rpcrdma.DefaultInline)}}
+	if err := c.ep.PostRecv(&transport.RecvRequest{Local: room}); err != nil {
+		c.t.Fatal(err)
+	}
 	h := rpcrdma.Header{XID: binary.BigEndian.Uint32(m), Version: rpcrdma.ProtocolVersion, Credits: 1, Type: rpcrdma.TypeMsg}
 	wr := transport.WorkRequest{Op: transport.OpSend, Local: []transport.Slice{{Bytes: append(h.Append(nil), m...)}}, Done: c}
 	if err := c.ep.Post(&wr); err != nil {
@@ -133,28 +121,92 @@ func (c *rdmaCaller) cut() {
 	<-c.ep.Done()
 }
 
+func (c *rdmaCaller) addr() net.Addr { return c.ep.Info().LocalAddr }
+
+// reachTCP serves s over TCP until the test ends.
+func reachTCP(t *testing.T, s *oncrpc.Server) dialer {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving(t, s, func() error {
+		return recordmark.Serve(context.Background(), l, s, recordmark.Config{Logger: quiet})
+	})
+	return func(from net.Addr) caller {
+		d := net.Dialer{LocalAddr: from}
+		conn, err := d.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &tcpCaller{t, conn}
+	}
+}
+
+// reach serves s over a provider until the test ends.
+func reach(provider func(t *testing.T) (transport.Listener, transport.Dialer)) func(*testing.T, *oncrpc.Server) dialer {
+	return func(t *testing.T, s *oncrpc.Server) dialer {
+		l, d := provider(t)
+		serving(t, s, func() error {
+			return rpcrdma.Serve(context.Background(), l, s, rpcrdma.Config{Logger: quiet, Credits: 2})
+		})
+		return func(net.Addr) caller { return dialRDMA(t, d, l.Addr()) }
+	}
+}
+
+// serving runs serve until the test ends.
+func serving(t *testing.T, s *oncrpc.Server, serve func() error) {
+	served := make(chan error, 1)
+	go func() { served <- serve() }()
+	t.Cleanup(func() {
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; !errors.Is(err, oncrpc.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+// ways are those to a server.
+var ways = map[string]func(*testing.T, *oncrpc.Server) dialer{
+	"TCP": reachTCP,
+	"iWARP": reach(func(t *testing.T) (transport.Listener, transport.Dialer) {
+		l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l, iwarp.Dialer{}
+	}),
+	"SCTP": reach(func(t *testing.T) (transport.Listener, transport.Dialer) {
+		l, d := sctprig.Listen(t, iwarp.Config{Logger: quiet}, sctp.Config{Logger: quiet})
+		return l, d
+	}),
+	"RoCE": reach(func(t *testing.T) (transport.Listener, transport.Dialer) {
+		l, d := rocerig.Listen(t, roce.Config{Logger: quiet})
+		return l, d
+	}),
+	"loopback": reach(func(t *testing.T) (transport.Listener, transport.Dialer) {
+		fabric := loopback.New()
+		l, err := fabric.Listen("server", loopback.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l, fabric.Dialer(loopback.Config{})
+	}),
+}
+
 // A client whose connection is cut before it reads the reply repeats the call over another
-// connection, maybe of another transport. It gets the reply, and the call is executed once, even if
+// connection; over TCP from the same port. It gets the reply, and the call is executed once, even if
 // the first copy is still being executed.
 func TestOnceReconnect(t *testing.T) {
-	tests := []struct {
-		name          string
-		first, second dialer
-	}{
-		{"TCP", dialTCP, dialTCP},
-		{"iWARP", dialIWARP, dialIWARP},
-		{"TCP, then iWARP", dialTCP, dialIWARP},
-		{"iWARP, then TCP", dialIWARP, dialTCP},
-		{"loopback", dialLoopback, dialLoopback},
-	}
-	for _, tt := range tests {
+	for name, serve := range ways {
 		for _, underWay := range []bool{false, true} {
-			t.Run(tt.name, func(t *testing.T) { testReconnect(t, tt.first, tt.second, underWay) })
+			t.Run(name, func(t *testing.T) { testReconnect(t, serve, underWay) })
 		}
 	}
 }
 
-func testReconnect(t *testing.T, first, second dialer, underWay bool) {
+func testReconnect(t *testing.T, serve func(*testing.T, *oncrpc.Server) dialer, underWay bool) {
 	var n counter
 	started, open, executed := make(chan struct{}, 2), make(chan struct{}), make(chan struct{}, 2)
 	s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Once: true, Handler: func(ctx context.Context, c *oncrpc.Call) error {
@@ -163,27 +215,10 @@ func testReconnect(t *testing.T, first, second dialer, underWay bool) {
 		defer func() { executed <- struct{}{} }()
 		return n.handle(ctx, c)
 	}})
-	var at listeners
-	var err error
-	if at.tcp, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	if at.iwarp, err = iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{}); err != nil {
-		t.Fatal(err)
-	}
-	fabric := loopback.New()
-	if at.loopback, err = fabric.Listen("server", loopback.Config{}); err != nil {
-		t.Fatal(err)
-	}
-	at.overFabric = fabric.Dialer(loopback.Config{})
-	served := make(chan error, 3)
-	go func() { served <- recordmark.Serve(t.Context(), at.tcp, s, recordmark.Config{Logger: quiet}) }()
-	for _, l := range []transport.Listener{at.iwarp, at.loopback} {
-		go func() { served <- rpcrdma.Serve(t.Context(), l, s, rpcrdma.Config{Logger: quiet}) }()
-	}
+	dial := serve(t, s)
 	call := callBytes(0x01020304, 1, 9)
 
-	lost := first(t, &at)
+	lost := dial(nil)
 	lost.call(call)
 	<-started
 	lost.cut()
@@ -191,7 +226,7 @@ func testReconnect(t *testing.T, first, second dialer, underWay bool) {
 		close(open)
 		<-executed
 	}
-	again := second(t, &at)
+	again := dial(lost.addr())
 	again.call(call)
 	if underWay {
 		close(open)
@@ -200,15 +235,66 @@ func testReconnect(t *testing.T, first, second dialer, underWay bool) {
 		t.Errorf("got %x, want %x", got, want)
 	}
 	again.cut()
-	if err := s.Shutdown(context.Background()); err != nil {
-		t.Error(err)
-	}
-	for range cap(served) {
-		if err := <-served; !errors.Is(err, oncrpc.ErrServerClosed) {
-			t.Error(err)
-		}
-	}
 	if got := n.Load(); got != 1 {
 		t.Errorf("%d executions, want 1", got)
+	}
+}
+
+// Two programs on one host choose the same transaction id for the same call. Both calls are
+// executed: over TCP, because the ports differ; over RDMA, once the first program has made so many
+// further calls that it must have the reply to this one. A late copy on the first connection is
+// still answered.
+func TestOnceSiblings(t *testing.T) {
+	for name, serve := range ways {
+		t.Run(name, func(t *testing.T) {
+			var n counter
+			s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Once: true, Handler: n.handle})
+			dial := serve(t, s)
+			first, second := dial(nil), dial(nil)
+			defer first.cut()
+			defer second.cut()
+			ask := func(c caller, xid uint32) uint32 {
+				c.call(callBytes(xid, 1, 9))
+				return binary.BigEndian.Uint32(c.reply()[24:])
+			}
+			for xid := range uint32(8) {
+				if got := ask(first, 100+xid); got != xid+1 {
+					t.Fatalf("call %d of the first program: %d", xid, got)
+				}
+			}
+			if got := ask(second, 100); got != 9 {
+				t.Errorf("the second program got %d, want the result of its own call", got)
+			}
+			want := uint32(9) // over RDMA it may be a late copy of the second program's call
+			if name == "TCP" {
+				want = 1
+			}
+			if got := ask(first, 100); got != want {
+				t.Errorf("a copy on the first connection got %d, want %d", got, want)
+			}
+		})
+	}
+}
+
+// A reply that a client need not have got answers its next connection.
+func TestOnceUnknown(t *testing.T) {
+	for name, serve := range ways {
+		if name == "TCP" {
+			continue // where the port tells clients apart
+		}
+		t.Run(name, func(t *testing.T) {
+			var n counter
+			s := newServer(t, oncrpc.ServerConfig{}, oncrpc.Procedure{Once: true, Handler: n.handle})
+			dial := serve(t, s)
+			first, second := dial(nil), dial(nil)
+			defer first.cut()
+			defer second.cut()
+			for _, c := range []caller{first, second} {
+				c.call(callBytes(100, 1, 9))
+				if got := binary.BigEndian.Uint32(c.reply()[24:]); got != 1 {
+					t.Errorf("got %d, want 1", got)
+				}
+			}
+		})
 	}
 }

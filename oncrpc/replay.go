@@ -41,6 +41,12 @@ func (a *OnceCall) Drop() {
 	a.server.drop(a.Call)
 }
 
+// unfetched reports whether a call turns out to be a copy, although its handler has not fetched its
+// data.
+func (s *Server) unfetched(c *Call) bool {
+	return c.replay != nil && c.replay == ReplayPolicy(s.replies) && s.replies.unfetched(&c.arrival)
+}
+
 // repeated continues with a call whose handler was stopped because the call is a copy.
 func (s *Server) repeated(c *Call) {
 	c.enc.Rewind(xdr.Mark{})

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -18,18 +17,24 @@ const (
 	usualResults = 144
 	// callsAtOnce is the number of cachedCalls that are allocated together.
 	callsAtOnce = 128
-	// keptOverhead is the approximate memory in bytes of kept results, not counting the results.
-	keptOverhead = 256
+	// keptOverhead is the approximate memory in bytes of kept results, not counting the results:
+	// the cachedCall with its room and two entries of a map.
+	keptOverhead = 512
 	// maxReplyAge is how long a reply is valid. It is longer than clients take to reconnect. It
 	// also limits how long a restarted client that reuses its transaction ids can get old replies.
-	maxReplyAge = 10 * time.Minute
+	maxReplyAge = 2 * time.Minute
 	// sweepPause is the time between searches for expired replies.
-	sweepPause = time.Minute
+	sweepPause = maxReplyAge / 4
 )
 
 // replyCache is a duplicate request cache, and a ReplayPolicy. It keeps the results of procedures
 // marked Once for clients that did not get them and repeat the call. It belongs to the server, not
 // to a connection, because clients repeat calls over new connections.
+//
+// Over RDMA the port of a client means nothing, and two live connections of a host may belong to
+// two clients that use the same transaction ids. So the reply that was sent on one connection does
+// not answer a newer connection once the client is known to have got it (Origin.tookReply): it
+// would not have repeated the call. It answers older connections, on which a late copy may arrive.
 //
 // All hosts share its memory. When it is full, the host that uses the most loses its oldest
 // results, of the procedure that uses the most. So a host that uses no more than its share keeps
@@ -39,11 +44,11 @@ type replyCache struct {
 	seed  maphash.Seed
 	limit int64 // bytes
 
-	mu    sync.Mutex // guards the fields below, and the cachedCalls in them
+	mu sync.Mutex // guards the fields below, and the cachedCalls in them
+	// calls has each call by its key, and one with bulk data also by the key without the data.
 	calls map[replyKey]*cachedCall
 	bytes int64
-	bare  bool // a call was executed whose handler did not fetch its bulk data
-	hosts map[peerhost.Host]*hostResults
+	hosts map[hostID]*hostResults
 	heap  mostResults // the same hosts
 	swept time.Time   // last search for expired replies
 	free  *cachedCall // unused
@@ -52,10 +57,16 @@ type replyCache struct {
 // cachedCall is a pending call or the results of an executed one. It is the State of an OnceCall.
 type cachedCall struct {
 	key     replyKey // without bulk data until that has been fetched
+	bare    uint64   // key.sum without bulk data
+	origin  *Origin  // of the call that is or was executed
+	coming  bool     // bulk data was to be fetched and was not
 	entered bool     // it is in replyCache.calls
 	done    bool
 	results []byte
 	since   time.Time   // when the results were kept
+	left    uint64      // calls that origin had made when the reply left; 0: not known to have left
+	held    bool        // the OnceCall refers to this
+	dropped bool        // to be put back when it no longer does
 	waiting []*OnceCall // copies that arrived meanwhile
 	next    *cachedCall // the next newer one of the same host and procedure, or the next free one
 }
@@ -64,7 +75,7 @@ func (o *cachedCall) size() int64 { return int64(len(o.results)) + keptOverhead 
 
 // hostResults are the results kept for one host.
 type hostResults struct {
-	host  peerhost.Host
+	host  hostID
 	procs []procResults // there are few procedures marked Once
 	bytes int64
 	place int // index in the heap
@@ -84,7 +95,7 @@ func newReplyCache(limit int64) *replyCache {
 	}
 	return &replyCache{
 		seed: maphash.MakeSeed(), limit: limit,
-		calls: make(map[replyKey]*cachedCall), hosts: make(map[peerhost.Host]*hostResults),
+		calls: make(map[replyKey]*cachedCall), hosts: make(map[hostID]*hostResults),
 	}
 }
 
@@ -103,38 +114,47 @@ func (r *replyCache) Arrive(a *OnceCall) bool {
 	if coming {
 		a.once.args = *a.Args
 	}
-	return r.arrive(a, k, !coming)
-}
-
-// again is Arrive for a call that fetched has stopped after its bulk data arrived.
-func (r *replyCache) again(a *OnceCall) bool { return r.arrive(a, a.State.(*cachedCall).key, true) }
-
-// arrive is Arrive for a call with a key. It adds the call to r.calls only if enter is true.
-func (r *replyCache) arrive(a *OnceCall, k replyKey, enter bool) bool {
-	var o *cachedCall
 	r.mu.Lock()
-	if enter || r.bare {
-		o = r.find(k)
+	first := r.find(k, a.origin)
+	if coming && first != nil && !first.coming {
+		first = nil // the data will tell
 	}
-	switch {
-	case o == nil:
-		if o, _ = a.State.(*cachedCall); o == nil {
-			o = r.get()
-			o.key, a.State = k, o
-		}
-		if enter {
+	if first == nil {
+		o := r.get()
+		o.key, o.bare, o.origin, o.coming, a.State = k, k.sum, a.origin, coming, o
+		if !coming {
 			r.enter(o)
 		}
+	}
+	return r.follow(a, first)
+}
+
+// again is Arrive for a copy whose handler was started.
+func (r *replyCache) again(a *OnceCall) bool {
+	o := a.State.(*cachedCall)
+	r.mu.Lock()
+	first := r.find(o.key, a.origin)
+	if first == nil { // it has failed meanwhile
+		r.enter(o)
+	}
+	return r.follow(a, first)
+}
+
+// follow lets first answer its copy a. It returns true if first is nil. r.mu is held, and is
+// unlocked on return.
+func (r *replyCache) follow(a *OnceCall, first *cachedCall) bool {
+	switch {
+	case first == nil:
 		r.mu.Unlock()
 		return true
-	case o.done:
+	case first.done:
 		r.forget(a)
-		a.key = append(a.key[:0], o.results...) // a copy: without r.mu, o may be reused
+		a.key = append(a.key[:0], first.results...) // a copy: without r.mu, first may be reused
 		r.mu.Unlock()
 		a.Answer(a.key)
 	default:
 		r.forget(a)
-		o.waiting = append(o.waiting, a)
+		first.waiting = append(first.waiting, a)
 		r.mu.Unlock()
 	}
 	return false
@@ -150,7 +170,7 @@ func (r *replyCache) get() *cachedCall {
 		}
 	}
 	o := r.free
-	r.free, o.next = o.next, nil
+	r.free, o.next, o.held = o.next, nil, true
 	return o
 }
 
@@ -172,23 +192,47 @@ func (r *replyCache) forget(a *OnceCall) {
 	}
 }
 
-// find returns the pending call or the kept results for a key, or nil; r.mu is held.
-func (r *replyCache) find(k replyKey) *cachedCall {
+// find returns the pending call or the kept results that answer a call with a key, or nil; r.mu is
+// held.
+func (r *replyCache) find(k replyKey, from *Origin) *cachedCall {
 	o := r.calls[k]
-	if o != nil && o.done && time.Since(o.since) > maxReplyAge {
+	switch {
+	case o == nil || !o.done:
+	case time.Since(o.since) > maxReplyAge,
+		from.number > o.origin.number && o.origin.tookReply(o.left):
 		return nil
 	}
 	return o
 }
 
 // enter adds a call to r.calls; r.mu is held.
-func (r *replyCache) enter(o *cachedCall) { o.entered, r.calls[o.key] = true, o }
-
-// leave undoes enter and forgets the call; r.mu is held.
-func (r *replyCache) leave(a *OnceCall, o *cachedCall) {
-	if o.entered {
-		delete(r.calls, o.key)
+func (r *replyCache) enter(o *cachedCall) {
+	o.entered = true
+	r.calls[o.key] = o
+	if o.key.sum != o.bare {
+		r.calls[o.bareKey()] = o
 	}
+}
+
+// bareKey returns the key without bulk data.
+func (o *cachedCall) bareKey() replyKey {
+	k := o.key
+	k.sum = o.bare
+	return k
+}
+
+// remove undoes enter; r.mu is held.
+func (r *replyCache) remove(o *cachedCall) {
+	for _, k := range [...]replyKey{o.key, o.bareKey()} {
+		if r.calls[k] == o { // it may be a later call with the same key
+			delete(r.calls, k)
+		}
+	}
+}
+
+// leave forgets a call, which may have been entered; r.mu is held.
+func (r *replyCache) leave(a *OnceCall, o *cachedCall) {
+	r.remove(o)
 	r.forget(a)
 }
 
@@ -199,18 +243,55 @@ func (r *replyCache) fetched(a *OnceCall, n int, data [][]byte) bool {
 	sum := a.sum(r.seed, n, data)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case o.entered:
+	if o.entered {
 		return true
-	case r.bare && r.find(o.key) != nil:
+	}
+	if first := r.find(o.key, a.origin); first != nil && first.coming {
 		return false // the other call was answered without fetching its data
 	}
-	o.key.sum = sum
-	if r.find(o.key) != nil {
+	o.key.sum, o.coming = sum, false
+	if r.find(o.key, a.origin) != nil {
 		return false
 	}
 	r.enter(o)
 	return true
+}
+
+// unfetched reports whether a call whose handler has returned is a copy although its data was not
+// fetched: it equals another call in all the rest. Its handler may have refused what the other's
+// did, because something has changed meanwhile.
+func (r *replyCache) unfetched(a *OnceCall) bool {
+	o, ok := a.State.(*cachedCall)
+	if !ok || !o.coming {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !o.entered && r.find(o.key, a.origin) != nil
+}
+
+// leaves notes that the reply to an executed call leaves over a transport with credits.
+func (r *replyCache) leaves(o *cachedCall) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o.left = o.origin.received.Load()
+	r.letGo(o)
+}
+
+// ended notes that an executed call has ended.
+func (r *replyCache) ended(a *OnceCall) {
+	if o, ok := a.State.(*cachedCall); ok {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.letGo(o)
+	}
+}
+
+// letGo notes that the OnceCall no longer refers to its cachedCall; r.mu is held.
+func (r *replyCache) letGo(o *cachedCall) {
+	if o.held = false; o.dropped {
+		r.put(o)
+	}
 }
 
 // Executed keeps the results of a call if they are short enough, and answers the waiting copies.
@@ -224,9 +305,8 @@ func (r *replyCache) Executed(a *OnceCall, m *xdr.Message) {
 		o.results = m.AppendTo(o.results[:0])
 	}
 	r.mu.Lock()
-	if !o.entered && r.find(o.key) == nil { // the handler did not fetch the data
+	if !o.entered && r.find(o.key, a.origin) == nil { // the handler did not fetch the data
 		r.enter(o)
-		r.bare = true
 	}
 	waiting := o.waiting
 	o.waiting = nil
@@ -263,7 +343,8 @@ func (r *replyCache) Failed(a *OnceCall) {
 	w := o.waiting[last]
 	o.waiting[last] = nil
 	o.waiting = o.waiting[:last]
-	w.State = o
+	w.State, a.State = o, nil
+	o.origin = w.origin
 	r.mu.Unlock()
 	w.Execute()
 }
@@ -333,14 +414,16 @@ func (r *replyCache) sweep(now time.Time) {
 // dropOldest drops the oldest results of a procedure of a host, which must have some.
 func (r *replyCache) dropOldest(h *hostResults, p *procResults) {
 	o := p.first
-	if r.calls[o.key] == o { // it may be a later call with the same key
-		delete(r.calls, o.key)
-	}
+	r.remove(o)
 	if p.first = o.next; p.first == nil {
 		p.last = nil
 	}
 	r.count(h, p, -o.size())
-	r.put(o)
+	if o.held {
+		o.dropped = true
+	} else {
+		r.put(o)
+	}
 	if h.bytes == 0 {
 		delete(r.hosts, h.host)
 		heap.Remove(&r.heap, h.place)

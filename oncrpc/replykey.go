@@ -4,23 +4,20 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 
-	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// maxSummed is how many bytes of the arguments distinguish calls with the same transaction id. All
-// arguments of NFS are shorter, except the data of WRITE.
-const maxSummed = 1 << 10
-
 // replyKey identifies a call and its copies. It includes a sum, because clients reuse transaction
-// ids after a restart and may share an address. The sum covers the arguments as the flavour
-// unwrapped them, and is the same whether bulk data was in the message or came separately.
+// ids after a restart and may share an address. The sum covers the identity and the arguments as
+// the flavour unwrapped them, and is the same whether bulk data was in the message or came
+// separately.
 type replyKey struct {
-	host peerhost.Host // without the port, which changes when the client reconnects
+	host hostID
+	port uint16 // Origin.keyPort
 	xid  uint32
 	procKey
-	sum    uint64 // over the identity and the first maxSummed bytes of the arguments
 	flavor AuthFlavor
+	sum    uint64
 }
 
 // procKey identifies a procedure.
@@ -30,35 +27,34 @@ type procKey struct{ program, version, procedure uint32 }
 // that has not arrived precedes other arguments, because those cannot be read yet.
 func makeKey(seed maphash.Seed, c *Call) (k replyKey, ok bool) {
 	args := *c.Args // a copy, so that c.Args does not move
-	rest := args.Raw(args.Remaining())
+	c.inline = args.Raw(args.Remaining())
 	if args.Err() != nil {
 		return k, false
 	}
-	k.host = peerhost.Of(c.Conn.RemoteAddr())
-	k.xid, k.procKey = c.XID, procKey{c.Program, c.Version, c.Procedure}
-	k.flavor = c.Cred.Flavor
 	// Use the identity, because a flavour may make the credential anew for each transmission.
 	c.key = c.Identity().AppendKey(append(c.key[:0], 0, 0, 0, 0))
 	binary.BigEndian.PutUint32(c.key, uint32(len(c.key)))
-	c.inline = rest[:min(len(rest), maxSummed)]
-	k.sum = c.sum(seed, 0, nil)
-	return k, true
+	return replyKey{
+		host: c.origin.host, port: c.origin.keyPort(), xid: c.XID,
+		procKey: procKey{c.Program, c.Version, c.Procedure},
+		flavor:  c.Cred.Flavor, sum: c.sum(seed, 0, nil),
+	}, true
 }
 
 // sum returns the sum of a call whose arguments end with n bytes of bulk data.
 func (c *Call) sum(seed maphash.Seed, n int, data [][]byte) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
+	h.WriteString(c.origin.principal)
 	h.Write(c.key)
 	h.Write(c.inline)
-	n = min(n, maxSummed-len(c.inline))
-	var padding [3]byte
-	pad := padding[:min(xdr.RoundUp(n), maxSummed-len(c.inline))-n]
+	rest := n
 	for _, p := range data {
-		p = p[:min(n, len(p))]
+		p = p[:min(rest, len(p))]
 		h.Write(p)
-		n -= len(p)
+		rest -= len(p)
 	}
-	h.Write(pad)
+	var padding [3]byte
+	h.Write(padding[:xdr.RoundUp(n)-n])
 	return h.Sum64()
 }

@@ -30,6 +30,8 @@ type Server struct {
 	handler  Handler            // runs each call, with the interceptors around it
 	forward  func(IncomingCall) // ServerConfig.Forward
 	stats    serverStats
+	origins  atomic.Uint64 // number of the latest
+	nowhere  Origin        // of calls dispatched without Dispatcher.For
 	inflight atomic.Int64  // pending calls, plus closing after Shutdown
 	idle     chan struct{} // closed after Shutdown when no call is pending
 

@@ -28,11 +28,11 @@ type ServerConfig struct {
 	// (ErrTooManyConns).
 	MaxConns int
 	// ReplyMemory is the memory in bytes for replies of procedures marked Procedure.Once; 0 means
-	// 16 MiB, and a negative value means that no replies are kept. A reply of NFS takes about 500
-	// bytes; replies longer than 4 KiB are not kept. A reply is kept for ten minutes, or until
-	// memory runs out and its host (ConnInfo.Host) is the one that uses the most. Then the oldest
-	// reply of that host's largest procedure goes first. 16 MiB hold the replies of 40,000 WRITEs
-	// of NFS: 40 s of 1 MiB each at 1 GiB/s.
+	// 16 MiB, and a negative value means that no replies are kept. A reply of NFS takes about 650
+	// bytes; replies longer than 4 KiB are not kept. A reply is kept for two minutes, or
+	// until memory runs out and its host (ConnInfo.Host) is the one that uses the most. Then the
+	// oldest reply of that host's largest procedure goes first. 16 MiB hold the replies of 25,000
+	// WRITEs of NFS: 25 s of 1 MiB each at 1 GiB/s.
 	ReplyMemory int64
 	// Forward, if set, gets the calls that are not for a registered program, undecoded: those of
 	// other programs or RPC versions, and those too short to tell. Without Forward, they are

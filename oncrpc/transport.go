@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"net"
+	"net/netip"
 
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -15,7 +16,8 @@ type Transport interface {
 	// transaction id unless x.XID is set, and calls x.Seal to make the message. When RoundTrip
 	// returns, with or without an error, the transport no longer touches anything that x refers to.
 	// A call whose context ends is abandoned, without harm to other calls. An error that wraps
-	// net.ErrClosed says that the connection has ended or can take no more calls.
+	// net.ErrClosed says that the connection has ended or can take no more calls. One that wraps
+	// ErrNotSent says that nothing of the call has left.
 	RoundTrip(ctx context.Context, x *Exchange) error
 	// Serve answers the calls that arrive on this connection with s. It returns at once.
 	Serve(s *Server)
@@ -42,6 +44,28 @@ type CreditReporter interface {
 	Credits() (grant, inUse, waiting int)
 }
 
+// PortCaller is an optional interface of a Transport whose peer tells callers apart by their ports,
+// as over TCP. Elsewhere it knows them by their hosts alone.
+type PortCaller interface {
+	// CallsFrom returns the address of this end, or the zero AddrPort if it is not of that kind.
+	CallsFrom() netip.AddrPort
+}
+
+// WithDialFrom returns a context for dialling a connection from an address, so that the peer knows
+// its caller (PortCaller). What dials over TCP should ask DialFrom, and fall back to another port
+// if this one is not free.
+func WithDialFrom(ctx context.Context, from netip.AddrPort) context.Context {
+	return context.WithValue(ctx, dialFrom{}, from)
+}
+
+// DialFrom returns the address of WithDialFrom, or the zero AddrPort.
+func DialFrom(ctx context.Context) netip.AddrPort {
+	from, _ := ctx.Value(dialFrom{}).(netip.AddrPort)
+	return from
+}
+
+type dialFrom struct{}
+
 // Exchange is one call and its reply, shared by a Client and a Transport.
 type Exchange struct {
 	// Call is the encoded call. It is complete after Seal; before that it may be empty.
@@ -56,9 +80,9 @@ type Exchange struct {
 	// XID is the transaction id to use; 0 lets the transport choose. If a pending call on the
 	// connection has the same one, the call fails with ErrXIDInUse.
 	XID uint32
-	// MayRepeat and Repeated are the fields of the Request. A connection that cannot reconnect
-	// ignores MayRepeat and does not set Repeated.
-	MayRepeat, Repeated bool
+	// MayRepeat, Once and Repeated are the fields of the Request. A connection that cannot reconnect
+	// ignores the first two and does not set Repeated.
+	MayRepeat, Once, Repeated bool
 	// Reply decodes the reply, beginning with its transaction id.
 	Reply xdr.Decoder
 

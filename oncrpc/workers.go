@@ -4,10 +4,8 @@ import (
 	"container/heap"
 	"slices"
 	"sync"
-	"unique"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/list"
-	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
 // workers is a pool of goroutines for handlers that may block. It has max places. A worker occupies
@@ -50,9 +48,6 @@ type share struct {
 	waiting fewestRunning         // the hosts in which something waits
 	turn    uint64                // workers.turns when last served
 }
-
-// hostID is a host in one word. The zero value stands for all peers without a known host.
-type hostID = unique.Handle[peerhost.Host]
 
 // hostQueue is the running and waiting calls of one host in a share.
 type hostQueue struct {

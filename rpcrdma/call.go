@@ -23,6 +23,7 @@ type call struct {
 	// later takes the call off the table then gives back the memory.
 	abandoned bool
 	late      bool // the reply came after the call was abandoned
+	unposted  bool // the endpoint did not get the Send
 	copies    bool // copy what the peer reads, because scattered memory takes too many windows
 
 	// The result of a call that is not abandoned. It may come before the caller begins to wait,
@@ -75,7 +76,7 @@ func getCall(c *Conn, x *oncrpc.Exchange) *call {
 	k.c, k.x, k.windows.c = c, x, c
 	k.refs.Store(1)
 	k.turn.Store(false)
-	k.abandoned, k.late, k.copies = false, false, false
+	k.abandoned, k.late, k.unposted, k.copies = false, false, false, false
 	k.reply = noWindow
 	k.info = CallInfo{}
 	k.describe()
@@ -129,8 +130,11 @@ type callSent call
 
 // Complete gives the memory of the Send back. After a failure the connection ends, and with it the
 // call.
-func (s *callSent) Complete(*transport.WorkRequest, error) {
+func (s *callSent) Complete(_ *transport.WorkRequest, err error) {
 	k := (*call)(s)
+	if err == errUnposted {
+		k.unposted = true
+	}
 	c := k.c
 	c.pool.put(k.buf, 0) // now, and not only when the reply has come
 	k.buf, k.sendList[0] = transport.Slice{}, transport.Slice{}

@@ -79,6 +79,7 @@ func (cl *caller) send(k *call) error {
 
 	c.stats.callsSent.Add(1)
 	if err := c.queue.post(k.sendArgs[:]); err != nil {
+		k.unposted = true
 		k.unref()
 		if !errors.Is(err, net.ErrClosed) {
 			c.fail(err)

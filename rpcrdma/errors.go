@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // answered wraps an error that came with the peer's answer: oncrpc.ErrAnswered.
@@ -13,6 +14,12 @@ type answered struct{ error }
 
 func (e answered) Unwrap() error        { return e.error }
 func (e answered) Is(target error) bool { return target == oncrpc.ErrAnswered }
+
+// notSent wraps why a call was not posted.
+func notSent(err error) error { return fmt.Errorf("%w: %w", oncrpc.ErrNotSent, err) }
+
+// errUnposted completes requests that the endpoint did not get before it ended.
+var errUnposted = fmt.Errorf("not posted: %w", transport.ErrFlushed)
 
 // OpError says which operation failed, and with which peer.
 type OpError struct {

@@ -146,6 +146,10 @@ func (f *flow) grant(in *incoming) error {
 			return err
 		}
 	}
+	in.server.Granted(granted)
+	if in.call != nil {
+		in.call.Leaves()
+	}
 	f.stalls.add(in, takeReply)
 	binary.BigEndian.PutUint32(in.reply.sendList[0].Bytes[creditsOffset:], granted)
 	return nil

@@ -18,6 +18,8 @@ import (
 //   - a *PeerError, if the peer answered with RDMA_ERROR;
 //   - ErrMalformed, if the reply was invalid;
 //   - transport.ErrNoMemory, if there was no memory or window for the call.
+//
+// It wraps oncrpc.ErrNotSent, too, if ctx or the connection ended before the call was posted.
 func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	k := getCall(c, x)
 	err := c.caller.roundTrip(ctx, k)
@@ -53,7 +55,7 @@ func (cl *caller) roundTrip(ctx context.Context, k *call) error {
 	}
 	var err error
 	if k.credit, err = cl.window.Acquire(ctx); err != nil {
-		return err
+		return notSent(err)
 	}
 	k.info.Credits = k.credit.InUse
 	if k.credit.Waited {
@@ -76,7 +78,10 @@ func (cl *caller) roundTrip(ctx context.Context, k *call) error {
 		}
 	}
 	k.windows.revoke()
-	if err != nil {
+	switch {
+	case k.unposted:
+		return notSent(err)
+	case err != nil:
 		return k.replyTooLong(err)
 	}
 	for i, j := range k.results {
@@ -92,8 +97,8 @@ func (cl *caller) roundTrip(ctx context.Context, k *call) error {
 	return nil
 }
 
-// ended returns why the connection ended, if err says that it did. A Post may fail before the
-// reason is known, so ended waits for it.
+// ended returns why a call that could not be posted failed. If err says that the connection has
+// ended, ended waits until the reason is known.
 func (cl *caller) ended(ctx context.Context, err error) error {
 	c := cl.conn
 	if !errors.Is(err, net.ErrClosed) {
@@ -101,9 +106,9 @@ func (cl *caller) ended(ctx context.Context, err error) error {
 	}
 	select {
 	case <-c.done:
-		return c.Err()
+		return notSent(c.Err())
 	case <-ctx.Done():
-		return err
+		return notSent(err)
 	}
 }
 

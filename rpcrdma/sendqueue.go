@@ -181,7 +181,7 @@ func (q *sendQueue) close() {
 	q.queued.Store(0)
 	q.mu.Unlock()
 	for _, wr := range failed {
-		wr.Done.Complete(wr, transport.ErrFlushed)
+		wr.Done.Complete(wr, errUnposted)
 	}
 	q.postBulk() // fails, and ends the calls of these replies
 }

@@ -49,7 +49,7 @@ func (c *Client) list(
 	ctx context.Context, p nfs3.Proc, name string, args oncrpc.Marshaler, res results, length int,
 ) error {
 	r := oncrpc.Request{Procedure: uint32(p), Args: args, Reply: res,
-		MaxReply: p.Info().MaxReply + length, MayRepeat: true}
+		MaxReply: p.Info().MaxReply + length, MayRepeat: true, Once: p.Info().Once}
 	return c.do(ctx, name, &r, res)
 }
 

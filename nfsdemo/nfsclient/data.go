@@ -75,7 +75,7 @@ func (c *Client) Write(
 		File: h, Offset: off, Count: uint32(len(p)), Stable: how, Data: x.data[:],
 	}
 	x.req = oncrpc.Request{Procedure: uint32(nfs3.ProcWrite), Args: &x.args, Reply: &x.res,
-		MaxReply: nfs3.ProcWrite.Info().MaxReply, MayRepeat: true}
+		MaxReply: nfs3.ProcWrite.Info().MaxReply, MayRepeat: true, Once: true}
 	err := c.do(ctx, "", &x.req, &x.res)
 	r := WriteResult{int(min(x.res.Count, uint32(len(p)))), x.res.Committed, x.res.Verf, x.res.Wcc}
 	*x = writeCall{}

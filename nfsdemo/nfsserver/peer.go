@@ -1,25 +1,21 @@
 package nfsserver
 
 import (
-	"net"
-	"net/netip"
-
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
-	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
 // admit returns the rule that applies to a peer of an export. It returns nfs3.ErrAcces, and logs
 // why, if the peer may not use the export.
-func (s *Server) admit(e *export, conn oncrpc.Transport) (*Rule, error) {
-	addr := conn.RemoteAddr()
+func (s *Server) admit(e *export, q *request) (*Rule, error) {
+	addr := q.conn.RemoteAddr()
 	r := e.ruleFor(peerhost.Of(addr))
 	why := ""
 	switch {
 	case r == nil:
 		why = "nfs: the export is not for this peer"
-	case r.Privileged && !privileged(addr):
+	case r.Privileged && (q.port == 0 || q.port >= firstUnprivileged):
 		why = "nfs: the export is for ports below 1024, and the peer's is not (insecure would allow it)"
 	default:
 		return r, nil
@@ -41,8 +37,5 @@ func (s *Server) refuseFlavor(e *export, q *request, r *Rule) error {
 	return nfs3.ErrAcces
 }
 
-// privileged reports whether a port is below 1024. On Unix only privileged processes get one.
-func privileged(addr net.Addr) bool {
-	a, ok := addr.(interface{ AddrPort() netip.AddrPort }) // as those of package net
-	return ok && a.AddrPort().Port() < 1024
-}
+// firstUnprivileged is the first port that Unix gives to any process.
+const firstUnprivileged = 1024

@@ -15,6 +15,7 @@ import (
 type request struct {
 	server    *Server
 	conn      oncrpc.Transport
+	port      uint16 // of the peer, if kernels vouch for it, or else 0
 	flavor    mount3.Flavor
 	principal string   // of the caller, proved by RPCSEC_GSS; "" with other flavours
 	cred      vfs.Cred // the caller's; enter squashes it by the export's rules
@@ -32,7 +33,7 @@ type request struct {
 // begin takes connection, flavour and caller from a call. It returns nfs3.ErrJukebox if the user of
 // a principal cannot be looked up.
 func (q *request) begin(ctx context.Context, s *Server, c *oncrpc.Call) error {
-	q.server, q.conn, q.flavor = s, c.Conn, mount3.FlavorOf(c)
+	q.server, q.conn, q.port, q.flavor = s, c.Conn, c.Origin().Port(), mount3.FlavorOf(c)
 	if caller, ok := c.Identity().(*gss.Caller); ok {
 		q.principal = caller.Principal
 		return q.identify(ctx)
@@ -96,7 +97,7 @@ func (q *request) enter(e *export, by entrance) error {
 	if q.entered == e {
 		return nil
 	}
-	r, err := q.server.admit(e, q.conn)
+	r, err := q.server.admit(e, q)
 	if err != nil {
 		return err
 	}

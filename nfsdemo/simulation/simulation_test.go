@@ -425,10 +425,25 @@ func (s *simulation) finish(n int, c *client) {
 	calls.Wait()
 }
 
+// longestFreeze is how long a connection stays frozen. What it holds must arrive before the server
+// has forgotten the replies to the copies of it, which it does after two minutes.
+const longestFreeze = time.Minute
+
 // haveFaults injects faults until ctx ends, then heals the lasting ones.
 func (s *simulation) haveFaults(ctx context.Context) {
 	r := s.random(0)
 	var frozen []*faultnet.Link
+	freeze := func(l *faultnet.Link) {
+		frozen = append(frozen, l)
+		var thaw func()
+		thaw = func() { // again and again: FreezeAt may only be planned yet
+			l.Thaw(faultnet.Up, faultnet.Down)
+			if ctx.Err() == nil {
+				time.AfterFunc(longestFreeze, thaw)
+			}
+		}
+		time.AfterFunc(longestFreeze, thaw)
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -462,10 +477,10 @@ func (s *simulation) haveFaults(ctx context.Context) {
 		switch kind {
 		case 3, 4, 5, 6, 7:
 			l.Freeze(dir)
-			frozen = append(frozen, l)
+			freeze(l)
 		case 8, 9:
 			l.FreezeAt(dir, passed(l, dir)+r.Int64N(1<<18))
-			frozen = append(frozen, l)
+			freeze(l)
 		case 10, 11, 12:
 			if len(frozen) > 0 {
 				i := r.IntN(len(frozen))

@@ -66,10 +66,10 @@ func (cl *caller) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return c.opError("call", err)
+		return c.notSent(err)
 	}
 	if err := cl.slot(ctx); err != nil {
-		return c.opError("call", err)
+		return c.notSent(err)
 	}
 	defer func() { <-cl.slots }()
 
@@ -81,10 +81,12 @@ func (cl *caller) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	case <-p.done:
 		err = p.err
 	case <-ctx.Done():
-		cl.giveUp(p)
+		left := cl.giveUp(p)
 		if p.reply == nil {
 			c.counters.cancelled.Add(1)
-			err = c.opError("call", ctx.Err())
+			if err = c.opError("call", ctx.Err()); !left {
+				err = c.notSent(ctx.Err())
+			}
 		}
 	}
 	if p.reply != nil {
@@ -174,7 +176,7 @@ func (cl *caller) enter(x *oncrpc.Exchange, xid uint32) (*call, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := cmp.Or(c.err, c.sender.err); err != nil {
-		return nil, err
+		return nil, c.notSent(err)
 	}
 	if _, ok := cl.pending[xid]; ok {
 		return nil, oncrpc.ErrXIDInUse
@@ -197,13 +199,16 @@ func (cl *caller) enter(x *oncrpc.Exchange, xid uint32) (*call, error) {
 }
 
 // giveUp ends a call whose context has ended. When it returns, no other goroutine uses the call. It
-// either has a reply by then or will never get one.
-func (cl *caller) giveUp(p *call) {
+// either has a reply by then or will never get one. left reports whether some of the call may have
+// left.
+func (cl *caller) giveUp(p *call) (left bool) {
 	c := cl.conn
 	c.mu.Lock()
+	left = true
 	switch p.out.state {
 	case queued:
 		c.sender.queue.remove(&p.out)
+		left = false
 	case writing:
 		p.gone = true
 	}
@@ -213,7 +218,7 @@ func (cl *caller) giveUp(p *call) {
 	}
 	c.mu.Unlock()
 	if !waiting {
-		return
+		return left
 	}
 	grace := time.NewTimer(c.cfg.CancelGrace)
 	defer grace.Stop()
@@ -223,6 +228,7 @@ func (cl *caller) giveUp(p *call) {
 		c.fail("call", ErrStalled)
 		<-p.done
 	}
+	return left
 }
 
 // recycle takes back the memory of a call that has ended.
@@ -255,9 +261,12 @@ func (cl *caller) deliver(rec *record) {
 
 // fail ends all pending calls with err, the reason why the connection ends; Conn.mu is held.
 func (cl *caller) fail(err error) {
+	unsent := cl.conn.notSent(err)
 	for xid, p := range cl.pending {
 		delete(cl.pending, xid)
-		p.err = err
+		if p.err = err; p.out.state == queued {
+			p.err = unsent
+		}
 		if p.out.state != writing {
 			p.out.state = idle
 			p.done <- struct{}{}
@@ -268,6 +277,7 @@ func (cl *caller) fail(err error) {
 // failQueued ends the calls that have not left with err; Conn.mu is held. The caller must then
 // discard the queue.
 func (cl *caller) failQueued(err error) {
+	err = cl.conn.notSent(err)
 	for o := cl.conn.sender.queue.First(); o != nil; o = o.place.Next() {
 		if p := o.call; p != nil {
 			delete(cl.pending, p.xid)

@@ -3,7 +3,9 @@ package recordmark
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net"
+	"net/netip"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -19,6 +21,7 @@ import (
 //     reader.go).
 type Conn struct {
 	conn     net.Conn
+	tcp      *net.TCPConn // conn, or inside it, if it was dialled
 	cfg      Config
 	counters *Counters
 
@@ -41,6 +44,7 @@ type Conn struct {
 var (
 	_ oncrpc.Transport      = (*Conn)(nil)
 	_ oncrpc.CreditReporter = (*Conn)(nil)
+	_ oncrpc.PortCaller     = (*Conn)(nil)
 	_ oncrpc.TLSStarter     = (*Conn)(nil)
 )
 
@@ -71,18 +75,29 @@ func newConn(conn net.Conn, cfg Config) *Conn {
 	return c
 }
 
-// Dial connects to a server over TCP. The context limits only the dialling. Its error is a
-// *oncrpc.ConfigError, or an *OpError that wraps the network's error.
+// Dial connects to a server over TCP, from the address of oncrpc.DialFrom(ctx) if that is free. The
+// context limits only the dialling. Its error is a *oncrpc.ConfigError, or an *OpError that wraps
+// the network's error.
 func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	conn, err := dialAgain(ctx, addr)
+	if err == nil && conn == nil {
+		conn, err = dialAny(ctx, addr)
+	}
+	return dialled(conn, err, cfg)
+}
+
+// dialled makes a Conn of a connection that was dialled.
+func dialled(conn net.Conn, err error, cfg Config) (*Conn, error) {
 	if err != nil {
 		return nil, &OpError{Op: "dial", Err: err}
 	}
-	return newConn(cfg.wrap(conn), cfg), nil
+	c := newConn(cfg.wrap(conn), cfg)
+	c.tcp, _ = conn.(*net.TCPConn)
+	return c, nil
 }
 
 // start starts the two goroutines once.
@@ -103,6 +118,15 @@ func (c *Conn) LocalAddr() net.Addr { return c.conn.LocalAddr() }
 
 // RemoteAddr returns the address of the peer.
 func (c *Conn) RemoteAddr() net.Addr { return c.conn.RemoteAddr() }
+
+// CallsFrom returns the address of this end over TCP, by which servers know their callers. It
+// implements oncrpc.PortCaller.
+func (c *Conn) CallsFrom() netip.AddrPort {
+	if tcp, ok := c.LocalAddr().(*net.TCPAddr); ok {
+		return tcp.AddrPort()
+	}
+	return netip.AddrPort{}
+}
 
 // Credits returns Config.MaxCalls, the number of pending calls, and the number of calls that wait
 // to become pending. A call whose context has ended is no longer pending. It implements
@@ -143,6 +167,7 @@ func (c *Conn) fail(op string, err error) {
 	}
 	c.err = cmp.Or(c.sender.err, c.opError(op, lost{err}))
 	c.counters.ended(op, c.err)
+	pending := len(c.caller.pending) > 0
 	c.caller.fail(c.err)
 	lost := c.sender.discard()
 	c.sender.filled.Broadcast()
@@ -154,6 +179,9 @@ func (c *Conn) fail(op string, err error) {
 	if secured != nil {
 		secured.Close() // sends a close alert if nothing is being written
 	}
+	if c.tcp != nil && (op != "close" || pending) {
+		c.tcp.SetLinger(0) // frees the port for the connection that replaces this one
+	}
 	c.conn.Close()
 	c.responder.drop(lost)
 	c.mu.Lock()
@@ -163,6 +191,11 @@ func (c *Conn) fail(op string, err error) {
 
 // opError wraps err in an *OpError with the peer's address.
 func (c *Conn) opError(op string, err error) error { return &OpError{op, c.RemoteAddr(), err} }
+
+// notSent returns the error of a call of which nothing has left.
+func (c *Conn) notSent(err error) error {
+	return c.opError("call", fmt.Errorf("%w: %w", oncrpc.ErrNotSent, err))
+}
 
 // exit notes that one of the two goroutines ends.
 func (c *Conn) exit() {

@@ -29,11 +29,11 @@ func DialPrivileged(ctx context.Context, addr string, cfg Config) (*Conn, error)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := DialPrivilegedTCP(ctx, net.Dialer{}, addr)
-	if err != nil {
-		return nil, &OpError{Op: "dial", Err: err}
+	conn, err := dialAgain(ctx, addr)
+	if err == nil && conn == nil {
+		conn, err = DialPrivilegedTCP(ctx, net.Dialer{}, addr)
 	}
-	return newConn(cfg.wrap(conn), cfg), nil
+	return dialled(conn, err, cfg)
 }
 
 // DialPrivilegedTCP makes the TCP connection of DialPrivileged for other protocols, such as iWARP.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,8 @@ type Conn struct {
 	latest    oncrpc.Transport // the last connection made
 	outage    *outage          // not nil while calls wait for a connection
 	dialing   bool
+	left      []*link            // lost connections from whose addresses to dial again
+	again     *link              // that of the attempt to dial under way, or of the last one
 	stopGrow  context.CancelFunc // stops dialling an additional connection
 	growAfter time.Time          // earliest time to try the next additional one
 	pause     time.Duration      // before the first attempt of the next outage
@@ -119,6 +122,10 @@ func (c *Conn) lost(l *link, err error) {
 	}
 	links = slices.Delete(slices.Clone(links), i, i+1)
 	c.links.Store(&links)
+	if l.from.IsValid() {
+		c.left = append(c.left, l)
+		c.left = c.left[max(0, len(c.left)-c.cfg.Conns):]
+	}
 	if c.err == nil {
 		c.cfg.Counters.lost.Add(1)
 		if l.stalled.Load() {
@@ -166,7 +173,7 @@ func (c *Conn) Serve(s *oncrpc.Server) {
 // a call does, with the same errors. Calls made directly over that connection are not repeated, and
 // do not count for Config.Stall.
 func (c *Conn) Connect(ctx context.Context) (oncrpc.Transport, error) {
-	l, err := c.take(ctx, new(time.Time))
+	l, err := c.take(ctx, netip.AddrPort{}, new(time.Time))
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package redial
 
 import (
 	"context"
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -19,7 +21,7 @@ func (c *Conn) grow() {
 	c.dialing, c.stopGrow = true, cancel
 	c.wg.Go(func() {
 		defer cancel()
-		conn, err := c.attempt(ctx)
+		conn, err := c.attempt(ctx, netip.AddrPort{})
 		if o := c.connected(nil, conn, err); o != nil {
 			c.connect(o)
 		}
@@ -32,20 +34,45 @@ func (c *Conn) connect(o *outage) {
 		var conn oncrpc.Transport
 		err := o.sleep()
 		if err == nil {
-			conn, err = c.attempt(o.ctx)
+			conn, err = c.attempt(o.ctx, o.from)
 		}
 		o = c.connected(o, conn, err)
 	}
 }
 
-func (c *Conn) attempt(ctx context.Context) (oncrpc.Transport, error) {
+// attempt dials once, from a given address or else from that of a lost connection, if there is one.
+func (c *Conn) attempt(ctx context.Context, from netip.AddrPort) (oncrpc.Transport, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	conn, err := c.dial(ctx)
+	conn, err := c.dial(c.leaving(ctx, from))
 	if err != nil && context.Cause(ctx) != context.Canceled {
 		c.cfg.Counters.failures.Add(1)
 	}
 	return conn, err
+}
+
+// leaving chooses the address to dial from, if there is one, and waits until the lost connection
+// has left it.
+func (c *Conn) leaving(ctx context.Context, from netip.AddrPort) context.Context {
+	c.mu.Lock()
+	i := slices.IndexFunc(c.left, func(l *link) bool { return !from.IsValid() || l.from == from })
+	c.again = nil
+	if i >= 0 {
+		c.again = c.left[i]
+	}
+	l := c.again
+	c.mu.Unlock()
+	if l == nil {
+		return ctx
+	}
+	late := time.NewTimer(steady)
+	defer late.Stop()
+	select {
+	case <-l.conn.Done():
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return oncrpc.WithDialFrom(ctx, l.from)
 }
 
 // connected handles the result of an attempt; o is nil if it was for an additional connection. It
@@ -78,6 +105,8 @@ func (c *Conn) settle(o *outage, conn oncrpc.Transport, err error) (next *outage
 			c.lostAt = time.Time{}
 		}
 		c.add(conn)
+		// from its address, or because that was taken
+		c.left = slices.DeleteFunc(c.left, func(l *link) bool { return l == c.again })
 		c.endOutage(nil)
 	case o == nil && c.outage != nil: // an outage has begun meanwhile
 		return c.outage

@@ -20,8 +20,13 @@
 // not end the connection go to the caller: answers of the peer, a message that is too long, the end
 // of a context.
 //
-// Request.Repeated tells whether a call was given to more than one connection. It is set even if
-// the first one had not sent the call yet.
+// With Request.Once, a call is repeated only where the server knows the caller again. Over TCP that
+// is a connection from the same port (oncrpc.PortCaller): the DialFunc gets the address of the lost
+// connection in its context, where recordmark.Dial finds it. If another socket has taken the port,
+// the call fails with ErrPortLost.
+//
+// A call of which nothing was sent (oncrpc.ErrNotSent) goes over the next connection in any case.
+// Request.Repeated tells whether a call may have been sent more than once.
 //
 // # How often a repeated call is executed
 //
@@ -29,14 +34,13 @@
 // unless it recognizes the copy. It may even execute the first copy late, after it has answered the
 // second and later calls, because a lost connection's data can still be on its way.
 //
-// Exactly once needs a server with a duplicate request cache that has not restarted meanwhile. The
-// cache must find replies by transaction id and client address, whatever the port:
+// Exactly once needs Request.Once, and a server with a duplicate request cache that has not
+// restarted meanwhile:
 //
-//   - A server of package oncrpc does so for procedures marked Once, such as those of NFS that
-//     change files. It keeps replies for ten minutes, or as long as its memory for them lasts
+//   - A server of package oncrpc has one for procedures marked Once, such as those of NFS that
+//     change files. It keeps replies for two minutes, or as long as its memory for them lasts
 //     (oncrpc.ServerConfig.ReplyMemory). A copy that arrives later is executed.
-//   - Linux does so for NFS calls that change something, if they come over RDMA. Over TCP, another
-//     port is another caller to it.
+//   - Linux has one for NFS calls that change something.
 //
 // # How long calls wait
 //

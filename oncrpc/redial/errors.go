@@ -11,6 +11,18 @@ import (
 // net.ErrClosed.
 var ErrStalled error = stalled{}
 
+// ErrPortLost says that a call with Request.Once was not repeated, because no connection could be
+// made from the port of the one that was lost: the server might have executed the call twice. It
+// wraps net.ErrClosed.
+var ErrPortLost error = portLost{}
+
+type portLost struct{}
+
+func (portLost) Error() string {
+	return "connection lost, and its port is taken: the call may have been executed"
+}
+func (portLost) Unwrap() error { return net.ErrClosed }
+
 // stalled wraps net.ErrClosed without printing it.
 type stalled struct{}
 

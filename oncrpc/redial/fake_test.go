@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,8 @@ type fakeHost struct {
 	down  error           // the error of dialling
 	hangs bool            // dialling does not return
 	born  error           // if not nil, new connections have ended with it
+	ports bool            // callers are known by their ports
+	taken bool            // no port can be kept
 	dials []time.Duration // times of attempts
 	since time.Time
 	log   bytes.Buffer
@@ -54,6 +57,12 @@ func (p *fakeHost) dial(ctx context.Context) (oncrpc.Transport, error) {
 		return nil, p.down
 	}
 	f := newFakeConn(fmt.Sprintf("fake%d", len(p.conns)))
+	if p.ports {
+		f.from = oncrpc.DialFrom(ctx)
+		if !f.from.IsValid() || p.taken {
+			f.from = netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), uint16(1000+len(p.conns)))
+		}
+	}
 	p.conns = append(p.conns, f)
 	if p.born != nil {
 		f.end(p.born)
@@ -152,6 +161,7 @@ func (p *fakeHost) connect(t *testing.T, cfg redial.Config) *redial.Conn {
 // them, or ends the connection (end).
 type fakeConn struct {
 	name  addr
+	from  netip.AddrPort
 	calls chan call // sent and not answered
 	done  chan struct{}
 
@@ -247,6 +257,8 @@ func (f *fakeConn) Serve(s *oncrpc.Server) {
 	defer f.mu.Unlock()
 	f.servers = append(f.servers, s)
 }
+
+func (f *fakeConn) CallsFrom() netip.AddrPort { return f.from }
 
 func (f *fakeConn) LocalAddr() net.Addr  { return "local of " + f.name }
 func (f *fakeConn) RemoteAddr() net.Addr { return f.name }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 type link struct {
 	conn    oncrpc.Transport
 	credits oncrpc.CreditReporter // nil if conn is none
+	from    netip.AddrPort        // by which the peer knows its caller; zero: by the host
 	born    time.Time
 	calls   atomic.Int32  // pending
 	replies atomic.Uint32 // received
@@ -53,6 +55,9 @@ const stallTicks = 8
 func newLink(conn oncrpc.Transport, stall time.Duration) *link {
 	l := &link{conn: conn, born: time.Now(), tick: stall / stallTicks}
 	l.credits, _ = conn.(oncrpc.CreditReporter)
+	if p, ok := conn.(oncrpc.PortCaller); ok {
+		l.from = p.CallsFrom()
+	}
 	l.ticking.Store(l.tick <= 0) // without a limit, the timer never starts
 	return l
 }

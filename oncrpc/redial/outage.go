@@ -2,6 +2,8 @@ package redial
 
 import (
 	"context"
+	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -10,27 +12,31 @@ type outage struct {
 	began  time.Time
 	ctx    context.Context // ends when calls no longer wait
 	cancel context.CancelFunc
-	pause  time.Duration // before the next attempt
-	last   error         // error of the last attempt
-	done   chan struct{} // closed when there is a connection, or err says why there is none
+	from   netip.AddrPort // where a waiting call must come from, or zero
+	pause  time.Duration  // before the next attempt
+	last   error          // error of the last attempt
+	done   chan struct{}  // closed when there is a connection, or err says why there is none
 	err    error
 }
 
 // await returns the outage to wait for, beginning one if necessary. It returns nil if there is a
-// connection.
-func (c *Conn) await() (*outage, error) {
+// connection, from a given address unless that is zero. It fails if there cannot be one from there.
+func (c *Conn) await(from netip.AddrPort) (*outage, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
 		return nil, c.closed()
 	}
-	if len(*c.links.Load()) > 0 {
+	if c.reaches(from) || !from.IsValid() && len(*c.links.Load()) > 0 {
 		return nil, nil
+	}
+	if from.IsValid() && !slices.ContainsFunc(c.left, func(l *link) bool { return l.from == from }) {
+		return nil, &OpError{Op: "call", Peer: c.latest.RemoteAddr(), Err: ErrPortLost}
 	}
 	if c.outage != nil {
 		return c.outage, nil
 	}
-	o := &outage{began: time.Now(), done: make(chan struct{})}
+	o := &outage{began: time.Now(), from: from, done: make(chan struct{})}
 	if c.cfg.Wait > 0 {
 		o.ctx, o.cancel = context.WithTimeout(c.ctx, c.cfg.Wait)
 	} else {

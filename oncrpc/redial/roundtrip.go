@@ -3,6 +3,8 @@ package redial
 import (
 	"context"
 	"errors"
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -26,9 +28,10 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 }
 
 func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
-	var since time.Time // when the call first had no connection
-	for sent := false; ; sent = true {
-		l, err := c.take(ctx, &since)
+	var since time.Time     // when the call first had no connection
+	var from netip.AddrPort // where it must come from
+	for sent := false; ; {
+		l, err := c.take(ctx, from, &since)
 		if err != nil {
 			return err
 		}
@@ -40,11 +43,20 @@ func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		if !ended {
 			return err
 		}
-		if !x.MayRepeat || c.cfg.Wait == 0 {
-			return err
+		if !errors.Is(err, oncrpc.ErrNotSent) {
+			if !x.MayRepeat || c.cfg.Wait == 0 {
+				return err
+			}
+			sent = true
+			if x.Once {
+				from = l.from
+			}
 		}
 		if e := ctx.Err(); e != nil {
 			return &OpError{Op: "call", Peer: l.conn.RemoteAddr(), Err: e}
+		}
+		if c.cfg.Wait == 0 {
+			continue // which dials once
 		}
 		if tried, over := c.patience(&since); over {
 			return &OpError{Op: "call", Peer: l.conn.RemoteAddr(), TriedFor: tried, Err: err}
@@ -79,17 +91,26 @@ func (c *Conn) patience(since *time.Time) (tried time.Duration, over bool) {
 		*since = time.Now()
 		return 0, false
 	}
+	if c.cfg.Wait == 0 {
+		return 0, true
+	}
 	tried = time.Since(*since)
 	return tried, c.cfg.Wait >= 0 && tried >= c.cfg.Wait
 }
 
-// take enters a call on a connection and returns it. It waits for one if there is none.
-func (c *Conn) take(ctx context.Context, since *time.Time) (*link, error) {
+// reaches reports whether a connection comes from an address; c.mu is held.
+func (c *Conn) reaches(from netip.AddrPort) bool {
+	return slices.ContainsFunc(*c.links.Load(), func(l *link) bool { return l.from == from })
+}
+
+// take enters a call on a connection and returns it. It waits for one if there is none. If from is
+// not zero, only a connection from there will do.
+func (c *Conn) take(ctx context.Context, from netip.AddrPort, since *time.Time) (*link, error) {
 	for {
-		if l := c.pick(); l != nil {
+		if l := c.pick(from); l != nil {
 			return l, nil
 		}
-		o, err := c.await()
+		o, err := c.await(from)
 		if err != nil {
 			return nil, err
 		}
@@ -119,9 +140,9 @@ func (c *Conn) wait(ctx context.Context, o *outage) error {
 }
 
 // pick enters a call on the connection with the fewest calls and returns it, or nil if there is
-// none. It picks a starved connection only if all are starved, and then the one where the fewest
+// none; if from is not zero, none from there. It picks a starved connection only if all are starved, and then the one where the fewest
 // calls wait.
-func (c *Conn) pick() *link {
+func (c *Conn) pick(from netip.AddrPort) *link {
 	var best *link
 	var fewest, most int // calls of best, and how many more it may have
 	links := *c.links.Load()
@@ -131,6 +152,9 @@ func (c *Conn) pick() *link {
 			c.lost(l, l.conn.Err())
 			continue
 		default:
+		}
+		if from.IsValid() && l.from != from {
+			continue
 		}
 		n, left := l.load()
 		better := n < fewest

@@ -39,7 +39,7 @@ var (
 
 // Conn is the client's end of a pipe.
 type Conn struct {
-	server *oncrpc.Server
+	server oncrpc.Dispatcher
 	mode   Mode
 	peer   net.Addr
 	calls  sync.Pool // *call
@@ -56,7 +56,7 @@ func New(s *oncrpc.Server, m Mode) *Conn { return NewFrom(s, m, addr{}) }
 // NewFrom returns a connection to s from a peer with any address.
 func NewFrom(s *oncrpc.Server, m Mode, peer net.Addr) *Conn {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Conn{server: s, mode: m, peer: peer, ctx: ctx, close: cancel}
+	return &Conn{server: oncrpc.DispatcherOf(s).For(peer), mode: m, peer: peer, ctx: ctx, close: cancel}
 }
 
 // Fetched returns how many bytes of bulk arguments handlers have fetched.
@@ -106,7 +106,7 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		}
 	}
 	k.dec.Reset(k.inline, k.chunks)
-	oncrpc.DispatcherOf(c.server).Dispatch(k)
+	c.server.Dispatch(k)
 	select {
 	case <-k.done:
 	case <-ctx.Done():
