@@ -20,6 +20,8 @@
 //
 // Receives stay few: at most the server's maximum, and in the draft twice that plus 2.
 //
+// Some peers have fewer receives than they grant: [Window.LimitToRefills].
+//
 // docs/credits.md shows why every message finds a receive and every client gets a credit again,
 // also with the draft's RDMA_DONEs, and what happens when a peer breaks the rules.
 package credits

@@ -19,6 +19,7 @@ type Window struct {
 	limit    int        // the most recent grant, at most max
 	inflight int        // calls under way
 	begun    uint64     // calls that ever got a credit
+	refills  refills    // receives of a peer that lacks some (LimitToRefills)
 
 	// dones has one entry for each RDMA_DONE that the server may not have taken yet: the value of
 	// begun when it was sent. Entries never decrease. There are at most max, because all their
@@ -40,6 +41,7 @@ type Credit struct {
 	// above the begun of an RDMA_DONE, the call was sent after that RDMA_DONE; otherwise nothing is
 	// known.
 	number uint64
+	sent   uint64 // number of the call in the order of Sent, with LimitToRefills
 }
 
 type waiter struct {
@@ -57,8 +59,8 @@ func NewWindow(max int) *Window {
 }
 
 // Acquire takes a credit. It waits until one is free or ctx ends; callers get credits in order of
-// arrival. Give the credit back with one of Release, DoneSent and ReleaseUnsent. The error is that
-// of ctx, or the one passed to Close.
+// arrival. Give the credit back with one of Release, ReleaseOverridden, DoneSent and ReleaseUnsent.
+// The error is that of ctx, or the one passed to Close.
 func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 	w.mu.Lock()
 	if w.err != nil {
@@ -92,8 +94,7 @@ func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 		err = w.err
 	case err != nil: // the credit came at the same moment: pass it on
 		<-q.ready
-		w.inflight--
-		w.wake()
+		w.untake()
 	}
 	c := q.credit
 	c.Waited = true
@@ -107,11 +108,14 @@ func (w *Window) Acquire(ctx context.Context) (Credit, error) {
 // free reports whether a call may begin. If none is under way, one always may: the server must have
 // a credit for a client without outstanding requests (draft section 3.3), and nothing answers an
 // RDMA_DONE, so waiting would never end. A grant of zero therefore counts as one.
-func (w *Window) free() bool { return w.inflight == 0 || w.inflight+len(w.dones) < w.limit }
+func (w *Window) free() bool {
+	return (w.inflight == 0 || w.inflight+len(w.dones) < w.limit) && w.refills.free()
+}
 
 func (w *Window) take() Credit {
 	w.inflight++
 	w.begun++
+	w.refills.unsent++
 	return Credit{InUse: w.inflight + len(w.dones), number: w.begun}
 }
 
@@ -120,6 +124,16 @@ func (w *Window) Release(c Credit, grant uint32) {
 	w.mu.Lock()
 	defer w.unlock()
 	w.grant(c, grant)
+	w.inflight--
+	w.wake()
+}
+
+// ReleaseOverridden ends a call whose reply brought a grant that a later reply has replaced, and
+// gives its credit back.
+func (w *Window) ReleaseOverridden(c Credit) {
+	w.mu.Lock()
+	defer w.unlock()
+	w.refills.answered(c.sent)
 	w.inflight--
 	w.wake()
 }
@@ -137,6 +151,7 @@ func (w *Window) NoteGrant(c Credit, grant uint32) {
 // which they were sent, so it has taken the RDMA_DONEs that were sent before that call.
 func (w *Window) grant(c Credit, n uint32) {
 	w.limit = int(min(n, uint32(w.max)))
+	w.refills.answered(c.sent)
 	taken := 0
 	for taken < len(w.dones) && w.dones[taken] < c.number {
 		taken++
@@ -161,7 +176,13 @@ func (w *Window) DoneSent() {
 func (w *Window) ReleaseUnsent() {
 	w.mu.Lock()
 	defer w.unlock()
+	w.untake()
+}
+
+// untake undoes take.
+func (w *Window) untake() {
 	w.inflight--
+	w.refills.unsent--
 	w.wake()
 }
 

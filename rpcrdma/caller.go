@@ -12,9 +12,10 @@ import (
 // order: roundtrip.go, calllayout.go, callsend.go, callreply.go; or callcancel.go, if it is
 // cancelled.
 type caller struct {
-	conn   *Conn
-	window *credits.Window
-	xid    atomic.Uint32 // the last XID that we chose
+	conn    *Conn
+	window  *credits.Window
+	xid     atomic.Uint32 // the last XID that we chose
+	limited bool          // Config.LimitBackwardCalls
 
 	// Conn.mu guards what follows.
 	pending callTable // calls that await their reply
@@ -26,6 +27,21 @@ type caller struct {
 func (cl *caller) open(c *Conn) {
 	cl.conn, cl.window = c, credits.NewWindow(c.cfg.Credits)
 	cl.xid.Store(rand.Uint32())
+}
+
+// Receives that Linux has for backward calls (net/sunrpc/xprtrdma of Linux 6.1).
+const (
+	// It connects with 1 + RPCRDMA_MAX_RECV_BATCH receives. One is for the first forward reply.
+	backwardFirst = 7
+	// When it has handled a forward reply it has RPCRDMA_BACKWARD_WRS or more beyond the credits
+	// that the reply grants.
+	backwardLater = 32
+)
+
+// limit makes calls wait as Config.LimitBackwardCalls says.
+func (cl *caller) limit() {
+	cl.limited = true
+	cl.window.LimitToRefills(backwardFirst, backwardLater)
 }
 
 // awaits reports whether a call with that XID awaits its reply.

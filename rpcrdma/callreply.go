@@ -61,7 +61,7 @@ func (cl *caller) conclude(r *receive, err error, number uint64, args *arguments
 	case last:
 		cl.window.Release(k.credit, h.Credits)
 	default:
-		cl.window.ReleaseUnsent()
+		cl.window.ReleaseOverridden(k.credit)
 	}
 	c.mu.Unlock()
 

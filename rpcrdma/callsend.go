@@ -78,7 +78,7 @@ func (cl *caller) send(k *call) error {
 	c.mu.Unlock()
 
 	c.stats.callsSent.Add(1)
-	if err := c.queue.post(k.sendArgs[:]); err != nil {
+	if err := cl.post(k); err != nil {
 		k.unposted = true
 		k.unref()
 		if !errors.Is(err, net.ErrClosed) {
@@ -87,4 +87,13 @@ func (cl *caller) send(k *call) error {
 		// The end of the connection ends the call.
 	}
 	return nil
+}
+
+// post posts the Send of a call.
+func (cl *caller) post(k *call) error {
+	q := &cl.conn.queue
+	if cl.limited {
+		return q.postCounted(k.sendArgs[:], cl.window, &k.credit)
+	}
+	return q.post(k.sendArgs[:])
 }

@@ -85,6 +85,23 @@ type Config struct {
 	// implementation without RFC 8797. Both sides then begin with 1024 bytes inline, and may agree
 	// on more later (package confproto).
 	NoPrivateData bool
+	// LimitBackwardCalls makes calls to a client wait where Linux, as that client, may have no
+	// receive for them, which would end the connection. It is for servers that call their clients
+	// (RFC 8167), and counts only with Serve. It is off for peers that follow RFC 8167.
+	//
+	// RFC 8167 section 4.3.1 has a client keep a receive for each backward credit. Linux grants 16
+	// and does not: it posts receives only when it handles a reply to a call of its own. They run
+	// out while the client is idle. It has 7 for backward calls before the first reply and 32 after
+	// each (net/sunrpc/xprtrdma of Linux 6.1: RPCRDMA_MAX_RECV_BATCH and RPCRDMA_BACKWARD_WRS).
+	//
+	// This side sends no more calls than that. It keeps the last receive until it has sent one more
+	// reply; the answer to the call that takes it shows that Linux has handled that reply. Credits
+	// limit calls as well.
+	//
+	// A call that waits does so until a reply has been sent or its context ends. It shows in
+	// Conn.Credits and counts in Traffic.CreditWaits. A handler that makes many calls before it
+	// replies may wait for its own reply: give such calls a deadline.
+	LimitBackwardCalls bool
 	// Observer, if set, learns how each call of this side travelled.
 	Observer Observer
 

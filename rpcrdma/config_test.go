@@ -36,6 +36,8 @@ func TestConfigErrors(t *testing.T) {
 		field string
 		value any
 	}{
+		{"LimitBackwardCalls in the Draft", rpcrdma.Config{Dialect: draft, LimitBackwardCalls: true},
+			"LimitBackwardCalls", true},
 		{"InlineSend below 0", rpcrdma.Config{InlineSend: -1024}, "InlineSend", -1024},
 		{"InlineSend too small", rpcrdma.Config{InlineSend: 1}, "InlineSend", 1},
 		{"InlineSend of no unit", rpcrdma.Config{InlineSend: 5000}, "InlineSend", 5000},

@@ -27,6 +27,8 @@ func (c *Config) validate() error {
 	switch {
 	case c.Dialect > Draft:
 		return wrong("Dialect", c.Dialect, "RFC8166 or Draft")
+	case c.Dialect == Draft && c.LimitBackwardCalls:
+		return wrong("LimitBackwardCalls", true, "false in the Draft")
 	case c.Align != 0 && !powerOfTwo(c.Align, minAlign, MaxInline/2):
 		return wrong("Align", c.Align,
 			"a power of two from %d to %d, or 0 for none", minAlign, MaxInline/2)

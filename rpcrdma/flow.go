@@ -150,6 +150,10 @@ func (f *flow) grant(in *incoming) error {
 	if in.call != nil {
 		in.call.Leaves()
 	}
+	// A peer that is granted less than it has under way posts no receives for the reply.
+	if c.caller.limited && int(granted) >= active-1 {
+		c.caller.window.ReplySent()
+	}
 	f.stalls.add(in, takeReply)
 	binary.BigEndian.PutUint32(in.reply.sendList[0].Bytes[creditsOffset:], granted)
 	return nil

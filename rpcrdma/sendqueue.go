@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rpcrdma/go-rpcrdma/credits"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -55,6 +56,20 @@ func (q *sendQueue) enqueue(wrs []*transport.WorkRequest) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.add(wrs)
+}
+
+// postCounted is post for a call whose window must know the order of calls and replies
+// (credits.Window.LimitToRefills).
+func (q *sendQueue) postCounted(wrs []*transport.WorkRequest, w *credits.Window,
+	c *credits.Credit) error {
+	q.mu.Lock()
+	w.Sent(c)
+	err := q.add(wrs)
+	q.mu.Unlock()
+	if err == nil {
+		q.poll()
+	}
+	return err
 }
 
 // postReply grants credits and posts the reply with them. The peer uses the last grant that comes,

@@ -171,6 +171,9 @@ func (a *acceptor) newConn(ep transport.Endpoint) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.cfg.LimitBackwardCalls {
+		c.caller.limit()
+	}
 	if p != a.pool {
 		c.leavePool = p.close
 	}
