@@ -2,6 +2,7 @@ package rpcrdma
 
 import (
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/internal/list"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -12,6 +13,10 @@ type chain struct {
 	wrs   []transport.WorkRequest
 	list  []*transport.WorkRequest
 	local []transport.Slice
+
+	// Of Reads that the readGate has; its mutex guards these.
+	unposted []*transport.WorkRequest // those in list that have not been posted
+	waiting  list.Place[chain]
 }
 
 // begins empties the chain and makes room for n requests. There may be more.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/list"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -23,8 +24,7 @@ type readGate struct {
 	active  int
 	closed  bool
 	pace    pace
-	waiting []*transport.WorkRequest
-	head    int // index of the first in waiting that has not been posted
+	waiting list.List[chain] // those with Reads that have not been posted
 }
 
 // set changes the limit, which must be positive, for Reads that are posted from now on.
@@ -38,8 +38,8 @@ func (g *readGate) set(n int) {
 // must be called.
 func (g *readGate) post(ch *chain) error {
 	ch.wrs[len(ch.wrs)-1].Context = nil
-	wrs := ch.all()
-	for _, wr := range wrs {
+	ch.unposted = ch.all()
+	for _, wr := range ch.unposted {
 		wr.Flags = transport.Signaled
 	}
 	g.mu.Lock()
@@ -47,7 +47,7 @@ func (g *readGate) post(ch *chain) error {
 		g.mu.Unlock()
 		return net.ErrClosed
 	}
-	g.waiting = append(g.waiting, wrs...)
+	g.waiting.Push(&ch.waiting, ch)
 	g.open()
 	g.mu.Unlock()
 	g.queue.poll()
@@ -81,38 +81,54 @@ func (g *readGate) done(n int) {
 
 // open posts the Reads that the limit and the bound allow; g.mu is held.
 func (g *readGate) open() {
+	for ch := g.waiting.First(); ch != nil && g.openChain(ch); ch = g.waiting.First() {
+	}
+}
+
+// openChain posts Reads of the first chain that waits. It reports whether more may be posted, of
+// other chains.
+func (g *readGate) openChain(ch *chain) (more bool) {
 	n := 0
-	for most := min(len(g.waiting)-g.head, g.limit-g.active); n < most; n++ {
-		bytes := transport.TotalLen(g.waiting[g.head+n].Local)
+	for most := min(len(ch.unposted), g.limit-g.active); n < most; n++ {
+		bytes := transport.TotalLen(ch.unposted[n].Local)
 		if !g.pace.room(bytes) {
 			break
 		}
 		g.pace.posted(bytes)
 	}
 	if n == 0 {
-		return
+		return false
 	}
-	batch := g.waiting[g.head : g.head+n]
+	// Once its last Read is posted, the chain may be gone.
+	batch, all := ch.unposted[:n], n == len(ch.unposted)
+	if ch.unposted = ch.unposted[n:]; all {
+		g.waiting.Remove(&ch.waiting)
+	}
+	g.active += n
 	if err := g.queue.enqueue(batch); err != nil {
+		g.active -= n
+		if ch.unposted = ch.list[len(ch.list)-len(ch.unposted)-n:]; all {
+			g.waiting.Push(&ch.waiting, ch)
+		}
 		if !errors.Is(err, net.ErrClosed) {
 			go g.queue.fail(err)
 		}
-		return // close completes them
+		return false // close completes them
 	}
-	g.active += n
-	clear(batch)
-	if g.head += n; g.head == len(g.waiting) {
-		g.waiting, g.head = g.waiting[:0], 0
-	}
+	return all
 }
 
 // close completes the Reads that still wait. The connection has ended.
 func (g *readGate) close() {
 	g.mu.Lock()
-	failed := g.waiting[g.head:]
-	g.waiting, g.head, g.closed = nil, 0, true
+	g.closed = true
+	failed := g.waiting
+	g.waiting = list.List[chain]{}
 	g.mu.Unlock()
-	for _, wr := range failed {
-		wr.Done.Complete(wr, transport.ErrFlushed)
+	for ch := failed.First(); ch != nil; ch = failed.First() {
+		failed.Remove(&ch.waiting)
+		for _, wr := range ch.unposted { // behind the last one the chain may be gone
+			wr.Done.Complete(wr, transport.ErrFlushed)
+		}
 	}
 }
