@@ -252,6 +252,7 @@ func (e *endpoint) first() (*request, time.Time) {
 	if r.completeAt.After(time.Now()) {
 		return nil, r.completeAt
 	}
+	e.queue[0] = nil
 	e.queue = e.queue[1:]
 	e.sent--
 	return r, time.Time{}

@@ -85,8 +85,14 @@ func (f *flow) drop() { f.segments, f.held = nil, 0 }
 func (f *flow) dropArrived(now time.Time) {
 	for len(f.segments) > 0 && f.arrived(f.segments[0].at, now) {
 		f.held -= len(f.segments[0].data)
-		f.segments = f.segments[1:]
+		f.pop()
 	}
+}
+
+// pop removes the oldest segment and its data.
+func (f *flow) pop() {
+	f.segments[0] = segment{}
+	f.segments = f.segments[1:]
 }
 
 func newLink(number int, cfg *Config, faults *Counters) *Link {
@@ -304,7 +310,7 @@ func (l *Link) take(f *flow, p []byte, now time.Time) (n int) {
 		l.faults.Flipped.Add(int64(f.flips.flip(f.way.Flip, part)))
 		n += copy(p[n:], part)
 		if s.data = s.data[len(part):]; len(s.data) == 0 {
-			f.segments = f.segments[1:]
+			f.pop()
 		}
 		f.held -= len(part)
 		f.passed += int64(len(part))

@@ -168,6 +168,7 @@ func (a *association) write() {
 			return
 		}
 		m := a.queue[0]
+		a.queue[0] = message{} // its data may go
 		a.queue = a.queue[1:]
 		a.mu.Unlock()
 		err := a.socket.send(m.id, m.ppid, m.data)
