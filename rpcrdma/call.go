@@ -119,7 +119,7 @@ func (k *call) forgetLayout() {
 	k.written, k.results, k.pieces = k.written[:0], k.results[:0], k.pieces[:0]
 	k.buf, k.sendList[0] = transport.Slice{}, transport.Slice{}
 	k.reply = noWindow
-	k.info.ReadChunk, k.info.Padding = 0, 0
+	k.info.unsent()
 }
 
 // Release is called when the reply has been decoded.

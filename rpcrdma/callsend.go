@@ -36,11 +36,11 @@ func (cl *caller) transmit(k *call) error {
 			return nil
 		}
 		k.windows.revoke()
+		k.forgetLayout()
 		if x.XID != 0 || err != oncrpc.ErrXIDInUse {
 			return err
 		}
 		// The XID belongs to a call that chose it itself, or that began four billion calls ago.
-		k.forgetLayout()
 	}
 }
 
@@ -77,9 +77,11 @@ func (cl *caller) send(k *call) error {
 	k.refs.Add(2) // the table's and the Send's
 	c.mu.Unlock()
 
-	c.stats.callsSent.Add(1)
+	c.countCall(&k.info, 1)
 	if err := cl.post(k); err != nil {
 		k.unposted = true
+		c.countCall(&k.info, -1)
+		k.info.unsent()
 		k.unref()
 		if !errors.Is(err, net.ErrClosed) {
 			c.fail(err)

@@ -226,3 +226,6 @@ type CallInfo struct {
 	Credits        int   // credits in use when the call was sent, including its own
 	Err            error // of the transport; nil if a reply came, whatever it says
 }
+
+// unsent notes that nothing of the call was sent.
+func (i *CallInfo) unsent() { i.InlineSent, i.ReadChunk, i.Padding = 0, 0, 0 }

@@ -190,6 +190,7 @@ func (f *replyFetch) sendDone() {
 	k.refs.Add(1)
 	c.stats.donesSent.Add(1)
 	if err := c.queue.post(f.posted[:]); err != nil {
+		add(&c.stats.donesSent, -1)
 		k.unref()
 		if !errors.Is(err, net.ErrClosed) {
 			c.fail(err)

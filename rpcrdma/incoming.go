@@ -97,7 +97,6 @@ func (in *incoming) Reply(m xdr.Message) {
 
 // refuse answers the call with an RDMA_ERROR.
 func (in *incoming) refuse(code ErrCode) {
-	in.c.stats.errorsSent.Add(1)
 	in.reply.layoutError(code)
 	in.reply.send()
 }

@@ -40,7 +40,6 @@ func (r *reply) send() {
 			wr.Op, wr.Invalidate = transport.OpSendInvalidate, transport.STag(handle)
 		}
 	}
-	c.traffic.replied(r)
 	r.bulk = r.chain.bulk()
 	if err := c.queue.postReply(r); err != nil {
 		r.unposted(err)

@@ -26,7 +26,7 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	if err != nil {
 		err = &OpError{"call", c.info.RemoteAddr, err}
 	}
-	c.traffic.made(&k.info)
+	c.traffic.ended(&k.info)
 	if c.cfg.Observer != nil {
 		k.info.Err = err
 		c.cfg.Observer.CallDone(&k.info)

@@ -94,13 +94,20 @@ func (q *sendQueue) postReply(r *reply) error {
 
 // addReply grants credits and posts the reply; q.mu is held.
 func (q *sendQueue) addReply(r *reply) error {
-	if err := r.in.c.flow.grant(r.in); err != nil {
+	c := r.in.c
+	if err := c.flow.grant(r.in); err != nil {
 		return err
 	}
 	if r.bulk > 0 {
 		q.pace.posted(r.bulk)
 	}
-	return q.add(r.chain.all())
+	n := r.count() // when the reply is posted, it may be gone
+	c.countReply(n, 1)
+	err := q.add(r.chain.all())
+	if err != nil {
+		c.countReply(n, -1)
+	}
+	return err
 }
 
 // replySent notes that a reply with n bytes of bulk data has left, and posts others that waited.

@@ -38,36 +38,55 @@ func (c *Conn) Traffic() Traffic {
 	}
 }
 
-// made adds a call of this side that has ended.
-func (t *traffic) made(i *CallInfo) {
-	add(&t.inlineSent, i.InlineSent)
+// countCall adds a call of this side that is about to be posted: who sees the call sees it counted.
+// If it cannot be posted, sign -1 takes it back.
+func (c *Conn) countCall(i *CallInfo, sign int) {
+	add(&c.stats.callsSent, sign)
+	add(&c.traffic.inlineSent, sign*i.InlineSent)
+	add(&c.traffic.readChunkSent, sign*i.ReadChunk)
+}
+
+// ended adds the reply to a call of this side that has ended.
+func (t *traffic) ended(i *CallInfo) {
 	add(&t.inlineReceived, i.InlineReceived)
-	add(&t.readChunkSent, i.ReadChunk)
 	add(&t.readChunkReceived, i.ReplyRead)
 	add(&t.writeChunkReceived, i.WriteChunk)
 	add(&t.replyChunkReceived, i.ReplyChunk)
 }
 
-// replied adds a reply that is about to be sent.
-func (t *traffic) replied(r *reply) {
+// replyCount is what a reply adds to Traffic and Stats.
+type replyCount struct{ inline, readChunk, writeChunk, replyChunk, errors int }
+
+// count returns what the reply adds when it is posted.
+func (r *reply) count() (n replyCount) {
 	out := &r.header
-	inline := 0
+	if out.Type == TypeError { // it has nothing else, whatever was laid out before
+		return replyCount{errors: 1}
+	}
 	for _, p := range r.pieces {
-		inline += len(p)
+		n.inline += len(p)
 	}
-	add(&t.inlineSent, inline)
-	if len(out.Reply) > 0 {
-		add(&t.replyChunkSent, int(out.Reply.Len()))
-	}
+	n.replyChunk, n.readChunk = int(out.Reply.Len()), int(r.read.pinned)
 	for _, w := range out.Writes {
-		add(&t.writeChunkSent, int(w.Len()))
+		n.writeChunk += int(w.Len())
 	}
-	add(&t.readChunkSent, int(r.read.pinned))
+	return n
 }
 
-// add adds more to n. It does nothing for 0, because most messages travel in one way only.
+// countReply is countCall for a reply to the peer.
+func (c *Conn) countReply(n replyCount, sign int) {
+	t := &c.traffic
+	add(&t.inlineSent, sign*n.inline)
+	add(&t.replyChunkSent, sign*n.replyChunk)
+	add(&t.writeChunkSent, sign*n.writeChunk)
+	add(&t.readChunkSent, sign*n.readChunk)
+	add(&c.stats.errorsSent, sign*n.errors)
+}
+
+// add adds more to n, which may be negative. It does nothing for 0, because most messages travel in
+// one way only.
 func add(n *atomic.Uint64, more int) {
-	if more > 0 {
+	if more != 0 {
 		n.Add(uint64(more))
 	}
 }
