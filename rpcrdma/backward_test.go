@@ -282,6 +282,27 @@ func TestLimitBackwardFirst(t *testing.T) {
 	})
 }
 
+// TestLimitBackwardCrossing: behind a reply that the client has not handled, only the call goes for
+// which a receive was kept.
+func TestLimitBackwardCrossing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		r := newRig(t, rpcrdma.Config{LimitBackwardCalls: true, Credits: 1}) // no receives to spare
+		p, b := r.connected()
+		b.make(t.Context(), 31)
+		p.settle()
+		b.check(31, 0)
+		p.call()
+		synctest.Wait()
+		b.make(t.Context(), 20)
+		synctest.Wait()
+		if _, inUse, waiting := b.conn.Credits(); inUse != 1 || waiting != 19 {
+			t.Errorf("%d calls were sent and %d wait, want 1 and 19", inUse, waiting)
+		}
+		p.settle()
+		b.check(51, 0)
+	})
+}
+
 // TestLimitBackwardEnds: a call that waits for receives ends with its context, and with the
 // connection.
 func TestLimitBackwardEnds(t *testing.T) {

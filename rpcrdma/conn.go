@@ -129,8 +129,9 @@ func (c *Conn) Inline() (send, recv int) {
 }
 
 // Credits returns the peer's most recent grant, the credits in use, and the number of calls that
-// wait for a credit. It implements oncrpc.CreditReporter. A cancelled call uses its credit until
-// the peer has answered it. An RDMA_DONE uses one until the peer is known to have taken it.
+// wait for a credit, or for receives (Config.LimitBackwardCalls). It implements
+// oncrpc.CreditReporter. A cancelled call uses its credit until the peer has answered it. An
+// RDMA_DONE uses one until the peer is known to have taken it.
 func (c *Conn) Credits() (grant, inUse, waiting int) {
 	grant, calls, dones, waiting := c.caller.window.State()
 	return grant, calls + dones, waiting

@@ -12,7 +12,9 @@ type Traffic struct {
 	WriteChunkSent, WriteChunkReceived uint64 // in write chunks; in the Draft with the XDR round-up
 	ReplyChunkSent, ReplyChunkReceived uint64 // in reply chunks
 	Exposed                            uint64 // windows opened for the peer, a number
-	CreditWaits                        uint64 // calls of this side that waited for a credit
+	// CreditWaits counts calls of this side that waited for a credit, or for receives
+	// (Config.LimitBackwardCalls).
+	CreditWaits uint64
 }
 
 type traffic struct {
