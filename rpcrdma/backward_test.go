@@ -29,6 +29,7 @@ type linuxClient struct {
 
 	// Only the test touches these.
 	xid     uint32
+	asks    uint32          // credits that it asks for
 	window  int             // calls that it may have under way
 	pending map[uint32]bool // its calls
 	calls   []uint32        // calls of the server handled and not answered
@@ -38,11 +39,13 @@ const (
 	linuxRecvBatch    = 7  // RPCRDMA_MAX_RECV_BATCH
 	linuxBackward     = 32 // RPCRDMA_BACKWARD_WRS
 	linuxBackwardSlot = 16 // credits for backward calls
+	linuxCredits      = 128
 )
 
-func (r *rig) linux() *linuxClient {
+func (r *rig) linux(asks uint32) *linuxClient {
 	r.t.Helper()
-	p := &linuxClient{t: r.t, ep: r.endpoint(inline4k), window: 1, pending: make(map[uint32]bool)}
+	p := &linuxClient{t: r.t, ep: r.endpoint(inline4k), asks: asks, window: 1,
+		pending: make(map[uint32]bool)}
 	p.post(1)
 	p.ep.Start(p)
 	r.t.Cleanup(func() {
@@ -110,10 +113,17 @@ func (p *linuxClient) call() bool {
 	if len(p.pending) >= p.window {
 		return false
 	}
+	p.sendCall(testProgram, procNull)
+	return true
+}
+
+func (p *linuxClient) sendCall(program, proc uint32) {
 	p.xid++
 	p.pending[p.xid] = true
-	p.send(header(p.xid, rpcrdma.TypeMsg), callBytes(p.xid, procNull, nil))
-	return true
+	h, b := header(p.xid, rpcrdma.TypeMsg), callBytes(p.xid, proc, nil)
+	h.Credits = p.asks
+	binary.BigEndian.PutUint32(b[12:], program)
+	p.send(h, b)
 }
 
 // answer answers one of the server's calls. It reports whether there was one.
@@ -159,9 +169,9 @@ func (p *linuxClient) exchange() {
 }
 
 // connected returns a Linux client that has made a call, and its connection at the server.
-func (r *rig) connected() (*linuxClient, *callsBack) {
+func (r *rig) connected(asks uint32) (*linuxClient, *callsBack) {
 	r.t.Helper()
-	p := r.linux()
+	p := r.linux(asks)
 	for len(r.program.conns) > 0 {
 		<-r.program.conns
 	}
@@ -213,7 +223,7 @@ func (b *callsBack) check(ended, waiting int) {
 // TestLimitBackwardCalls: a server calls an idle Linux client back. Without the setting that ends
 // the connection. With it calls wait for replies to the client's own calls, and none is lost.
 func TestLimitBackwardCalls(t *testing.T) {
-	const calls, most = 100, 31 // one of 32 is kept until the next reply
+	const calls, most = 150, 31 // one of 32 is kept until the next reply
 	for _, limit := range []bool{false, true} {
 		name := "refills by itself"
 		if limit {
@@ -223,7 +233,7 @@ func TestLimitBackwardCalls(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				r := newRig(t, rpcrdma.Config{LimitBackwardCalls: limit})
 				for range 2 { // the second time after a reconnect
-					p, b := r.connected()
+					p, b := r.connected(linuxCredits)
 					b.make(t.Context(), calls)
 					p.settle()
 					if !limit {
@@ -260,12 +270,8 @@ func TestLimitBackwardFirst(t *testing.T) {
 				<-leave
 				return nil
 			}}}})
-		p := r.linux()
-		p.xid++
-		p.pending[p.xid] = true
-		m := callBytes(p.xid, 1, nil)
-		binary.BigEndian.PutUint32(m[12:], testProgram+1)
-		p.send(header(p.xid, rpcrdma.TypeMsg), m)
+		p := r.linux(linuxCredits)
+		p.sendCall(testProgram+1, 1)
 		b := &callsBack{t: t, conn: <-enter}
 		b.make(t.Context(), 20)
 		p.settle()
@@ -286,8 +292,8 @@ func TestLimitBackwardFirst(t *testing.T) {
 // which a receive was kept.
 func TestLimitBackwardCrossing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		r := newRig(t, rpcrdma.Config{LimitBackwardCalls: true, Credits: 1}) // no receives to spare
-		p, b := r.connected()
+		r := newRig(t, rpcrdma.Config{LimitBackwardCalls: true})
+		p, b := r.connected(1) // no receives to spare
 		b.make(t.Context(), 31)
 		p.settle()
 		b.check(31, 0)
@@ -308,7 +314,7 @@ func TestLimitBackwardCrossing(t *testing.T) {
 func TestLimitBackwardEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		r := newRig(t, rpcrdma.Config{LimitBackwardCalls: true})
-		p, b := r.connected()
+		p, b := r.connected(linuxCredits)
 		b.make(t.Context(), 31)
 		p.settle()
 		b.check(31, 0)
@@ -338,10 +344,10 @@ func TestLimitBackwardBusy(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.SampledFrom([]int{20, 100}).Draw(rt, "number of steps")
 		steps := rapid.SliceOfN(rapid.IntRange(0, 19), n, n).Draw(rt, "steps")
-		credits := rapid.SampledFrom([]int{1, 2, 64}).Draw(rt, "credits")
+		asks := rapid.SampledFrom([]uint32{1, 2, linuxCredits}).Draw(rt, "credits")
 		rapidInBubble(t, rt, func(t testing.TB) {
-			r := newRig(t, rpcrdma.Config{LimitBackwardCalls: true, Credits: credits})
-			p, b := r.connected()
+			r := newRig(t, rpcrdma.Config{LimitBackwardCalls: true})
+			p, b := r.connected(asks)
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			for _, s := range steps {
@@ -370,7 +376,7 @@ func TestLimitBackwardBusy(t *testing.T) {
 // TestLimitBackwardConcurrent: many callers, while the client's calls are answered.
 func TestLimitBackwardConcurrent(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{LimitBackwardCalls: true})
-	p := r.linux()
+	p := r.linux(linuxCredits)
 	p.call()
 	var b callsBack
 	waitFor(t, func() bool {
