@@ -23,6 +23,8 @@ var (
 		// When rdma_rxe 6.1 sends requests again, it also repeats the registrations of memory among
 		// them, which fail. NFS connects again after a minute.
 		`rdma_rxe: rxe_reg_fast_mr: mr->lkey = 0x[0-9a-f]+ not free`,
+		`Key type (dns_resolver|id_resolver|id_legacy) registered`, // by NFSv4
+		`NFS: Registering the id_resolver key type`,
 		`IPv6: ADDRCONF\(NETDEV_CHANGE\): eth[01]: link becomes ready`,
 		// build makes this one (see there)
 		`auth_rpcgss: (loading out-of-tree module taints kernel\.|module verification failed: .*)`,

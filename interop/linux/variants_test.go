@@ -29,14 +29,29 @@ func TestVariants(t *testing.T) {
 }
 
 // testVariant has a variant of siw mount both file systems, and run steps there. Its rping and ours
-// ping each other. tshark decodes the traffic with the server.
+// ping each other. Mounts of NFSv4.1 over stock siw are called back. tshark decodes the traffic
+// with the server.
 func testVariant(t *testing.T, siw string, names []string, n sizes) {
 	t.Helper()
 	s, pings := serve(t), newRpingRuns(t, siw)
 	pcap := filepath.Join(evidence.Dir(t), "pcap")
 	g, sh := bootShells(t, machine{Siw: siw, Capture: pcap, Forwards: pings.forwards()}, 2)
+	var calledBack bool // a subtest of its own, which -run may leave out
+	if siw == stock {
+		t.Run("idle", func(*testing.T) { calledBack = true })
+	}
+	var idle *idleMount
+	if calledBack {
+		idle = overSIW.beginIdle(t, sh[1]) // goes on beside what follows
+	}
 	s.runSteps(t, sh[0], exports, names, n)
 	t.Run("rping", func(t *testing.T) { pings.run(t, sh[1]) })
+	if siw == stock {
+		t.Run("backward", func(t *testing.T) { overSIW.backward(t, sh[0]) })
+	}
+	if calledBack {
+		idle.end(t)
+	}
 	g.closeShells(sh)
 	g.wait(t)
 	s.stop(t)
