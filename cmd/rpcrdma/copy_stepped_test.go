@@ -36,6 +36,23 @@ func (s *stepped) Info() vfs.FSInfo {
 	return i
 }
 
+func (s *stepped) GetAttr(ctx context.Context, h nfs3.FH) (nfs3.Fattr, error) {
+	s.step(ctx, nfs3.ProcGetAttr)
+	return s.FS.GetAttr(ctx, h)
+}
+
+func (s *stepped) Access(ctx context.Context, c *vfs.Cred, h nfs3.FH,
+	want nfs3.Access) (nfs3.Access, nfs3.PostOpAttr, error) {
+	s.step(ctx, nfs3.ProcAccess)
+	return s.FS.Access(ctx, c, h, want)
+}
+
+func (s *stepped) ReadLink(ctx context.Context, c *vfs.Cred,
+	h nfs3.FH) (string, nfs3.PostOpAttr, error) {
+	s.step(ctx, nfs3.ProcReadLink)
+	return s.FS.ReadLink(ctx, c, h)
+}
+
 func (s *stepped) Lookup(ctx context.Context, c *vfs.Cred, dir nfs3.FH,
 	name string) (vfs.Object, nfs3.PostOpAttr, error) {
 	s.step(ctx, nfs3.ProcLookup)

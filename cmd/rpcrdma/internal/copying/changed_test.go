@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
+	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
 )
 
 // TestChanged changes a file while it is copied, in the first attempt or in both. The copy is the
@@ -21,23 +23,27 @@ func TestChanged(t *testing.T) {
 		change func(t *testing.T, file string, n int)
 		want   string // of the copy; empty: there is none
 		most   int    // attempts that change it
+		err    error  // of these attempts
 	}{
 		"cut off": {func(t *testing.T, file string, _ int) {
 			if err := os.Truncate(file, 10); err != nil {
 				t.Error(err)
 			}
-		}, old[:10], 1},
+		}, old[:10], 1, nil},
 		"written with the same size": {func(t *testing.T, file string, _ int) {
 			rig.Write(t, file, []byte(late))
 			later(t, file, 1)
-		}, late, 1},
-		"written again and again": {later, "", 2},
+		}, late, 1, nil},
+		"written again and again": {later, "", 2, nil},
+		"replaced at the server that this host mounts": {func(t *testing.T, file string, _ int) {
+			rig.Write(t, file, []byte(late))
+		}, late, 1, syscall.ESTALE},
 		"replaced": {func(t *testing.T, file string, _ int) {
 			if err := os.Rename(rig.Write(t, file+"~", []byte(late)), file); err != nil {
 				t.Error(err)
 			}
 			later(t, file, 1)
-		}, late, 1},
+		}, late, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -46,7 +52,7 @@ func TestChanged(t *testing.T) {
 			copied := rig.Write(t, filepath.Join(to.dir, "copy"), []byte("before"))
 			var stderr bytes.Buffer
 			c := &copier{Options: Options{preserve: true},
-				teller: teller{opt: telling{quiet: true}, verb: "get", bar: &cli.Bar{W: &stderr}}}
+				teller: teller{opt: telling{quiet: true}, verb: "get", bar: barOn(&stderr)}}
 			attempts := 0
 			c.transfer = func(_ context.Context, to, from content, _ *Item) error {
 				half := make([]byte, len(old)/2)
@@ -57,10 +63,15 @@ func TestChanged(t *testing.T) {
 				if _, err := to.Write(half[:n]); err != nil {
 					return err
 				}
+				c.moved(n)
 				if attempts++; attempts <= tt.most {
 					tt.change(t, file, attempts)
+					if tt.err != nil {
+						return words.About(file, tt.err)
+					}
 				}
-				_, err = to.ReadFrom(from)
+				rest, err := to.ReadFrom(from)
+				c.moved(int(rest))
 				return err
 			}
 			d, err := from.lstat(t.Context(), "file")
@@ -88,6 +99,9 @@ func TestChanged(t *testing.T) {
 				if err != nil || err2 != nil || !is.ModTime().Equal(was.ModTime()) {
 					t.Errorf("the copy has time %v, the file %v", is.ModTime(), was.ModTime())
 				}
+			}
+			if bar := c.bar.State; tt.err != nil && bar.Done != bar.Size {
+				t.Errorf("the bar ends at %d of %d bytes", bar.Done, bar.Size)
 			}
 			if entries, _ := os.ReadDir(to.dir); len(entries) != 1 {
 				t.Errorf("there are %v", entries)

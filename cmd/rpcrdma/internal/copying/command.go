@@ -94,8 +94,8 @@ name, and a file that exists is replaced even if it is read-only. A file that re
 takes over its permissions and, where permitted, its owner, unless -p is given. Other new files
 have the permissions of the source, less the umask.
 
-If the size or the times of a file change while it is copied, it is copied once more. If they
-change again, it is not copied, and the exit code is 1.
+If the size or the times of a file change while it is copied, or another file replaces it, it is
+copied once more. If that happens again, it is not copied, and the exit code is 1.
 
 Without -r, symbolic links are followed. With -r they are copied as links, also those that the
 command line names, unless the name ends with a slash. Devices, FIFOs and sockets are not copied

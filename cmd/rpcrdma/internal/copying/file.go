@@ -26,49 +26,6 @@ func (c *copier) file(ctx context.Context, f *Item) error {
 	return err
 }
 
-// attempt copies a file as it is now.
-func (c *copier) attempt(ctx context.Context, f *Item, again bool) error {
-	var known *details
-	if !again && c.isSmall(f) {
-		known = &f.details
-	}
-	from, err := f.from.open(ctx, f.name, known)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	if again {
-		now, err := f.from.state(from)
-		if err != nil {
-			return words.About(f.from.show(f.name), err)
-		}
-		now.name, f.details = f.details.name, now
-		c.bar.Skip(-f.size) // the next attempt counts it again
-	}
-	f.verified = 0
-	return c.write(ctx, f, func(to content) error {
-		if c.resumes(f) {
-			if err := c.resume(to, from, f); err != nil {
-				return err
-			}
-		}
-		if err := c.transfer(ctx, to, from, f); err != nil {
-			return err
-		}
-		now, err := f.from.state(from)
-		if err == nil && !f.sameContent(&now) {
-			err = words.ErrChanged
-		}
-		return words.About(f.from.show(f.name), err)
-	})
-}
-
-// sameContent reports whether the size and the times of a file have stayed the same between two
-// looks at it.
-func (d *details) sameContent(now *details) bool {
-	return d.size == now.size && d.mtime.Equal(now.mtime) && d.ctime.Equal(now.ctime)
-}
-
 // write makes a file with the content that fill writes.
 func (c *copier) write(ctx context.Context, f *Item, fill func(to content) error) (err error) {
 	keep, times, err := c.keeps(ctx, f)

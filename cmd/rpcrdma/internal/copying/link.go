@@ -12,6 +12,9 @@ import (
 // link copies a symbolic link.
 func (c *copier) link(ctx context.Context, f *Item) error {
 	target, err := f.from.readlink(ctx, f.name)
+	if f.stale(err) { // another link has replaced it between LOOKUP and READLINK
+		target, err = f.from.readlink(ctx, f.name)
+	}
 	if err != nil {
 		return err
 	}

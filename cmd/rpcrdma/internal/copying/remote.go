@@ -144,15 +144,13 @@ func (x *remoteDir) readlink(ctx context.Context, name string) (string, error) {
 // remoteFile is an open file of a server.
 type remoteFile struct {
 	*nfsfs.File
-	listed bool        // opened by the listed handle, not by name
-	told   *nfsfs.Info // from the READ that has read all of it; nil: there was none
+	told *nfsfs.Info // from the READ that has read all of it; nil: there was none
 }
 
 func (x *remoteDir) open(ctx context.Context, name string, known *details) (content, error) {
 	var f *nfsfs.File
 	var err error
-	listed := known != nil && known.listed != nil
-	if listed {
+	if known != nil && known.listed != nil {
 		f, err = x.fs.OpenInfo(ctx, name, known.listed)
 	} else {
 		f, err = x.fs.Open(ctx, name)
@@ -160,7 +158,7 @@ func (x *remoteDir) open(ctx context.Context, name string, known *details) (cont
 	if err != nil {
 		return nil, x.about(name, err)
 	}
-	return &remoteFile{File: f, listed: listed}, nil
+	return &remoteFile{File: f}, nil
 }
 
 func (x *remoteDir) read(file content, p []byte) (n int, err error) {

@@ -73,7 +73,11 @@ func (c *copier) skip(ctx context.Context, f *Item) error {
 	case copyIt:
 		return nil
 	case compareIt:
-		if same, err := c.sameAs(ctx, f, there); err != nil || !same {
+		same, err := c.sameAs(ctx, f, there)
+		if f.stale(err) {
+			return nil // another file has replaced the source: it is to be copied
+		}
+		if err != nil || !same {
 			return err
 		}
 	}

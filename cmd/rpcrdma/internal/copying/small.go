@@ -2,11 +2,9 @@ package copying
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
-	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
 // smallFile is the largest size, in bytes, of a file that is read by one call, and written and
@@ -29,10 +27,6 @@ func (c *copier) whole(ctx context.Context, to, from content, f *Item) error {
 		return err
 	}
 	n, err := f.from.read(from, b[:f.size+1])
-	if r, ok := from.(*remoteFile); ok && r.listed && errors.Is(err, nfs3.ErrStale) {
-		c.bar.Skip(f.size) // the next attempt counts it again
-		err = words.ErrChanged
-	}
 	if err != nil {
 		return words.About(f.from.show(f.name), err)
 	}

@@ -85,20 +85,30 @@ func (c *copier) getStream(ctx context.Context, from *remoteDir, name string, w 
 		}
 		c.bar.Grow(d.size)
 		c.bar.Complete()
-		f, err := from.open(ctx, name, nil)
-		if err != nil {
-			return err
+		source := Item{details: d, from: from, name: name}
+		if err = c.fillStream(ctx, w, &source, as); source.stale(err) {
+			err = words.About(source.source(), errTorn)
 		}
-		defer f.Close()
-		if _, err = f.WriteTo(&writer{cli.Interruptible{Ctx: ctx, W: w}, as, c.moved}); err != nil {
-			return words.About(from.show(name), err)
-		}
-		now, err := from.state(f)
-		if err == nil && !d.sameContent(&now) {
-			err = errTorn
-		}
-		return words.About(from.show(name), err)
+		return err
 	})
+}
+
+// fillStream copies the content of a file of the server, and checks that it has not changed
+// meanwhile.
+func (c *copier) fillStream(ctx context.Context, w io.Writer, f *Item, as string) error {
+	from, err := f.from.open(ctx, f.name, nil)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if _, err = from.WriteTo(&writer{cli.Interruptible{Ctx: ctx, W: w}, as, c.moved}); err != nil {
+		return words.About(f.source(), err)
+	}
+	now, err := f.from.state(from)
+	if err == nil && !f.sameContent(&now) {
+		err = errTorn
+	}
+	return words.About(f.source(), err)
 }
 
 // putStream copies r to a file of the server. name is the name of r in messages.
