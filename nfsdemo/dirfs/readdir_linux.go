@@ -65,8 +65,8 @@ func (fs *FS) ReadDir(
 	g.plus = plus && p.Can(c, vfs.MayExec)
 	// Positions are valid as long as the directory exists.
 	binary.BigEndian.PutUint64(r.Verf[:], fs.ID())
-	if cookie != 0 && verf != r.Verf {
-		return r, nfs3.ErrBadCookie
+	if err := vfs.CheckCookie(cookie, verf, r.Verf); err != nil {
+		return r, err
 	}
 	data, err := d.open(false)
 	if err != nil {

@@ -181,6 +181,32 @@ func TestChanging(t *testing.T) {
 	}
 }
 
+// TestCookies: cookies are good with their verifier, and with that of a client that keeps none.
+func TestCookies(t *testing.T) {
+	f := iofs.New(fstest.MapFS{"a": {}, "b": {}}, iofs.Config{})
+	var own nfs3.Verifier
+	list := func(cookie uint64, verf nfs3.Verifier) (all []nfs3.Entry, err error) {
+		r, err := f.ReadDir(t.Context(), &vfs.Cred{}, f.Root(), cookie, verf, true, func(e *nfs3.Entry) bool {
+			all = append(all, *e)
+			return true
+		})
+		own = r.Verf
+		return all, err
+	}
+	all, err := list(0, nfs3.Verifier{})
+	if err != nil || len(all) != 4 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	for _, verf := range []nfs3.Verifier{own, {}} {
+		if rest, err := list(all[2].Cookie, verf); err != nil || len(rest) != 1 || rest[0].Name != "b" {
+			t.Errorf("with verifier %x: %v, %v", verf, rest, err)
+		}
+	}
+	if _, err := list(all[2].Cookie, nfs3.Verifier{1}); err != nfs3.ErrBadCookie {
+		t.Errorf("with another verifier: %v", err)
+	}
+}
+
 // failing is an fs.FS whose file fails.
 type failing struct{ fs.FS }
 

@@ -35,11 +35,11 @@ func (r *reader) ReadDir(
 	res := vfs.DirResult{Attr: nfs3.PostOpAttrOf(d.attr)}
 	binary.BigEndian.PutUint64(res.Verf[:], r.id)
 	p := vfs.PermOf(&d.attr)
-	switch {
-	case !p.Can(c, vfs.MayRead):
+	if !p.Can(c, vfs.MayRead) {
 		return res, nfs3.ErrAcces
-	case cookie != 0 && verf != res.Verf:
-		return res, nfs3.ErrBadCookie
+	}
+	if err := vfs.CheckCookie(cookie, verf, res.Verf); err != nil {
+		return res, err
 	}
 	list, err := fs.ReadDir(r.files, d.path)
 	if err != nil {

@@ -70,8 +70,8 @@ func (fs *FS) ReadDir(
 	}
 	// Cookies are valid as long as the directory exists.
 	binary.BigEndian.PutUint64(r.Verf[:], fs.id)
-	if cookie != 0 && verf != r.Verf {
-		return r, nfs3.ErrBadCookie
+	if err := vfs.CheckCookie(cookie, verf, r.Verf); err != nil {
+		return r, err
 	}
 
 	var e nfs3.Entry

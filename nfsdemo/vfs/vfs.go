@@ -159,8 +159,9 @@ type Reader interface {
 	//
 	// With plus, entries have attributes and handles where possible. An entry that exists all the
 	// time is seen exactly once by a series of calls, even if others come and go. verf is the
-	// verifier that came with the cookie; if the cookie is no longer valid, ReadDir returns
-	// nfs3.ErrBadCookie.
+	// verifier that came with the cookie, or zero from clients that do not keep it. If the cookie
+	// is no longer valid, or its verifier is needed and missing, ReadDir returns nfs3.ErrBadCookie
+	// (CheckCookie).
 	ReadDir(
 		ctx context.Context, c *Cred, dir nfs3.FH, cookie uint64, verf nfs3.Verifier, plus bool,
 		yield func(*nfs3.Entry) bool,
