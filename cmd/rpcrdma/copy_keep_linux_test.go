@@ -44,6 +44,49 @@ func exact(t *testing.T, dir string, names []string) string {
 	return b.String()
 }
 
+// TestCopyTimesOutOfRange: put, get and the server turn times that NFS does not have into the
+// nearest one. A repeated copy takes such a file for unchanged.
+func TestCopyTimesOutOfRange(t *testing.T) {
+	r := startRig(t)
+	first, last := time.Unix(0, 0), time.Unix(1<<32-1, 1e9-1)
+	for _, tt := range []struct{ at, want time.Time }{
+		{time.Date(1960, 1, 2, 3, 4, 5, 6, time.UTC), first},
+		{time.Date(2120, 1, 2, 3, 4, 5, 6, time.UTC), last},
+	} {
+		name := fmt.Sprint(tt.at.Year())
+		local := rig.Write(t, filepath.Join(t.TempDir(), name), []byte("content"))
+		r.file(t, name, "content")
+		for _, file := range []string{local, r.path(name)} {
+			if err := os.Chtimes(file, tt.at, tt.at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i, err := os.Stat(local); err != nil || !i.ModTime().Equal(tt.at) {
+			t.Skipf("this host has no times of %s: %v, %v", name, i.ModTime(), err)
+		}
+		copied := filepath.Join(t.TempDir(), name)
+		holds := func(what string) {
+			t.Helper()
+			if i, err := os.Stat(copied); err != nil || !i.ModTime().Equal(tt.want) {
+				t.Errorf("%s of %s: got %v, %v", what, name, i.ModTime().UTC(), err)
+			}
+		}
+		done(t, r.exec(t, "tcp", "get", "-q", "-p", "@/export/"+name, copied))
+		holds("get")
+		done(t, r.exec(t, "tcp", "put", "-q", "-p", local, "@/memory/"+name))
+		done(t, r.exec(t, "tcp", "get", "-q", "-p", "@/memory/"+name, copied))
+		holds("put and get")
+		for _, args := range [][]string{
+			{"put", "-v", "-p", "-u", local, "@/memory/" + name},
+			{"get", "-v", "-p", "-u", "@/export/" + name, copied},
+		} {
+			if got := r.exec(t, "tcp", args...); got.code != 0 || !strings.HasSuffix(got.stderr, ": it is unchanged\n") {
+				t.Errorf("%v once more: %+v", args, got)
+			}
+		}
+	}
+}
+
 // TestCopyKeeps: -p keeps all details exactly.
 func TestCopyKeeps(t *testing.T) {
 	r := startRig(t)

@@ -2,6 +2,7 @@ package dirfs
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -38,8 +39,8 @@ func (t *tree) fattr(st *unix.Statx_t) nfs3.Fattr {
 	}
 }
 
-// timeOf converts a time of the host. Times outside 1970 to 2106 come out wrong.
-func timeOf(t unix.StatxTimestamp) nfs3.Time { return nfs3.Time{Sec: uint32(t.Sec), Nsec: t.Nsec} }
+// timeOf converts a time of the host, which may be outside the times of NFS.
+func timeOf(t unix.StatxTimestamp) nfs3.Time { return nfs3.Nearest(time.Unix(t.Sec, int64(t.Nsec))) }
 
 // GetAttr returns the attributes of a file.
 func (fs *FS) GetAttr(_ context.Context, h nfs3.FH) (nfs3.Fattr, error) {

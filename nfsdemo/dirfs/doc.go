@@ -72,7 +72,8 @@
 // advance in steps of some milliseconds, so clients may miss quick changes. A file that the host
 // removes may occupy space for another half minute, because it is open. A file is open for writing
 // for up to four seconds after the last write. A program is closed when it is on stable storage or
-// becomes executable, so that the host can run it.
+// becomes executable, so that the host can run it. A time of the host before 1970 or after February
+// 2106 shows as the nearest time that NFS version 3 has.
 //
 // # Limits
 //

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -42,7 +43,7 @@ func TestTimeDelta(t *testing.T) {
 		t.Fatalf("a step of %d ns", step)
 	}
 	h := create(t, f, "file")
-	want := nfs3.TimeFromNanos(1234567890123456789 / step * step)
+	want := nfs3.Nearest(time.Unix(0, 1234567890123456789/step*step))
 	set := nfs3.Sattr{Mtime: nfs3.SetTime{How: nfs3.ToClientTime, To: want}}
 	if wcc, err := f.SetAttr(t.Context(), super, h, &set, nil); err != nil || wcc.After.Attr.Mtime != want {
 		t.Errorf("%v, want %v: %v", wcc.After.Attr.Mtime, want, err)

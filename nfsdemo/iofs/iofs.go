@@ -202,10 +202,7 @@ func (r *reader) stat(n *node) (nfs3.Fattr, error) {
 		}
 	}
 	a.Used = a.Size
-	t := nfs3.TimeFromNanos(0)
-	if !info.ModTime().IsZero() {
-		t = nfs3.TimeFromNanos(max(0, info.ModTime().UnixNano()))
-	}
+	t := nfs3.Nearest(info.ModTime()) // 1970 if the fs.FS has no times
 	a.Atime, a.Mtime, a.Ctime = t, t, t
 	return a, nil
 }
@@ -325,7 +322,7 @@ func (r *reader) Info() vfs.FSInfo {
 		properties |= nfs3.FSFSymlink
 	}
 	return vfs.FSInfo{
-		MaxFileSize: math.MaxInt64, TimeDelta: nfs3.TimeFromNanos(1), Properties: properties,
+		MaxFileSize: math.MaxInt64, TimeDelta: nfs3.Time{Nsec: 1}, Properties: properties,
 		PathConf: nfs3.PathConf{LinkMax: 1, NameMax: maxName, NoTrunc: true, CasePreserving: true},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -204,6 +205,26 @@ func TestCookies(t *testing.T) {
 	}
 	if _, err := list(all[2].Cookie, nfs3.Verifier{1}); err != nfs3.ErrBadCookie {
 		t.Errorf("with another verifier: %v", err)
+	}
+}
+
+// TestTimes: files have the nearest time that NFS has.
+func TestTimes(t *testing.T) {
+	last := nfs3.Time{Sec: 1<<32 - 1, Nsec: 1e9 - 1}
+	for year, want := range map[int]nfs3.Time{
+		1:    {}, // none
+		1600: {},
+		1960: {},
+		1971: {Sec: 365 * 24 * 3600},
+		2120: last,
+		2300: last,
+	} {
+		at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		f := iofs.New(fstest.MapFS{"file": {ModTime: at}}, iofs.Config{})
+		o, _, err := f.Lookup(t.Context(), &vfs.Cred{}, f.Root(), "file")
+		if a := o.Attr.Attr; err != nil || a.Mtime != want {
+			t.Errorf("%d: got %v, %v, want %v", year, a.Mtime, err, want)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package memfs
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
@@ -65,9 +66,9 @@ func (n *node) attr() nfs3.Fattr {
 		Rdev:   n.rdev,
 		FSID:   n.fs.id,
 		FileID: n.id,
-		Atime:  nfs3.TimeFromNanos(n.atime.Load()),
-		Mtime:  nfs3.TimeFromNanos(n.mtime),
-		Ctime:  nfs3.TimeFromNanos(n.ctime),
+		Atime:  nfs3.Nearest(time.Unix(0, n.atime.Load())),
+		Mtime:  nfs3.Nearest(time.Unix(0, n.mtime)),
+		Ctime:  nfs3.Nearest(time.Unix(0, n.ctime)),
 	}
 	if n.kind == nfs3.TypeDir {
 		a.Size, a.Used = dirSize, dirSize

@@ -49,8 +49,8 @@ func (f *FS) Chown(ctx context.Context, name string, uid, gid int) error {
 	return f.setAttr(ctx, "chown", name, follow, set)
 }
 
-// Chtimes sets the access and modification times. A zero time leaves one unchanged. It follows
-// symbolic links.
+// Chtimes sets the access and modification times. A zero time leaves one unchanged. NFS has the
+// times from 1970 to 2106; others are fs.ErrInvalid. Chtimes follows symbolic links.
 func (f *FS) Chtimes(ctx context.Context, name string, atime, mtime time.Time) error {
 	var set nfs3.Sattr
 	err := setTime(&set.Atime, atime)
@@ -67,10 +67,10 @@ func setTime(to *nfs3.SetTime, t time.Time) error {
 	if t.IsZero() {
 		return nil
 	}
-	if s := t.Unix(); s < 0 || s > math.MaxUint32 {
+	at, ok := nfs3.TimeOf(t)
+	if !ok {
 		return invalid{errTime}
 	}
-	at := nfs3.Time{Sec: uint32(t.Unix()), Nsec: uint32(t.Nanosecond())}
 	*to = nfs3.SetTime{How: nfs3.ToClientTime, To: at}
 	return nil
 }

@@ -109,9 +109,10 @@ name of the copy: the contents of a directory go into the directory that has tha
 at the end of the last argument says that it is a directory.
 
 -p keeps the permissions, with set-user-ID and the like, and the times of last access and last
-change, in nanoseconds. It does so for directories, too, and for links where the system can. It
-keeps owner and group, by number, if the caller may set them; if not, it drops set-user-ID and
-set-group-ID without a message.
+change, in nanoseconds. NFS version 3 has the times from 1970 to 2106; others become the nearest
+of these. -p does so for directories, too, and for links where the system can. It keeps owner
+and group, by number, if the caller may set them; if not, it drops set-user-ID and set-group-ID
+without a message.
 
 A repeated copy copies everything again, as with cp(1), unless -u or -c is given. -u copies
 links that lead elsewhere, and files that have changed: with -p, those whose size or time

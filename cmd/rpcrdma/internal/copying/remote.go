@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/remote"
@@ -247,8 +246,8 @@ func (x *remoteDir) keep(ctx context.Context, name string, d details, times bool
 		set.Mode = nfsfs.SattrMode(d.mode)
 	}
 	if times {
-		set.Atime = nfs3.SetTime{How: nfs3.ToClientTime, To: wireTime(d.atime)}
-		set.Mtime = nfs3.SetTime{How: nfs3.ToClientTime, To: wireTime(d.mtime)}
+		set.Atime = nfs3.SetTime{How: nfs3.ToClientTime, To: nfs3.Nearest(d.atime)}
+		set.Mtime = nfs3.SetTime{How: nfs3.ToClientTime, To: nfs3.Nearest(d.mtime)}
 	}
 	if d.uid < 0 {
 		return x.about(name, apply(set))
@@ -323,16 +322,4 @@ func (x *remoteDir) remove(ctx context.Context, name string) error {
 func (x *remoteDir) free(ctx context.Context, name string) (int64, error) {
 	s, err := x.fs.StatFS(ctx, name)
 	return int64(min(s.AvailBytes, math.MaxInt64)), x.about(name, err)
-}
-
-// wireTime returns the nearest time that NFS can represent.
-func wireTime(t time.Time) nfs3.Time {
-	switch s := t.Unix(); {
-	case s < 0:
-		return nfs3.Time{}
-	case s > math.MaxUint32:
-		return nfs3.Time{Sec: math.MaxUint32, Nsec: 999_999_999}
-	default:
-		return nfs3.Time{Sec: uint32(s), Nsec: uint32(t.Nanosecond())}
-	}
 }

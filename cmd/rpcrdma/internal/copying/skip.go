@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/words"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
 // need decides which files are copied although their copy exists.
@@ -50,7 +51,7 @@ func (n *need) of(f, there *details, kept bool) verdict {
 // sameTime reports whether a file has the time that it was given, at the resolution of its file
 // system, which may be one second.
 func sameTime(given, has time.Time) bool {
-	given = wireTime(given).Time() // one of the two sides is a server
+	given = nfs3.Nearest(given).Time() // one of the two sides is a server
 	for _, unit := range []time.Duration{1, 100, time.Microsecond, time.Millisecond, time.Second} {
 		if has.Truncate(unit).Equal(has) && given.Truncate(unit).Equal(has) {
 			return true

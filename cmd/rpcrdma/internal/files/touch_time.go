@@ -47,8 +47,9 @@ func parseTime(s string, zone *time.Location) (nfs3.Time, error) {
 		return nfs3.Time{}, fmt.Errorf("%s is not a time: write 2006-01-02T15:04:05Z, 2006-01-02 or @SECONDS",
 			cli.Printable(s))
 	}
-	if at.Unix() < 0 || at.Unix() > math.MaxUint32 {
+	on, ok := nfs3.TimeOf(at)
+	if !ok {
 		return nfs3.Time{}, timeRange(s)
 	}
-	return nfs3.Time{Sec: uint32(at.Unix()), Nsec: uint32(at.Nanosecond())}, nil
+	return on, nil
 }
