@@ -2,7 +2,6 @@ package chunks
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -52,7 +51,7 @@ func (l *Lists) ReadChunks(dst []ReadChunk, limit int) ([]ReadChunk, error) {
 			continue
 		}
 		switch {
-		case pos%xdr.Unit != 0 || pos > math.MaxInt32:
+		case pos%xdr.Unit != 0:
 			return dst, fmt.Errorf("%w: read chunk at position %d", ErrMalformed, pos)
 		case uint64(pos) < end:
 			return dst, fmt.Errorf("%w: read chunk at position %d overlaps the one before, which ends at %d",

@@ -148,14 +148,13 @@ func TestReadChunks(t *testing.T) {
 		{name: "one of 2^32-1 bytes", reads: []ReadSegment{at(40, 1, math.MaxUint32)}, fail: true, over: true},
 		{name: "sum of 2^32 bytes", reads: []ReadSegment{at(40, 1, math.MaxUint32), at(40, 2, 1)}, fail: true, over: true},
 		{name: "sum of 2^33 bytes", reads: slices.Repeat([]ReadSegment{at(40, 1, 1<<31)}, 4), fail: true, over: true},
-		{name: "last position", reads: []ReadSegment{at(math.MaxUint32-3, 1, 4)}, fail: true},
-		{name: "position 2^31", reads: []ReadSegment{at(1<<31, 1, 4)}, fail: true},
 		{
 			name:  "largest position",
-			reads: []ReadSegment{at(math.MaxInt32-3, 1, 400)},
-			want:  []ReadChunk{{math.MaxInt32 - 3, 400, []ReadSegment{at(math.MaxInt32-3, 1, 400)}}},
+			reads: []ReadSegment{at(math.MaxUint32-3, 1, 400)},
+			want:  []ReadChunk{{math.MaxUint32 - 3, 400, []ReadSegment{at(math.MaxUint32-3, 1, 400)}}},
 		},
-		{name: "overlap behind the largest position", reads: []ReadSegment{at(math.MaxInt32-7, 1, 5), at(math.MaxInt32-3, 1, 4)}, fail: true},
+		{name: "position of no unit", reads: []ReadSegment{at(math.MaxUint32, 1, 4)}, fail: true},
+		{name: "overlap before the largest position", reads: []ReadSegment{at(math.MaxUint32-7, 1, 5), at(math.MaxUint32-3, 1, 4)}, fail: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -181,7 +180,7 @@ func TestReadChunks(t *testing.T) {
 	}
 }
 
-// A limit of 2 GiB is the largest that an int of 32 bits holds.
+// A limit of 2 GiB is exact to the byte.
 func TestReadChunksLargestLimit(t *testing.T) {
 	l := Lists{Reads: []ReadSegment{at(40, 1, math.MaxInt32-3)}}
 	got, err := l.ReadChunks(nil, math.MaxInt32)

@@ -28,8 +28,7 @@ func (d unusedDialer) MaxPrivateData() int { return 512 }
 func TestConfigErrors(t *testing.T) {
 	const draft = rpcrdma.Draft
 	bytes := func(n int64) int64 { return n }
-	tooMany := math.MaxInt32
-	tooMany++ // negative where int has 32 bits
+	const tooMany = math.MaxInt32 + 1
 	for _, tt := range []struct {
 		name  string
 		cfg   rpcrdma.Config

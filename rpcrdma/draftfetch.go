@@ -3,7 +3,6 @@ package rpcrdma
 import (
 	"errors"
 	"fmt"
-	"math"
 	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
@@ -70,7 +69,7 @@ func (f *replyFetch) check(h *Header, inline int) error {
 		reads, inline = reads[1:], reads[0].Len
 	}
 	for _, w := range h.Writes {
-		inline += xdr.RoundUp(int(min(w.Len(), math.MaxInt32)))
+		inline += xdr.RoundUp(int(w.Len()))
 	}
 	if err := chunks.CheckPositions(reads, inline); err != nil {
 		return err

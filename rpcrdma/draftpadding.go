@@ -2,7 +2,6 @@ package rpcrdma
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
 	"slices"
 
@@ -66,7 +65,7 @@ func (h *Header) padding(n, size int, above bool) (xdr.Padding, error) {
 	if above {
 		thresh++
 	}
-	return xdr.Padding{Align: int(h.Align), Threshold: int(min(thresh, math.MaxInt32)), Base: n}, nil
+	return xdr.Padding{Align: int(h.Align), Threshold: int(thresh), Base: n}, nil
 }
 
 // appendPadded and paddedLen call the methods of package xdr. They keep these from being inlined in

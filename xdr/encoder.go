@@ -223,7 +223,7 @@ func (e *Encoder) BulkBytes(p []byte, release Releaser) {
 
 // count appends a length word. It fails and returns false if n is above max.
 func (e *Encoder) count(n, max int) bool {
-	if n > max || uint64(n) > math.MaxUint32 {
+	if n > max || n > math.MaxUint32 {
 		e.Fail(fmt.Errorf("xdr: encode %d bytes, %d allowed: %w", n, max, ErrLimit))
 		return false
 	}

@@ -1,7 +1,6 @@
 package dirfs
 
 import (
-	"math"
 	"sync"
 	"sync/atomic"
 
@@ -16,7 +15,7 @@ func defaultLimits() limits {
 	l := limits{paths: 4096, data: 1024}
 	var r unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err == nil {
-		part := int(min(r.Cur/8, math.MaxInt32))
+		part := int(r.Cur / 8)
 		l.paths, l.data = max(16, min(l.paths, part)), max(16, min(l.data, part))
 	}
 	return l

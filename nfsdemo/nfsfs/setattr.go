@@ -39,7 +39,7 @@ func (f *FS) Chown(ctx context.Context, name string, uid, gid int) error {
 		id int
 		to *nfs3.Set32
 	}{{uid, &set.UID}, {gid, &set.GID}} {
-		if int64(id.id) < -1 || int64(id.id) > math.MaxUint32 {
+		if id.id < -1 || id.id > math.MaxUint32 {
 			return pathError("chown", name, fs.ErrInvalid)
 		}
 		if id.id >= 0 {

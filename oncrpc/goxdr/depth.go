@@ -11,8 +11,8 @@ import (
 var ErrTooDeep = errors.New("value is nested too deeply")
 
 // A level of recursion may take as little as 4 bytes of the message, and a stack that exceeds Go's
-// limit (1 GB, or 250 MB with 32-bit pointers) ends the process. Only the stack shows how deep the
-// recursion is, because a long message need not be deep.
+// limit (1 GB) ends the process. Only the stack shows how deep the recursion is, because a long
+// message need not be deep.
 const (
 	// maxDepth is the maximum number of nested calls when the stack is checked.
 	maxDepth = 1 << 18

@@ -36,8 +36,7 @@ func (l *unusedListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // Fields out of range, and fields that contradict others, are errors. Nothing is started.
 func TestConfigErrors(t *testing.T) {
-	tooLong := math.MaxInt32
-	tooLong++ // or below 0, where an int has 32 bits
+	const tooLong = math.MaxInt32 + 1
 	for _, tt := range []struct {
 		name  string
 		cfg   recordmark.Config

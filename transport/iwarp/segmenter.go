@@ -11,8 +11,8 @@ import (
 )
 
 // maxMessage is the maximum length of a message (RFC 5041 section 5.2): lengths and offsets have 32
-// bits. It fits an int on all systems.
-const maxMessage = min(math.MaxUint32, math.MaxInt)
+// bits.
+const maxMessage = math.MaxUint32
 
 // segmentAlign divides the payload length of each segment but the last.
 const segmentAlign = 4
