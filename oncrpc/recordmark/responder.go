@@ -41,6 +41,9 @@ var nobody = oncrpc.DispatcherOf(new(oncrpc.Server))
 // Serve, calls of the peer are answered PROG_UNAVAIL.
 func (c *Conn) Serve(s *oncrpc.Server) {
 	d := oncrpc.DispatcherOf(s).For(c.RemoteAddr())
+	if state, ok := c.TLS(); ok {
+		d = d.As(principal(state))
+	}
 	remove, err := d.AddConn(c, c.drain)
 	if err != nil {
 		c.fail("serve", err)

@@ -121,7 +121,12 @@ func (r *receiver) secure() error {
 	if err := handshake(ctx, conn); err != nil {
 		return err
 	}
-	c.cfg.faults.Event(c.RemoteAddr(), "rpc: TLS has begun", nil, "client", clientName(conn))
+	state := conn.ConnectionState()
+	c.cfg.faults.Event(c.RemoteAddr(), "rpc: TLS has begun", nil, "client", clientName(state))
+	if d := c.responder.server.Load(); d != nil {
+		as := d.As(principal(state))
+		c.responder.server.Store(&as)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begin(conn)
@@ -131,13 +136,20 @@ func (r *receiver) secure() error {
 }
 
 // clientName returns the client's name for the log, from its certificate.
-func clientName(conn *tls.Conn) string {
-	state := conn.ConnectionState()
+func clientName(state tls.ConnectionState) string {
 	switch {
 	case len(state.PeerCertificates) == 0:
 		return "anonymous"
 	case len(state.VerifiedChains) == 0:
 		return "not verified"
+	}
+	return principal(state)
+}
+
+// principal returns the subject of the peer's certificate, or "" if that is not verified.
+func principal(state tls.ConnectionState) string {
+	if len(state.VerifiedChains) == 0 {
+		return ""
 	}
 	return state.PeerCertificates[0].Subject.String()
 }

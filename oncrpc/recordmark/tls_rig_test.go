@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"testing"
@@ -51,9 +52,17 @@ func newTLSRig(t *testing.T, change func(*recordmark.Config)) *tlsRig {
 	return &tlsRig{t, l.Addr().String(), certs.Client(), certs.ClientCert}
 }
 
-// whoami returns the name in the client's certificate.
+// whoami returns the name in the client's certificate. It fails if the call's origin has a name that
+// nobody has proved, or lacks one.
 func whoami(_ context.Context, c *oncrpc.Call) error {
 	state, ok := c.Conn.(*recordmark.Conn).TLS()
+	proved := ""
+	if len(state.VerifiedChains) > 0 {
+		proved = state.PeerCertificates[0].Subject.String()
+	}
+	if got := c.Origin().Principal(); got != proved {
+		return fmt.Errorf("the origin's principal is %q, want %q", got, proved)
+	}
 	name := "in the clear"
 	switch {
 	case ok && len(state.PeerCertificates) > 0:
