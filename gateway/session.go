@@ -39,11 +39,11 @@ func newSession(ctx context.Context, g *Gateway, client oncrpc.Transport) *sessi
 
 // mark returns a number that depends on a client's address and port alone. All clients of a gateway
 // come to the server from one host, so two that use the same transaction ids would get each other's
-// kept replies. One that comes back from the same port gets its own, after a restart of the gateway,
-// too.
+// kept replies. One that comes back from the same port gets its own, even after a restart of the
+// gateway.
 func mark(client net.Addr) uint32 {
 	h := fnv.New32a()
-	io.WriteString(h, client.String())
+	_, _ = io.WriteString(h, client.String()) // never fails
 	return h.Sum32()
 }
 

@@ -206,8 +206,9 @@ func (r *lateRig) holds(want []byte) {
 // a reply, then makes a newer call and gets a reply too. Then the first copy arrives. It gets the
 // same reply as the repeated call, and does not undo the newer one.
 //
-// Over TCP the client comes back from the same port, which is possible only when the server's kernel
-// has ended the lost connection. TestOnceDataLate of oncrpc has what may still be queued there.
+// Over TCP the client comes back from the same port, which is possible only when the server's
+// kernel has ended the lost connection. TestOnceDataLate of oncrpc has what may still be queued
+// there.
 func TestLateCopy(t *testing.T) {
 	const xid = 77
 	before, newer := bytes.Repeat([]byte("old"), 340_000), bytes.Repeat([]byte("new"), 340_000)

@@ -21,8 +21,8 @@ func DispatcherOf(s *Server) Dispatcher {
 }
 
 // For returns the dispatcher for the calls of a connection to peer, which becomes their Origin. Its
-// host gets its share of the running handlers (ServerConfig.MaxConcurrent). Calls dispatched without
-// For count as calls of a single connection.
+// host gets its share of the running handlers (ServerConfig.MaxConcurrent). Calls dispatched
+// without For count as calls of a single connection.
 func (d Dispatcher) For(peer net.Addr) Dispatcher {
 	return Dispatcher{d.s, newOrigin(peer, d.s.origins.Add(1))}
 }

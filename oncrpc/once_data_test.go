@@ -175,7 +175,8 @@ func TestOnceDataUnderWay(t *testing.T) {
 	}
 }
 
-// Calls are distinguished by all of their arguments, bulk data included, and are the same whether bulk data was in the message or came separately.
+// Calls are distinguished by all of their arguments, bulk data included, and are the same whether
+// bulk data was in the message or came separately.
 func TestOnceDataKey(t *testing.T) {
 	with := func(n, at int) []byte {
 		p := make([]byte, n)

@@ -140,8 +140,8 @@ func (c *Conn) wait(ctx context.Context, o *outage) error {
 }
 
 // pick enters a call on the connection with the fewest calls and returns it, or nil if there is
-// none; if from is not zero, none from there. It picks a starved connection only if all are starved, and then the one where the fewest
-// calls wait.
+// none. If from is valid, only a connection from there counts. It picks a starved connection only
+// if all are starved, and then the one where the fewest calls wait.
 func (c *Conn) pick(from netip.AddrPort) *link {
 	var best *link
 	var fewest, most int // calls of best, and how many more it may have
