@@ -196,8 +196,8 @@ var ways = map[string]func(*testing.T, *oncrpc.Server) dialer{
 }
 
 // A client whose connection is cut before it reads the reply repeats the call over another
-// connection; over TCP from the same port. It gets the reply, and the call is executed once, even if
-// the first copy is still being executed.
+// connection; over TCP from the same port. It gets the reply, and the call is executed once, even
+// if the first copy is still being executed.
 func TestOnceReconnect(t *testing.T) {
 	for name, serve := range ways {
 		for _, underWay := range []bool{false, true} {

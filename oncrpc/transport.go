@@ -80,8 +80,8 @@ type Exchange struct {
 	// XID is the transaction id to use; 0 lets the transport choose. If a pending call on the
 	// connection has the same one, the call fails with ErrXIDInUse.
 	XID uint32
-	// MayRepeat, Once and Repeated are the fields of the Request. A connection that cannot reconnect
-	// ignores the first two and does not set Repeated.
+	// MayRepeat, Once and Repeated are the fields of the Request. A connection that cannot
+	// reconnect ignores the first two and does not set Repeated.
 	MayRepeat, Once, Repeated bool
 	// Reply decodes the reply, beginning with its transaction id.
 	Reply xdr.Decoder

@@ -26,7 +26,8 @@ func overSlimTCP(t *testing.T, s *oncrpc.Server) func(context.Context) (oncrpc.T
 }
 
 // A call waits behind the only credit when the connection ends. The call before it fails, as it may
-// have been executed. This one says that it was not sent; package redial sends it, and it runs once.
+// have been executed. This one says that it was not sent; package redial sends it, and it runs
+// once.
 func TestUnsent(t *testing.T) {
 	for name, over := range map[string]carrier{"TCP": overSlimTCP, "RDMA": overIWARP} {
 		for _, redials := range []bool{false, true} {

@@ -52,8 +52,8 @@ func newTLSRig(t *testing.T, change func(*recordmark.Config)) *tlsRig {
 	return &tlsRig{t, l.Addr().String(), certs.Client(), certs.ClientCert}
 }
 
-// whoami returns the name in the client's certificate. It fails if the call's origin has a name that
-// nobody has proved, or lacks one.
+// whoami returns the name in the client's certificate. It fails if the call's origin has a name
+// that nobody has proved, or lacks one.
 func whoami(_ context.Context, c *oncrpc.Call) error {
 	state, ok := c.Conn.(*recordmark.Conn).TLS()
 	proved := ""
