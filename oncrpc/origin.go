@@ -60,9 +60,9 @@ func (o *Origin) granted(n uint32) {
 }
 
 // tookReply reports whether the peer is known to have got a reply that left when the peer had made
-// calls calls; 0 stands for a reply that may not have left. Calls and replies cross, so only credits
-// prove it: a peer that may have n calls under way and has made calls+n has got calls replies.
-// Replies arrive in the order in which they leave, so this one is among them.
+// calls calls; 0 stands for a reply that may not have left. Calls and replies cross, so only
+// credits prove it: a peer that may have n calls under way and has made calls+n has got calls
+// replies. Replies arrive in the order in which they leave, so this one is among them.
 func (o *Origin) tookReply(calls uint64) bool {
 	return calls > 0 && o.received.Load()-calls >= o.credits.Load()
 }
