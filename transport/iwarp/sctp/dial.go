@@ -82,7 +82,7 @@ func (s *socket) connect(ctx context.Context, to path, src, dst uint16) (l *link
 		}
 		back := header{src: src, dst: dst, tag: theirs.tag}
 		if l != nil {
-			s.remove(l)
+			l.end(errCookieStale)
 		}
 		l = newLink(s, back, ours.tag, s.cfg.usable(ours, theirs), to)
 		s.add(l)

@@ -2,10 +2,12 @@ package sctp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -98,6 +100,45 @@ func TestForged(t *testing.T) {
 	})
 }
 
+// TestRefused: an INIT that gets no association is answered with an ABORT that says why, and is
+// counted.
+func TestRefused(t *testing.T) {
+	const good = "00000009 00100000 0001 0001 00000001"
+	for _, tt := range []struct {
+		name  string
+		dst   uint16
+		init  string
+		cause uint16
+		text  string
+		count Stats
+	}{
+		{"to a port that nobody has", 3, good, causeUserAbort, "nobody listens", Stats{}},
+		{"malformed, to a port that nobody has", 3, "00000009 00100000 0000 0001 00000001",
+			causeUserAbort, "nobody listens", Stats{}},
+		{"malformed", 2, "00000009 00100000 0000 0001 00000001", causeProtocolViolation,
+			"INIT without streams", Stats{BadPackets: 1}},
+		{"with another indication", 2, good + "c006 0008 00000002", causeUserAbort,
+			"the peer indicates SCTP adaptation DDP+RDMA, want DDP", Stats{Indications: 1}},
+		{"from a host that is not admitted", 2, good + "c006 0008 00000001", causeOutOfResource, "",
+			Stats{Refused: 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _, sent := newTestSocket(t)
+			s.admits = func(netip.Addr) bool { return false }
+			p := header{src: 7, dst: tt.dst}.append(nil)
+			s.packet(seal(appendChunk(p, chunkInit, 0, unhex(t, tt.init))), linkPeer)
+			abort := appendAbort(header{src: tt.dst, dst: 7, tag: 9}.append(nil), 0, tt.cause, tt.text)
+			want := fmt.Sprintf("%x", seal(abort))
+			if len(sent.sent) != 1 || sent.sent[0] != want {
+				t.Errorf("sent %q, want %s", sent.sent, want)
+			}
+			if got := s.cfg.Counters.Stats(); got != tt.count {
+				t.Errorf("counted %+v, want %+v", got, tt.count)
+			}
+		})
+	}
+}
+
 // TestStaleCookie: a cookie returned too late is answered with ERROR (RFC 9260 section 5.2.6).
 func TestStaleCookie(t *testing.T) {
 	s, _, sent := newTestSocket(t)
@@ -112,6 +153,59 @@ func TestStaleCookie(t *testing.T) {
 	if len(sent.sent) != 1 || sent.sent[0] != fmt.Sprintf("%x", seal(want)) {
 		t.Errorf("sent %q, want %x", sent.sent, want)
 	}
+}
+
+// TestStaleCookieAgain: a side whose cookie is stale begins again, and gets a new one (RFC 9260
+// section 5.2.6). In other states, an ERROR changes nothing.
+func TestStaleCookieAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s, _, sent := newTestSocket(t)
+		made := make(chan error, 1)
+		var l *link
+		go func() {
+			var err error
+			l, _, _, err = s.connect(t.Context(), linkPeer, 7, 2)
+			made <- err
+		}()
+		var tag uint32 // of this side
+		wantSent := func(want chunkType, value string) {
+			t.Helper()
+			synctest.Wait()
+			p := unhex(t, sent.last())
+			c, _ := nextChunk(p[headerLen:])
+			if !c.is(want) || value != "" && string(c.value()) != value {
+				t.Fatalf("sent %x last, want a chunk of type %d with %q", p, want, value)
+			}
+			if want == chunkInit {
+				tag = binary.BigEndian.Uint32(c.value())
+			}
+		}
+		answer := func(kind chunkType, value []byte) {
+			p := appendChunk(header{src: 2, dst: 7, tag: tag}.append(nil), kind, 0, value)
+			s.packet(seal(p), linkPeer)
+		}
+		stale := parameter{causeStaleCookie, []byte{0, 0, 0, 1}}.append(nil)
+		ack := initiation{tag: 9, window: 1 << 20, out: 1, in: 1, tsn: 1, indication: DDP}
+		wantSent(chunkInit, "")
+		answer(chunkError, stale)
+		ack.cookie = []byte("old")
+		answer(chunkInitAck, ack.append(nil))
+		wantSent(chunkCookieEcho, "old")
+		answer(chunkSack, unhex(t, "00000001 00100000 0000 0000")) // waits for pion/sctp, in vain
+		answer(chunkError, stale)
+		wantSent(chunkInit, "")
+		ack.cookie = []byte("new")
+		answer(chunkInitAck, ack.append(nil))
+		wantSent(chunkCookieEcho, "new")
+		answer(chunkCookieAck, nil)
+		if err := <-made; err != nil {
+			t.Fatal(err)
+		}
+		if n := s.queued.Load(); n != 0 {
+			t.Errorf("%d packets are counted when none wait", n)
+		}
+		l.Close()
+	})
 }
 
 // TestCrowdedSocket: the number of waiting packets is bounded for each association and for the
