@@ -1,6 +1,7 @@
 package sctp
 
 import (
+	"context"
 	"net"
 	"net/netip"
 )
@@ -53,10 +54,15 @@ func unmapped(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 }
 
-// listening returns a socket that answers each peer from the address to which the peer has sent.
-func listening(conn *net.UDPConn) (packetConn, error) {
-	if conn.LocalAddr().(*net.UDPAddr).IP.IsUnspecified() {
-		return anyAddress(conn)
+// listening opens a UDP socket that answers each peer from the address to which the peer has sent.
+func listening(ctx context.Context, at netip.AddrPort) (packetConn, error) {
+	if at.Addr().IsUnspecified() {
+		return anyAddress(ctx, at)
 	}
-	return bound{conn}, nil
+	return bindTo(at)
+}
+
+func bindTo(at netip.AddrPort) (packetConn, error) {
+	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
+	return bound{conn}, err
 }

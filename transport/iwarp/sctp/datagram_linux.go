@@ -1,9 +1,12 @@
 package sctp
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"net"
 	"net/netip"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,20 +15,25 @@ import (
 // datagram came, and is told the one to send from.
 type unbound struct{ *net.UDPConn }
 
-func anyAddress(conn *net.UDPConn) (packetConn, error) {
-	raw, err := conn.SyscallConn()
+func anyAddress(ctx context.Context, at netip.AddrPort) (packetConn, error) {
+	lc := net.ListenConfig{Control: reportLocal}
+	conn, err := lc.ListenPacket(ctx, "udp", at.String())
 	if err != nil {
 		return nil, err
 	}
-	var v6, v4 error
-	err = raw.Control(func(fd uintptr) { // an IPv6 socket may carry both
-		v6 = unix.SetsockoptInt(int(fd), unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1)
-		v4 = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_PKTINFO, 1)
-	})
-	if err == nil && v6 != nil {
-		err = v4
+	return unbound{conn.(*net.UDPConn)}, nil
+}
+
+// reportLocal makes a socket report the address at which each datagram comes. The option of an IPv6
+// socket is for IPv4, too.
+func reportLocal(network, _ string, raw syscall.RawConn) error {
+	level, option := unix.IPPROTO_IP, unix.IP_PKTINFO
+	if network == "udp6" {
+		level, option = unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO
 	}
-	return unbound{conn}, err
+	var err error
+	failed := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), level, option, 1) })
+	return cmp.Or(failed, err)
 }
 
 // maxInfo bounds the control messages of a datagram.

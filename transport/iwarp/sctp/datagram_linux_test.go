@@ -4,7 +4,9 @@ import (
 	"log/slog"
 	"net"
 	"testing"
+	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
@@ -47,6 +49,46 @@ func TestAnyAddress(t *testing.T) {
 			defer accepted.Close()
 			if got := accepted.LocalAddr().(Addr); got.IP.String() != host {
 				t.Errorf("%s, %s: the local address is %v", at, host, got)
+			}
+		}
+	}
+}
+
+// TestReportLocal: a socket with all addresses of the host reports the one that a datagram came to.
+func TestReportLocal(t *testing.T) {
+	for network, hosts := range map[string][]string{
+		"udp4": {"127.0.0.1", "127.0.0.2"},
+		"udp6": {"::1"},
+		"udp":  {"127.0.0.1", "127.0.0.2"}, // over IPv6, if there is that
+	} {
+		if network == "udp6" && !hasIPv6() {
+			continue
+		}
+		lc := net.ListenConfig{Control: reportLocal}
+		l, err := lc.ListenPacket(t.Context(), network, ":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		for _, host := range hosts {
+			_, port, err := net.SplitHostPort(l.LocalAddr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn, err := net.Dial("udp", net.JoinHostPort(host, port))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := conn.Write([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.SetDeadline(time.Now().Add(hang.Patience)); err != nil {
+				t.Fatal(err)
+			}
+			_, from, err := unbound{l.(*net.UDPConn)}.receive(make([]byte, 1))
+			if err != nil || from.local.String() != host {
+				t.Errorf("%s, sent to %s: reported %v, error %v", network, host, from.local, err)
 			}
 		}
 	}

@@ -2,7 +2,10 @@
 
 package sctp
 
-import "net"
+import (
+	"context"
+	"net/netip"
+)
 
 // anyAddress lets the system choose the address to answer from.
-func anyAddress(conn *net.UDPConn) (packetConn, error) { return bound{conn}, nil }
+func anyAddress(_ context.Context, at netip.AddrPort) (packetConn, error) { return bindTo(at) }

@@ -40,7 +40,7 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: at.Addr().AsSlice(), Port: max(c.UDPPort, 0)})
+	conn, err := listening(ctx, netip.AddrPortFrom(at.Addr(), uint16(max(c.UDPPort, 0))))
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +55,7 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 		ready:  make(chan *Conn, maxPending), over: make(chan struct{}),
 		all: make(map[*association]struct{}),
 	}
-	over, err := listening(conn)
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	l.socket = newSocket(c, over)
+	l.socket = newSocket(c, conn)
 	l.socket.port, l.socket.opened = port, l.opened
 	l.socket.admits = func(a netip.Addr) bool {
 		return (c.Admit == nil || c.Admit(a)) && l.shares.Fits(hostOf(a), 1)
