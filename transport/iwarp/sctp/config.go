@@ -92,7 +92,7 @@ type Config struct {
 	MTU int
 
 	// Window is how many received bytes an association may hold that no consumer has taken: 64 KiB
-	// or more. Zero means DefaultWindow.
+	// to 1 GiB. Zero means DefaultWindow.
 	//
 	// StreamMemory is how many of them may wait for the consumer of one stream: 64 KiB or more, and
 	// at most Window. A session with more ends, as nothing can hold up one stream of several. Zero

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -216,6 +218,54 @@ func TestTinyChunks(t *testing.T) {
 	if last := sent.last(); !strings.HasPrefix(last[2*headerLen:], "06") {
 		t.Errorf("sent %q last, want an ABORT", last)
 	}
+}
+
+// TestSilentPeer: a peer that is silent gets HEARTBEATs, and after three times KeepAlive an ABORT.
+// One that says anything lives (RFC 9260 sections 8.1 and 8.3).
+func TestSilentPeer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l, sent := newTestLink(t)
+		p, err := associate(l, initiation{tag: 4, window: DefaultWindow, out: 2, in: 2, tsn: 1},
+			initiation{tag: 3, window: DefaultWindow, out: 2, in: 2, tsn: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Abort("")
+		done := make(chan struct{})
+		defer close(done)
+		go p.Watch(done)
+		wantSent := func(want ...string) { // the types of the chunks sent so far
+			t.Helper()
+			synctest.Wait()
+			sent.mu.Lock()
+			defer sent.mu.Unlock()
+			var kinds []string
+			for _, packet := range sent.sent {
+				kinds = append(kinds, packet[2*headerLen:2*headerLen+2])
+			}
+			if d := cmp.Diff(want, kinds); d != "" {
+				t.Fatalf("sent (-want +got):\n%s", d)
+			}
+		}
+		const unknown = "80 00 0004" // a chunk to skip
+		for range 4 * DefaultKeepAlive / time.Second {
+			time.Sleep(time.Second)
+			l.take(unhex(t, unknown), linkPeer)
+		}
+		wantSent()
+		time.Sleep(3 * DefaultKeepAlive)
+		wantSent("04", "04")
+		time.Sleep(DefaultKeepAlive)
+		wantSent("04", "04", "06")
+		abort := appendAbort(header{src: 1, dst: 2, tag: 3}.append(nil), 0, causeUserAbort,
+			"the peer does not answer")
+		if got, want := sent.last(), fmt.Sprintf("%x", seal(abort)); got != want {
+			t.Errorf("sent %s, want %s", got, want)
+		}
+		if _, err := p.Receive(make([]byte, messageSize)); err != ErrGone {
+			t.Errorf("got error %v, want %v", err, ErrGone)
+		}
+	})
 }
 
 func (l *link) waiting() int {
