@@ -181,7 +181,9 @@ func TestMemoryInDoubtOneByOne(t *testing.T) {
 }
 
 // TestReplyTakenForCall: a long message is taken for a call, because no pending call has its XID.
-// When it has been fetched it turns out to be a reply. It does not count in the account of grants.
+// When it has been fetched it turns out to be a reply. It does not count in the account of grants:
+// neither its receive, nor as a call under way, with which a reply with a read list would grant no
+// credit beside that of the RDMA_DONE.
 func TestReplyTakenForCall(t *testing.T) {
 	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -199,6 +201,18 @@ func TestReplyTakenForCall(t *testing.T) {
 			if p.checkReceives(r.ledgers.of(t, conn)); p.granted != 4 {
 				t.Errorf("granted %d, want 4", p.granted)
 			}
+			if d != rpcrdma.Draft {
+				return
+			}
+			asks := header(0xca11, rpcrdma.TypeMsg)
+			asks.Credits = 1
+			p.send(asks, callBytes(asks.XID, procSource, &source{1, 5001}))
+			h, _ := p.next()
+			if h.XID != asks.XID || len(h.Reads) == 0 || h.Credits != 2 {
+				t.Errorf("answer %+v, want a read list and 2 credits", h)
+			}
+			p.done(asks.XID)
+			wait(t, r.program.freed)
 		})
 	}
 }
