@@ -77,8 +77,11 @@ func (a *arguments) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
 	}
 	a.into = a.into[:0]
 	defer func() { a.into = c.endImports(a.into) }()
-	for left := n; len(dst) > 0 && left > 0; dst = dst[1:] {
+	for left := n; left > 0; dst = dst[1:] {
 		p := dst[0][:min(left, len(dst[0]))]
+		if len(p) == 0 {
+			continue
+		}
 		s, err := c.importer.Import(p, transport.LocalWrite)
 		if err != nil {
 			return a.opError(err)
