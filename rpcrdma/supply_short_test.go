@@ -127,10 +127,67 @@ func TestHeldUp(t *testing.T) {
 	}
 }
 
-// newHeldUp has connections from four hosts. Three have a call under way each, and take all of the
-// memory. A call over the fourth waits for some. It returns the server's ends of the connections,
-// and the results of these calls. Each call passes the gate.
+// TestBackNotHeldUp: connections with calls under way have all memory. The server calls a client
+// over another one. The reply does not wait for memory. If a call of that client waits already, it
+// goes on, because its message is ahead of the reply.
+func TestBackNotHeldUp(t *testing.T) {
+	for provider := range providers {
+		for _, waits := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/a call waits %t", provider, waits), func(t *testing.T) {
+				setup := newShort
+				if waits {
+					setup = newHeldUp
+				}
+				cr, conns, calls := setup(t, provider, 8)
+				last := len(conns) - 1
+				back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+				back.Handle(newProgram().program())
+				defer back.Close()
+				cr.clients[last].Serve(back)
+				before := conns[last].Stats().HeldUp
+				called := make(chan error, 1)
+				go func() { called <- client(conns[last]).Call(t.Context(), procNull, nil, nil) }()
+				waitFor(t, func() bool {
+					return len(called) > 0 || conns[last].Stats().HeldUp > before
+				})
+				if n := conns[last].Stats().HeldUp; n > before {
+					t.Fatal("the reply was held up")
+				}
+				if waits {
+					wait(t, cr.program.entered)
+				}
+				for range calls {
+					cr.program.pass(t)
+				}
+				for _, call := range append(calls, called) {
+					if err := wait(t, call); err != nil {
+						t.Error(err)
+					}
+				}
+				waitFor(t, func() bool {
+					free, all, _ := conns[last].ReceiveMemory()
+					return free == all
+				})
+			})
+		}
+	}
+}
+
+// newHeldUp is newShort with a call over the fourth connection, too, which waits for memory.
 func newHeldUp(t *testing.T, provider string, credits int) (cr *manyClients, conns [4]*rpcrdma.Conn,
+	calls []chan error) {
+	t.Helper()
+	cr, conns, calls = newShort(t, provider, credits)
+	last := len(conns) - 1
+	calls = append(calls, block(t, cr.clients[last]))
+	waitFor(t, func() bool { return conns[last].Stats().HeldUp > 0 })
+	return cr, conns, calls
+}
+
+// newShort has connections from four hosts. Three have a call under way each, and take all of the
+// memory. It returns the server's ends of the connections, and the results of these calls. Each
+// call passes the gate.
+func newShort(t *testing.T, provider string, credits int) (cr *manyClients, conns [4]*rpcrdma.Conn,
 	calls []chan error) {
 	t.Helper()
 	// Three connections have all memory that is not reserved for each: each makes a call, and may
@@ -157,8 +214,6 @@ func newHeldUp(t *testing.T, provider string, credits int) (cr *manyClients, con
 		calls = append(calls, block(t, cr.clients[i]))
 		wait(t, cr.program.entered)
 	}
-	calls = append(calls, block(t, cr.clients[full]))
-	waitFor(t, func() bool { return conns[full].Stats().HeldUp > 0 })
 	return cr, conns, calls
 }
 
