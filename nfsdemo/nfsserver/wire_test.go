@@ -47,6 +47,28 @@ func TestProcedures(t *testing.T) {
 	}
 }
 
+// TestMayBlock: if one file system may block, or Config says so, all calls run on workers.
+func TestMayBlock(t *testing.T) {
+	fast, slow := export(newFS(t)), nfsserver.Export{Path: "/slow", FS: blocking{newFS(t)}}
+	for name, cfg := range map[string]nfsserver.Config{
+		"the first":  {Exports: []nfsserver.Export{slow, fast}},
+		"the last":   {Exports: []nfsserver.Export{fast, slow}},
+		"some later": {Exports: []nfsserver.Export{fast}, Blocking: true},
+	} {
+		s, err := nfsserver.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, prog := range s.Programs() {
+			for _, p := range prog.Procedures {
+				if p.NonBlocking {
+					t.Errorf("%s: %s of %s is non-blocking", name, p.Name, prog.Name)
+				}
+			}
+		}
+	}
+}
+
 // TestUnavailable: NULL is answered, and numbers after the last procedure are unavailable.
 func TestUnavailable(t *testing.T) {
 	conn := newWorld(t).reach(t, pipe.Inline)
