@@ -16,7 +16,7 @@ func ListenHolding(below net.Listener, cfg Config, hold time.Duration) (*Listene
 	if err != nil {
 		return nil, err
 	}
-	return newListener(below, cfg, hold), nil
+	return newHolding(below, cfg, hold), nil
 }
 
 // SinkOf returns the sink to which the LLP of ep hands segments.

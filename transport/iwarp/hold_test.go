@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
@@ -87,6 +88,22 @@ func TestHeldForATime(t *testing.T) {
 	}
 	r.log.want(t, 1, "connection setup failed")
 	r.wantCounters(map[string]int{"HandshakeFailures": 5})
+}
+
+// TestHoldTime checks for how long.
+func TestHoldTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newVirtualRig(t, false, hostileConfig())
+		for i, want := range []time.Duration{0, time.Second, time.Second} {
+			p := r.dialPeer()
+			begin := time.Now()
+			p.conn.Write([]byte(rpcCall))
+			p.wantEnd()
+			if got := time.Since(begin); got != want {
+				t.Errorf("connection %d is kept for %v, want %v", i, got, want)
+			}
+		}
+	})
 }
 
 // TestRejectedAgain has requests that are rejected, each at once and with the same reply. The log

@@ -62,7 +62,7 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	if err != nil {
 		return nil, opError("listen", nil, err)
 	}
-	return newListener(l, cfg, holdTime), nil
+	return newListener(l, cfg), nil
 }
 
 // NewListener accepts connections from below. It owns below from now on, unless it fails, which it
@@ -92,11 +92,16 @@ func NewListener(below net.Listener, cfg Config) (*Listener, error) {
 	if err != nil {
 		return nil, opError("listen", nil, err)
 	}
-	return newListener(below, cfg, holdTime), nil
+	return newListener(below, cfg), nil
 }
 
 // newListener takes a Config from forListener.
-func newListener(below net.Listener, cfg Config, hold time.Duration) *Listener {
+func newListener(below net.Listener, cfg Config) *Listener {
+	return newHolding(below, cfg, holdTime)
+}
+
+// newHolding is newListener with another holdTime.
+func newHolding(below net.Listener, cfg Config, hold time.Duration) *Listener {
 	l := &Listener{
 		cfg:    cfg,
 		below:  below,

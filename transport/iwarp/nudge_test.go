@@ -16,19 +16,32 @@ const maxNudges = 6
 // emptyWrite is a Write of length zero, to a steering tag that does not exist.
 func emptyWrite() []byte { return segment(toSTag(rdmap.OpWrite, 1, 0), "") }
 
-// A peer that does not answer our first message is nudged, a limited number of times.
+// A peer that does not answer our first message is nudged, a limited number of times, after longer
+// and longer waits.
 func TestNudge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		// It has sent something.
-		cfg := iwarp.Config{CRC: iwarp.CRCOff, NudgeAfter: time.Millisecond}
-		p, l := newVirtualRig(t, true, cfg).connect()
-		l.start()
-		for range maxNudges {
-			p.want("nudge", emptyWrite())
-		}
-		l.Close()
-		p.wantFIN()
-	})
+	for set, wait := range map[time.Duration]time.Duration{
+		time.Millisecond: time.Millisecond,
+		0:                iwarp.DefaultNudgeAfter,
+	} {
+		t.Run(set.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newVirtualRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})
+				r.cfg.NudgeAfter = set
+				p, l := r.connect()
+				l.start() // it has sent something
+				for range maxNudges {
+					last := time.Now()
+					p.want("nudge", emptyWrite())
+					if got := time.Since(last); got != wait {
+						t.Errorf("nudged after %v, want %v", got, wait)
+					}
+					wait *= 2
+				}
+				l.Close()
+				p.wantFIN()
+			})
+		})
+	}
 }
 
 // A peer that speaks first is not nudged.
