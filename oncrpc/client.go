@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -210,13 +211,16 @@ func (c *Client) doSealed(ctx context.Context, x *call, r *Request) error {
 	if err := x.args.Err(); err != nil {
 		return err
 	}
-	for last := false; ; last = true {
+	for denied := false; ; {
 		if err := c.flavor.Ready(ctx, c); err != nil {
 			return err
 		}
 		err := c.transmit(ctx, x, r)
-		denial, denied := err.(*AuthError)
-		again := denied && !last && x.check != nil && x.check.RetryDenied(denial)
+		again := errors.Is(err, ErrNotReady)
+		if denial, ok := err.(*AuthError); ok {
+			again = !denied && x.check != nil && x.check.RetryDenied(denial)
+			denied = true
+		}
 		if c.tracker != nil {
 			x.over()
 			c.tracker.Ended()
@@ -224,8 +228,10 @@ func (c *Client) doSealed(ctx context.Context, x *call, r *Request) error {
 		if !again {
 			return err
 		}
-		// the server may have executed a lost transmission, and recognizes it by its XID
-		x.XID = x.xid()
+		if denied || x.Repeated {
+			// the server may have executed a lost transmission, and recognizes it by its XID
+			x.XID = x.xid()
+		}
 	}
 }
 

@@ -29,6 +29,8 @@ var (
 	ErrXIDInUse = errors.New("transaction id in use")
 	// ErrNotSent says that nothing of a call has left, so the peer has not executed it.
 	ErrNotSent = errors.New("the call was not sent")
+	// ErrNotReady is returned by ClientFlavor.Seal for a call that must wait in Ready again.
+	ErrNotReady = errors.New("flavour is not ready for the call")
 	// ErrMalformedReply says that a reply is not an RPC reply, or that its results cannot be
 	// decoded.
 	ErrMalformedReply = errors.New("malformed reply")

@@ -12,10 +12,11 @@ type ClientFlavor interface {
 	// Flavor returns the number of the flavour.
 	Flavor() AuthFlavor
 
-	// Ready is called before each call of c, and again before a denied call is retried. It may
-	// block and make calls. A flavour that must set something up with the server first does so
-	// here, with its own client over c.Transport; RPCSEC_GSS creates its context (RFC 2203 section
-	// 5.2). If Ready fails, the call is not sent and fails with that error.
+	// Ready is called before each call of c. It is called again before a call is retried that was
+	// denied, or that Seal refused with ErrNotReady. It may block and make calls. A flavour that
+	// must set something up with the server first does so here, with its own client over
+	// c.Transport; RPCSEC_GSS creates its context (RFC 2203 section 5.2). If Ready fails, the call
+	// is not sent and fails with that error.
 	Ready(ctx context.Context, c *Client) error
 
 	// Seal appends the credential, the verifier and the arguments to e, which contains the call's
@@ -23,6 +24,10 @@ type ClientFlavor interface {
 	// transmission: a call that is sent again has the same transaction id and arguments, but may
 	// need another verifier (RFC 2203 section 5.3.3.1). It must not block, and does not hold up
 	// other calls. It must not change args, and may append them with Encoder.Append.
+	//
+	// If its error wraps ErrNotReady, the transmission ends without having been sent. The Client
+	// then calls Ready, and sends the call once more, with the same transaction id if it had been
+	// sent before. Any other error is that of the call.
 	//
 	// The ReplyCheck checks the reply; nil means no check.
 	Seal(e *xdr.Encoder, args *xdr.Message) (ReplyCheck, error)

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -302,6 +304,37 @@ func TestFlavorDenied(t *testing.T) {
 			if got := n.Load() - executed; got == 1 == tt.denied {
 				t.Errorf("session %d: %d executions", tt.session, got)
 			}
+		}
+	})
+}
+
+// busy is macClient that refuses to seal some times.
+type busy struct {
+	*macClient
+	refusals atomic.Int32
+}
+
+func (b *busy) Seal(e *xdr.Encoder, args *xdr.Message) (oncrpc.ReplyCheck, error) {
+	if b.refusals.Add(-1) >= 0 {
+		return nil, fmt.Errorf("busy: %w", oncrpc.ErrNotReady)
+	}
+	return b.macClient.Seal(e, args)
+}
+
+// A call that cannot be sealed yet waits in Ready again. It may still be denied once.
+func TestFlavorNotReady(t *testing.T) {
+	onCarriers(t, func(t *testing.T, over carrier) {
+		var n counter
+		ms := &macServer{keys: map[string]string{"alice": "secret"}, session: 1}
+		s := newServer(t, macConfig(ms), oncrpc.Procedure{Handler: n.handle})
+		b := &busy{macClient: &macClient{name: "alice", key: "secret"}}
+		b.refusals.Store(3)
+		c := oncrpc.NewClient(connect(t, over(t, s)), testProgram, testVersion, b)
+		if err := c.Call(t.Context(), 1, nil, new(word)); err != nil {
+			t.Error(err)
+		}
+		if r, d := b.readies.Load(), b.denials.Load(); r != 5 || d != 1 || n.Load() != 1 {
+			t.Errorf("made ready %d times, denied %d times, %d executions; want 5, 1, 1", r, d, n.Load())
 		}
 	})
 }

@@ -39,9 +39,11 @@ type ClientConfig struct {
 // If a new context is needed and cannot be created, all calls fail with the same error for a while,
 // from 1 s to 30 s, without another attempt.
 //
-// The number of pending calls is limited to the server's window (RFC 2203 section 5.2.3.1); further
-// calls wait. Over several connections, a window's worth of other calls may still overtake a call,
-// and the server then drops it.
+// A call waits while its sequence number would be a whole window of the server above that of a call
+// without an answer, because the server drops calls that arrive below its window (RFC 2203 section
+// 5.3.3.1). So one call without an answer stops the others when they have used up the window. A
+// call whose context has ended stops nobody. It may still be on its way, and a window's worth of
+// later calls may overtake it: the server then drops it.
 type ClientFlavor struct {
 	cfg     ClientConfig
 	current atomic.Pointer[clientContext] // nil until there is the first
@@ -52,8 +54,9 @@ type ClientFlavor struct {
 	retryAt time.Time
 	wait    time.Duration
 
-	mu       sync.Mutex // guards the fields below
+	mu       sync.Mutex // guards the fields below, and clientContext.unanswered
 	underWay int        // calls between Ready and Ended
+	sealed   int        // of these, between Seal and Over: they have a sequence number
 	waiting  list.List[waiter]
 	replaced []*clientContext // to be destroyed when their calls have ended
 
@@ -63,19 +66,13 @@ type ClientFlavor struct {
 // clientContext is a context with a server.
 type clientContext struct {
 	Context
-	handle    []byte
-	window    int // the limit on pending calls
-	slack     int
-	refreshAt time.Time     // zero means never
-	seq       atomic.Uint32 // last used
-	stale     atomic.Bool   // the server has forgotten it, or is to forget it
-	used      atomic.Int32  // pending transmissions
-}
-
-// waiter is a call that waits for a place in the window.
-type waiter struct {
-	place list.Place[waiter]
-	ready chan struct{} // closed when it has a place
+	handle     []byte
+	window     int // seq_window of the server
+	slack      int
+	refreshAt  time.Time              // zero means never
+	seq        atomic.Uint32          // last used
+	stale      atomic.Bool            // the server has forgotten it, or is to forget it
+	unanswered list.List[clientCheck] // pending transmissions by sequence number, lowest first
 }
 
 const (
@@ -134,13 +131,13 @@ func (f *ClientFlavor) Slack() int {
 	return 0
 }
 
-// Ready waits until there is a context and a place in the server's window. The error is an
-// *OpError.
+// Ready waits until there is a context, and a sequence number in the server's window. The error is
+// an *OpError.
 func (f *ClientFlavor) Ready(ctx context.Context, c *oncrpc.Client) error {
-	cc, err := f.context(ctx, c)
+	_, err := f.context(ctx, c)
 	if err == nil {
 		var waited bool
-		if waited, err = f.enter(ctx, cc.window); waited && err == nil {
+		if waited, err = f.enter(ctx); waited && err == nil {
 			if _, err = f.context(ctx, c); err != nil {
 				f.Ended()
 			}
@@ -209,7 +206,10 @@ func (f *ClientFlavor) replaceWith(ctx context.Context, c *oncrpc.Client, cc *cl
 	if err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
 	f.current.Store(next)
+	f.admit()
+	f.mu.Unlock()
 	f.replace(cc, now)
 	f.destroyReplaced(ctx, c, now)
 	return next, nil
@@ -276,56 +276,11 @@ func refreshTime(now, end time.Time) time.Time {
 	return end.Add(-min(left/10, refreshBefore))
 }
 
-// enter waits until fewer than window calls are pending, and adds one. It reports whether it
-// waited.
-func (f *ClientFlavor) enter(ctx context.Context, window int) (waited bool, err error) {
-	f.mu.Lock()
-	if f.underWay < window {
-		f.underWay++
-		f.mu.Unlock()
-		return false, nil
-	}
-	w := &waiter{ready: make(chan struct{})}
-	f.waiting.Push(&w.place, w)
-	f.mu.Unlock()
-	select {
-	case <-w.ready:
-		return true, nil
-	case <-ctx.Done():
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if w.place.In() {
-		f.waiting.Remove(&w.place)
-	} else {
-		f.leave()
-	}
-	return true, ctx.Err()
-}
-
-// Ended notes that a call has ended. It implements oncrpc.CallTracker.
-func (f *ClientFlavor) Ended() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.leave()
-}
-
-// leave frees a place in the window and lets in the call that has waited longest; f.mu is held.
-func (f *ClientFlavor) leave() {
-	f.underWay--
-	window := f.current.Load().window
-	for w := f.waiting.First(); w != nil && f.underWay < window; w = f.waiting.First() {
-		f.waiting.Remove(&w.place)
-		f.underWay++
-		close(w.ready)
-	}
-}
-
 // clientCheck is one transmission of a call.
 type clientCheck struct {
 	message
-	f  *ClientFlavor
-	cc *clientContext
+	cc    *clientContext
+	place list.Place[clientCheck] // in cc.unanswered
 }
 
 var clientChecks = sync.Pool{New: func() any { return new(clientCheck) }}
@@ -338,29 +293,21 @@ var (
 
 // Seal numbers a transmission, signs its header, and protects its arguments (RFC 2203 section 5.3).
 func (f *ClientFlavor) Seal(e *xdr.Encoder, args *xdr.Message) (oncrpc.ReplyCheck, error) {
-	cc := f.current.Load()
-	if cc == nil {
-		return nil, errNoContext
-	}
 	k := clientChecks.Get().(*clientCheck)
-	k.f, k.cc = f, cc
-	cc.used.Add(1)
-	if err := k.seal(e, procData, f.cfg.Service, args); err != nil {
+	if err := f.number(k); err != nil {
+		clientChecks.Put(k)
+		return nil, err
+	}
+	if err := k.seal(e, procData, args); err != nil {
 		f.Over(k)
 		return nil, err
 	}
 	return k, nil
 }
 
-// seal appends everything after the header.
-func (k *clientCheck) seal(e *xdr.Encoder, p procedure, s Service, args *xdr.Message) error {
-	seq := k.cc.seq.Add(1)
-	if seq >= maxSeq {
-		k.cc.seq.Store(maxSeq)
-		return errNumbers
-	}
-	k.begin(k.cc.Context, s, seq)
-	cred := credential{version1, p, seq, s, k.cc.handle}
+// seal appends everything after the header of a numbered transmission.
+func (k *clientCheck) seal(e *xdr.Encoder, p procedure, args *xdr.Message) error {
+	cred := credential{version1, p, k.seq, k.service, k.cc.handle}
 	cred.encode(e)
 	var err error
 	if k.mic, err = k.appendMIC(k.mic[:0], e.Message().Inline); err != nil {
@@ -374,9 +321,9 @@ func (k *clientCheck) seal(e *xdr.Encoder, p procedure, s Service, args *xdr.Mes
 // Over takes a check back. It implements oncrpc.CallTracker.
 func (f *ClientFlavor) Over(c oncrpc.ReplyCheck) {
 	k := c.(*clientCheck)
-	k.cc.used.Add(-1)
+	f.forget(k)
 	k.end()
-	k.f, k.cc = nil, nil
+	k.cc = nil
 	clientChecks.Put(k)
 }
 

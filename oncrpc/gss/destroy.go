@@ -21,7 +21,12 @@ func (d *destroyCall) AllowsPlacement() bool                       { return true
 func (d *destroyCall) RetryDenied(*oncrpc.AuthError) bool          { return false }
 
 func (d *destroyCall) Seal(e *xdr.Encoder, args *xdr.Message) (oncrpc.ReplyCheck, error) {
-	return d, d.seal(e, procDestroy, None, args)
+	seq, err := d.cc.nextSeq()
+	if err != nil {
+		return nil, err
+	}
+	d.begin(d.cc.Context, None, seq)
+	return d, d.seal(e, procDestroy, args)
 }
 
 // destroy asks the server of c to destroy a context.
@@ -52,7 +57,7 @@ func (f *ClientFlavor) destroyReplaced(ctx context.Context, c *oncrpc.Client, no
 	f.mu.Lock()
 	var over []*clientContext
 	f.replaced = slices.DeleteFunc(f.replaced, func(cc *clientContext) bool {
-		unused := cc.used.Load() == 0
+		unused := cc.unanswered.First() == nil
 		if unused && !cc.expired(now) {
 			over = append(over, cc)
 		}
@@ -87,6 +92,9 @@ func (f *ClientFlavor) Close(ctx context.Context, c *oncrpc.Client) error {
 	if cc == nil || cc.expired(now) || cc.stale.Swap(true) {
 		return nil
 	}
+	f.mu.Lock()
+	f.admit()
+	f.mu.Unlock()
 	if err := cc.destroy(ctx, c); err != nil {
 		return f.opError(op, c, err)
 	}
