@@ -10,6 +10,9 @@ import (
 // The provider calls Completers, MessageHandlers and RecvSources on its own goroutines. They must
 // not block. For one endpoint, calls of Received do not overlap each other, and calls of Complete
 // do not overlap each other, but a call of Received may overlap one of Complete.
+//
+// They may end the goroutine that called them, by runtime.Goexit, as a failed test does. That ends
+// the connection. Its requests complete as at any end, and other connections are served.
 type Endpoint interface {
 	// Start begins delivery to r. The caller calls it exactly once, even if the connection has
 	// ended already. Before Start the endpoint takes nothing from the peer, so the caller can post
@@ -76,6 +79,7 @@ type Endpoint interface {
 	//
 	//   - net.ErrClosed after a local Close;
 	//   - ErrClosedByPeer after the peer closed;
+	//   - ErrGoexit after the upper layer of this end has ended a goroutine of the provider;
 	//   - ErrNoReceive, ErrTooLong, ErrTooManyReads or ErrRemoteAccess at both ends, after an
 	//     operation that was not allowed. At the end that posted the operation it wraps
 	//     ErrTerminated, too.

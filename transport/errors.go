@@ -31,6 +31,9 @@ var (
 	ErrBounds error = accessError("outside the bounds of the steering tag")
 	// ErrAccess: the window does not permit this access.
 	ErrAccess error = accessError("access not permitted by the steering tag")
+	// ErrGoexit: the upper layer of this end has ended the goroutine on which the provider called
+	// it, by runtime.Goexit.
+	ErrGoexit = errors.New("the upper layer has ended the goroutine that called it")
 	// ErrNoReads: an RDMA Read was posted on a connection whose ORD is 0.
 	ErrNoReads = errors.New("RDMA Reads not possible: ORD is 0")
 	// ErrTooManyReads: more RDMA Reads arrived than the IRD allows.

@@ -189,15 +189,18 @@ func (e *endpoint) end(here, there error) {
 	})
 }
 
-// run carries out requests until the connection has ended, and then takes it apart.
+// run carries out requests until the connection has ended, and then takes it apart. If an upper
+// layer ends the goroutine (runtime.Goexit), the connection ends, and another goroutine goes on.
 func (l *link) run() {
-	l.mu.Lock()
-	for !l.ended {
-		if first, second := l.client.step(), l.server.step(); !first && !second && !l.ended {
-			l.work.Wait()
+	finished := false
+	defer func() {
+		if !finished {
+			gone := opError("call", transport.ErrGoexit)
+			l.client.end(gone, gone)
+			go l.run()
 		}
-	}
-	l.mu.Unlock()
+	}()
+	l.serve()
 	ends := []*endpoint{l.client, l.server}
 	for _, e := range ends {
 		e.table.Close() // memory is not accessed after this
@@ -208,10 +211,22 @@ func (l *link) run() {
 	for _, e := range ends {
 		close(e.done)
 	}
+	finished = true
+}
+
+// serve carries out requests until the connection has ended.
+func (l *link) serve() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.ended {
+		if first, second := l.client.step(), l.server.step(); !first && !second && !l.ended {
+			l.work.Wait()
+		}
+	}
 }
 
 // step carries out the next request of e, if there is one. The lock is held, but not while
-// anybody else's code runs.
+// anybody else's code runs, which need not return.
 func (e *endpoint) step() bool {
 	if e.l.ended || e.sends.Len() == 0 {
 		return false

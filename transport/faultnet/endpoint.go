@@ -164,8 +164,32 @@ func (e *endpoint) complete(r *request, err error, hold time.Duration) {
 	}
 }
 
-// run posts requests below, and completes them here, until the connection has ended.
+// run posts requests below, and completes them here, until the connection has ended. If a Completer
+// ends the goroutine, the connection ends, and another goroutine goes on.
 func (e *endpoint) run() {
+	finished := false
+	defer func() {
+		if !finished {
+			e.deserted()
+			go e.run()
+		}
+	}()
+	e.runOn()
+	finished = true
+}
+
+// deserted ends the connection because a Completer has ended the goroutine that called it.
+func (e *endpoint) deserted() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.ended {
+		e.fault, e.ended = e.opError("call", transport.ErrGoexit), true
+		e.Endpoint.Close()
+	}
+}
+
+// runOn is run. It may begin anew.
+func (e *endpoint) runOn() {
 	below := e.Endpoint.Done()
 	for {
 		e.mu.Lock()

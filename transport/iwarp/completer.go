@@ -24,23 +24,36 @@ const completeRound = 64
 // many to the flusher.
 func (c *completer) complete() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.completing || c.err != nil {
+		c.mu.Unlock()
 		return
 	}
 	c.completing = true
+	returned := false
+	defer func() {
+		c.completing = false
+		c.ceased()
+		c.mu.Unlock()
+		if !returned {
+			c.deserted()
+		}
+	}()
 	for n := 0; c.err == nil && c.due(); n++ {
 		if n == completeRound {
 			c.flusher.wake()
 			break
 		}
 		wr, _ := c.queues.requests.pop()
-		c.mu.Unlock()
-		wr.Done.Complete(wr, nil)
-		c.mu.Lock()
+		c.call(wr, nil)
 	}
-	c.completing = false
-	c.ceased()
+	returned = true
+}
+
+// call calls a Completer, without c.mu, which is held.
+func (c *completer) call(wr *transport.WorkRequest, err error) {
+	c.mu.Unlock()
+	defer c.mu.Lock() // even if the Completer does not return
+	wr.Done.Complete(wr, err)
 }
 
 // due reports whether there is a completion to deliver. It removes requests that have succeeded and
@@ -91,8 +104,6 @@ func (c *completer) flush(cause error) {
 		default:
 			err = flushed
 		}
-		c.mu.Unlock()
-		wr.Done.Complete(wr, err)
-		c.mu.Lock()
+		c.call(wr, err)
 	}
 }

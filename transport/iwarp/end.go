@@ -41,6 +41,10 @@ func (e *endpoint) Close() error {
 	return nil
 }
 
+// deserted ends the connection because the upper layer has ended the goroutine that called it. That
+// goroutine still runs its deferred calls.
+func (l *link) deserted() { l.end(l.opError("call", transport.ErrGoexit), nil, nil, "") }
+
 // finish takes an ended connection apart. It waits until nobody sends or completes any more, tells
 // the peer why, and completes all that is left. Only then, when no memory is touched any more, it
 // closes Done. Closing the TCP connection may take longer.
@@ -48,10 +52,22 @@ func (e *endpoint) finish() {
 	words, cause := e.quiesce()
 	e.sender.segmenter.cut(gone(cause), words)
 	e.table.Close()
+	e.conclude(words != nil || !errors.Is(cause, ddp.ErrStalled), cause)
+}
+
+// conclude is the rest of finish. If a Completer ends the goroutine, another one goes on.
+func (e *endpoint) conclude(orderly bool, cause error) {
+	flushed := false
+	defer func() {
+		if !flushed {
+			go e.conclude(orderly, cause)
+		}
+	}()
 	e.completer.flush(cause)
+	flushed = true
 	e.receiver.release()
 	close(e.done)
-	e.llp.Close(words != nil || !errors.Is(cause, ddp.ErrStalled))
+	e.llp.Close(orderly)
 }
 
 // quiesce waits until nobody sends or completes any more. It returns the last words for the peer,

@@ -96,15 +96,25 @@ func (e *endpoint) Start(r transport.MessageHandler) {
 	close(e.started)
 }
 
-// run receives until the connection ends, and then takes it apart.
+// run receives until the connection ends, and then takes it apart. If the upper layer ends the
+// goroutine, another one does the latter.
 func (e *endpoint) run() {
+	returned := false
+	defer func() {
+		e.receiver.reader.Leave()
+		if returned {
+			e.finish()
+			return
+		}
+		e.deserted()
+		go e.finish()
+	}()
 	select {
 	case <-e.started:
 		e.receiver.run()
 	case <-e.over:
 	}
-	e.receiver.reader.Leave()
-	e.finish()
+	returned = true
 }
 
 // Info describes the connection.

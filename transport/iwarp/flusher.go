@@ -51,6 +51,20 @@ func (f *flusher) takeOver() bool {
 
 // sendOn sends until nothing is left, waiting for the network when it must.
 func (f *flusher) sendOn() {
+	returned := false
+	defer func() {
+		if !returned { // a Completer has ended this goroutine
+			f.mu.Lock()
+			f.sender.cease()
+			f.mu.Unlock()
+		}
+	}()
+	f.sendAll()
+	returned = true
+}
+
+// sendAll is sendOn. It returns when this goroutine no longer sends.
+func (f *flusher) sendAll() {
 	for {
 		empty, err := f.llp.Wait(&f.sender.segmenter.mu)
 		if err == nil && empty {

@@ -17,8 +17,12 @@ const (
 // for all of them, and the peer gets their messages as one batch.
 type burst struct {
 	from     *endpoint
+	calling  *endpoint                // the end whose upper layer is called
 	receiver transport.MessageHandler // of the peer
 	tasks    []task
+	ran      int   // tasks that were executed
+	failure  error // of the last one of these
+	reported int   // tasks whose completion was reported, if they have one
 	messages []transport.Message
 	sent     uint64 // bytes sent to the peer by requests executed so far
 	read     uint64 // bytes read from the peer by them
@@ -42,6 +46,7 @@ type task struct {
 func (b *burst) gather(e *endpoint) bool {
 	b.from, b.receiver = e, e.peer.receiver
 	b.tasks, b.messages = b.taskArray[:0], b.messageArray[:0]
+	b.ran, b.failure, b.reported = 0, nil, 0
 	peerTakes := e.peer.receiver != nil && !e.peer.held
 	for bytes := 0; len(b.tasks) < burstRequests && bytes < burstBytes; {
 		if e.sends.Len() == 0 || !peerTakes && (*e.sends.At(0)).Op != transport.OpInvalidate {
@@ -67,49 +72,62 @@ func (b *burst) gather(e *endpoint) bool {
 
 // run executes the burst and reports to both ends. The first failure ends the connection.
 func (b *burst) run() {
-	var failure error
-	ran := 0
-	b.sent, b.read = 0, 0
-	for ran < len(b.tasks) && failure == nil {
-		if t := &b.tasks[ran]; t.promise {
+	b.calling = b.from.peer
+	for b.ran < len(b.tasks) && b.failure == nil {
+		t := &b.tasks[b.ran]
+		if t.promise {
 			if t.receive = b.from.peer.source.Receive(); t.receive == nil {
-				b.putBack(ran)
+				b.putBack(b.ran)
 				break
 			}
 		}
-		failure = b.execute(&b.tasks[ran])
-		if o := b.from.link.observer; o != nil && failure == nil {
-			o.Executed(b.from == b.from.link.ends[1], b.tasks[ran].wr)
+		b.failure = b.execute(t)
+		b.ran++
+		if o := b.from.link.observer; o != nil && b.failure == nil {
+			o.Executed(b.from == b.from.link.ends[1], t.wr)
 		}
-		ran++
+	}
+	if b.failure != nil {
+		b.failure = b.fail(b.tasks[b.ran-1].wr.Op, b.failure)
+	}
+	b.calling = b.from
+	b.report()
+	// This comes last because it wakes goroutines that wait for these messages. The sooner the pump
+	// sleeps after that, the likelier they run where the data is in cache.
+	b.calling = b.from.peer
+	if len(b.messages) > 0 {
+		b.receiver.Received(b.messages)
+	}
+	clear(b.messages)
+}
+
+// report completes the tasks, from the first one on whose completion was not reported yet. Those
+// that did not run are flushed.
+func (b *burst) report() {
+	if len(b.tasks) == 0 {
+		return
 	}
 	b.from.sent.Add(b.sent)
 	if b.read > 0 {
 		b.from.peer.sent.Add(b.read)
 		b.from.read.Add(b.read)
 	}
-	if failure != nil {
-		failure = b.fail(b.tasks[ran-1].wr.Op, failure)
-	}
-	for i, t := range b.tasks {
+	b.sent, b.read = 0, 0
+	for b.reported < len(b.tasks) {
+		i := b.reported
+		wr := b.tasks[i].wr
+		b.reported++
 		switch {
-		case i < ran-1 || failure == nil:
-			if t.wr.Flags&transport.Signaled != 0 {
-				t.wr.Done.Complete(t.wr, nil)
-			}
-		case i == ran-1:
-			t.wr.Done.Complete(t.wr, failure)
-		default:
-			t.wr.Done.Complete(t.wr, b.from.opError(t.wr.Op.String(), transport.ErrFlushed))
+		case i >= b.ran:
+			wr.Done.Complete(wr, b.from.opError(wr.Op.String(), transport.ErrFlushed))
+		case i == b.ran-1 && b.failure != nil:
+			wr.Done.Complete(wr, b.failure)
+		case wr.Flags&transport.Signaled != 0:
+			wr.Done.Complete(wr, nil)
 		}
 	}
 	clear(b.tasks)
-	// This comes last because it wakes goroutines that wait for these messages. The sooner the pump
-	// sleeps after that, the likelier they run where the data is in cache.
-	if len(b.messages) > 0 {
-		b.receiver.Received(b.messages)
-	}
-	clear(b.messages)
+	b.tasks = b.tasks[:0]
 }
 
 // putBack returns tasks to their queue, from n on. There is no memory for task n.

@@ -57,23 +57,44 @@ func describe(own, peer Config, local, remote Addr, private []byte) transport.In
 // so.
 const pollRounds = 8
 
-// pump serves the two ends until the connection has ended, except while a goroutine polls. Then it
-// completes what is left.
+// pump serves the two ends until the connection has ended, and then takes it apart. If an upper
+// layer ends this goroutine, another one goes on.
 func (l *link) pump() {
+	finished := false
+	defer func() {
+		if !finished {
+			go l.pump()
+		}
+	}()
+	l.serveOn()
+	l.takeApart()
+	finished = true
+}
+
+// serveOn serves the two ends until the connection has ended, except while a goroutine polls.
+func (l *link) serveOn() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	for l.busy.Load() || !l.ended {
 		if l.busy.Load() || !l.serve(pollRounds) && !l.ended {
 			l.work.Wait()
 		}
 	}
-	l.mu.Unlock()
+}
 
+// takeApart completes what is left after the end. It may begin anew after an upper layer has ended
+// the goroutine.
+func (l *link) takeApart() {
 	for _, e := range l.ends {
 		e.table.Close()
+	}
+	l.burst.report()
+	for _, e := range l.ends {
 		e.flush()
 	}
-	if l.observer != nil {
-		l.observer.Ended()
+	if o := l.observer; o != nil {
+		l.observer = nil
+		o.Ended()
 	}
 	for _, e := range l.ends {
 		close(e.done)
@@ -108,14 +129,31 @@ func (l *link) serve(rounds int) (more bool) {
 		for _, e := range l.ends {
 			if !l.ended && l.burst.gather(e) {
 				more = true
-				l.mu.Unlock()
-				l.burst.run()
-				l.mu.Lock()
+				l.run()
 			}
 		}
 	}
 	l.busy.Store(false)
 	return more
+}
+
+// run runs the burst, without l.mu, which is held. If an upper layer ends the goroutine, the
+// connection ends; takeApart completes what is left of the burst.
+func (l *link) run() {
+	returned := false
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		if !returned {
+			e := l.burst.calling
+			l.end(e, e.opError("call", transport.ErrGoexit),
+				e.peer.opError("receive", transport.ErrClosedByPeer))
+			l.busy.Store(false)
+			l.work.Signal() // if the pump did not run this
+		}
+	}()
+	l.burst.run()
+	returned = true
 }
 
 // end ends the connection, if it has not ended before. The reason is here for e and there for its

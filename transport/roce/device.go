@@ -21,7 +21,8 @@ const receiveLen = 64 << 10
 
 // device is what all connections at one local address share: the socket, and the routing of
 // incoming packets. One goroutine receives, and calls the endpoints. Another one sends what others
-// could not.
+// could not. If the upper layer of an endpoint ends one of them, a new one goes on for the other
+// endpoints.
 type device struct {
 	network  *network
 	local    netip.AddrPort
@@ -172,6 +173,19 @@ func (d *device) wakeSender() {
 
 // sender sends what flush leaves, and delivers the completions that result from sending.
 func (d *device) sender() {
+	returned := false
+	defer func() {
+		if !returned {
+			d.wakeSender()
+			d.group.Go(d.sender)
+		}
+	}()
+	d.sendOn()
+	returned = true
+}
+
+// sendOn is sender, until the device is closed.
+func (d *device) sendOn() {
 	for {
 		select {
 		case <-d.wake:
@@ -189,15 +203,23 @@ func (d *device) sender() {
 			}
 		}
 		d.sendMu.Unlock()
-		d.readyMu.Lock()
-		all := d.completing
-		d.completing = nil
-		d.readyMu.Unlock()
-		for _, e := range all {
+		for e := d.completed(); e != nil; e = d.completed() {
 			e.deliver()
 		}
 		d.flush()
 	}
+}
+
+// completed returns an endpoint with completions to deliver, or nil.
+func (d *device) completed() *endpoint {
+	d.readyMu.Lock()
+	defer d.readyMu.Unlock()
+	if len(d.completing) == 0 {
+		return nil
+	}
+	e := d.completing[0]
+	d.completing = slices.Delete(d.completing, 0, 1)
+	return e
 }
 
 // send sends at most so many batches. It reports whether there is more. sendMu is held.
@@ -299,6 +321,18 @@ func (d *device) traceFrom(cfg *Config, from netip.AddrPort, p []byte) {
 
 // receive receives until the socket is closed.
 func (d *device) receive() {
+	returned := false
+	defer func() {
+		if !returned {
+			d.group.Go(d.receive)
+		}
+	}()
+	d.receiveOn()
+	returned = true
+}
+
+// receiveOn is receive.
+func (d *device) receiveOn() {
 	b := make([]byte, receiveLen)
 	for {
 		n, size, from, marked, err := d.sock.receive(b)

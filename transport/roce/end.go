@@ -17,6 +17,10 @@ func (e *endpoint) end(err, refused error) bool {
 	return true
 }
 
+// deserted ends the connection because the upper layer has ended the goroutine that called it; mu
+// is held. That goroutine still runs its deferred calls.
+func (e *endpoint) deserted() { e.end(e.opError("call", transport.ErrGoexit), nil) }
+
 // finish takes the connection apart.
 func (e *endpoint) finish() {
 	e.taking.Lock()
@@ -26,7 +30,19 @@ func (e *endpoint) finish() {
 	refused := e.resp.Refused()
 	e.mu.Unlock()
 	e.table.Close()
+	e.leave(refused)
+}
+
+// leave is the rest of finish. If a Completer ends the goroutine, another one goes on.
+func (e *endpoint) leave(refused bool) {
+	delivered := false
+	defer func() {
+		if !delivered {
+			go e.leave(refused)
+		}
+	}()
 	e.deliver()
+	delivered = true
 	e.taking.Unlock()
 	if e.conn.told.Load() {
 		// the process may exit once done is closed, and the peer should know before

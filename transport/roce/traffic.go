@@ -55,9 +55,7 @@ func (e *endpoint) take(h *bth.Packet, id uint16, marked bool, now time.Time) {
 	default:
 		var promised *transport.RecvRequest
 		if e.resp.Wants(h) {
-			e.mu.Unlock()
-			promised = e.source.Receive()
-			e.mu.Lock()
+			promised = e.promised()
 			if e.err != nil {
 				return
 			}
@@ -66,6 +64,24 @@ func (e *endpoint) take(h *bth.Packet, id uint16, marked bool, now time.Time) {
 			e.fail("receive", err, nil)
 		}
 	}
+}
+
+// promised returns memory for a promised receive. It asks the source without mu, which is held. If
+// the source ends the goroutine, the connection ends, and nobody takes packets for it any more.
+func (e *endpoint) promised() *transport.RecvRequest {
+	returned := false
+	e.mu.Unlock()
+	defer func() {
+		e.mu.Lock()
+		if !returned {
+			e.deserted()
+			e.busy = false
+			e.taking.Unlock()
+		}
+	}()
+	r := e.source.Receive()
+	returned = true
+	return r
 }
 
 // fail ends the connection because of a fault; mu is held. If refused is not nil, the oldest
@@ -88,6 +104,17 @@ func (e *endpoint) fail(op string, err, refused error) {
 
 // conclude ends what begin began. It delivers messages and completions.
 func (e *endpoint) conclude() {
+	returned := false
+	defer func() {
+		e.mu.Lock()
+		if !returned {
+			e.deserted()
+		}
+		e.busy = false
+		e.mu.Unlock()
+		e.taking.Unlock()
+		e.dev.schedule(e)
+	}()
 	e.mu.Lock()
 	batch, r := e.resp.Arrived(), e.receiver
 	e.mu.Unlock()
@@ -95,28 +122,33 @@ func (e *endpoint) conclude() {
 		r.Received(batch)
 	}
 	e.deliver()
-	e.mu.Lock()
-	e.busy = false
-	e.mu.Unlock()
-	e.taking.Unlock()
-	e.dev.schedule(e)
+	returned = true
 }
 
 // deliver delivers completions.
 func (e *endpoint) deliver() {
 	e.delivering.Lock()
-	defer e.delivering.Unlock()
+	returned := false
+	defer func() {
+		e.delivering.Unlock()
+		if !returned {
+			e.mu.Lock()
+			e.deserted()
+			e.mu.Unlock()
+		}
+	}()
 	for {
 		e.mu.Lock()
 		c, ok := e.req.PopDone()
 		e.mu.Unlock()
 		if !ok {
-			return
+			break
 		}
 		if c.WR != &e.probe {
 			c.WR.Done.Complete(c.WR, c.Err)
 		}
 	}
+	returned = true
 }
 
 // fill puts what may be sent into a batch. It reports whether there is more, and whether there are

@@ -32,6 +32,8 @@
 //   - What was refused is not placed. Operations that must not be placed in part fit in one segment
 //     of any network.
 //   - Nothing about time. The suite waits for events, and gives up after two minutes.
+//   - An upper layer that ends a goroutine of the provider (runtime.Goexit) ends its connection and
+//     no other.
 //   - Each request completes once and in order. Messages fill receives in the order in which these
 //     were posted. No goroutine of the provider is left at the end.
 //

@@ -82,8 +82,8 @@ func Run(t *testing.T, f Factory) {
 	for _, tests := range [][]pairTest{
 		messageTests, orderTests, readTests, listTests, zeroTests,
 		refusalTests(), invalidateTests, localTests, abandonTests,
-		queueTests, sharedTests, closeTests, callbackTests, concurrencyTests, memoryTests,
-		regionTests, progressTests,
+		queueTests, sharedTests, closeTests, callbackTests, goexitTests, concurrencyTests,
+		memoryTests, regionTests, progressTests,
 	} {
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {

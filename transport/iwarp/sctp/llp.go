@@ -80,9 +80,15 @@ func (l *llp) Receive(sink ddp.Sink) error {
 	}
 	l.unplaced = l.unplaced[:0]
 	freed := 0
-	var err error
+	defer func() { // even if the sink does not return
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.free(freed)
+		l.changed.Broadcast() // there is room again
+	}()
 	for l.delivers < len(l.taken) {
 		h := l.taken[l.delivers]
+		var err error
 		if h.placed {
 			n := headerLenOf(h.data)
 			err = sink.Placed(h.data[:n], len(h.data)-n)
@@ -90,21 +96,17 @@ func (l *llp) Receive(sink ddp.Sink) error {
 			err = sink.Segment(h.data)
 		}
 		if err == ddp.ErrHold {
-			break
+			return err
 		}
 		l.taken[l.delivers] = nil
 		l.delivers++
 		freed += h.size()
 		h.release()
 		if err != nil {
-			break
+			return err
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.free(freed)
-	l.changed.Broadcast() // there is room again
-	return err
+	return nil
 }
 
 // headerLenOf returns the length of the header of a tagged segment, and of others the whole length.
