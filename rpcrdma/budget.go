@@ -160,7 +160,23 @@ func (b *budget) release(s *share, n int64) {
 	b.charge(s, -n)
 	next := b.next()
 	b.mu.Unlock()
-	for _, in := range next {
+	proceed(next)
+}
+
+// proceed continues with calls that have waited. They may be of other connections than the one
+// whose goroutine this is. If a handler ends the goroutine, another one goes on with the rest.
+func proceed(calls []*incoming) {
+	if len(calls) == 0 {
+		return
+	}
+	defer func() {
+		if len(calls) > 0 {
+			go proceed(calls)
+		}
+	}()
+	for len(calls) > 0 {
+		in := calls[0]
+		calls = calls[1:]
 		in.fetchMessage()
 	}
 }

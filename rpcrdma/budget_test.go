@@ -533,7 +533,7 @@ func TestNothingWithheldAfterEnd(t *testing.T) {
 	if c.draft.pins.pin(late) {
 		t.Fatal("more RDMA_DONEs owed than there are credits")
 	}
-	if gone := c.flow.gone(); len(gone) != 1 || gone[0] != late {
+	if gone, _ := c.flow.gone(); len(gone) != 1 || gone[0] != late {
 		t.Errorf("%d replies given up at the end, want the one that was withheld", len(gone))
 	}
 	if !c.draft.pins.pin(reply(1 << 30)) {

@@ -178,6 +178,16 @@ func (c *Conn) watch() {
 	c.atEnd = nil
 	c.mu.Unlock()
 
+	defer func() { // even if a handler or a Releaser ends this goroutine
+		c.cfg.Counters.over(c, inOrder)
+		if leave != nil {
+			leave()
+		}
+		if c.leavePool != nil {
+			c.leavePool()
+		}
+		close(c.done)
+	}()
 	c.cancel()
 	c.caller.window.Close(err)
 	c.queue.close()
@@ -188,20 +198,14 @@ func (c *Conn) watch() {
 	for k := range pending.all {
 		k.deliver(err)
 	}
-	for _, in := range c.flow.gone() {
+	gone, next := c.flow.gone()
+	for _, in := range gone {
 		in.Drop()
 	}
 	for _, in := range unread {
 		in.finish()
 	}
-	c.cfg.Counters.over(c, inOrder)
-	if leave != nil {
-		leave()
-	}
-	if c.leavePool != nil {
-		c.leavePool()
-	}
-	close(c.done)
+	proceed(next)
 }
 
 // reason returns why the endpoint ended; c.mu is held.

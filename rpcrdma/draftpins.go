@@ -143,9 +143,7 @@ func (p *pins) resume() {
 	for _, in := range send {
 		in.reply.send()
 	}
-	for _, in := range next {
-		in.fetchMessage()
-	}
+	proceed(next)
 }
 
 // unblock takes the calls that waited behind withheld replies out of the queues; budget.mu is held.

@@ -224,18 +224,15 @@ func (f *flow) close() (unread []*incoming) {
 }
 
 // gone returns the calls that wait for memory and the withheld replies of a connection that has
-// ended. Calls that waited behind them continue.
-func (f *flow) gone() (gone []*incoming) {
+// ended, and the calls that waited behind them, which go on.
+func (f *flow) gone() (gone, next []*incoming) {
 	b := f.memory.chunks
 	b.mu.Lock()
 	if d := f.conn.draft; d != nil {
 		gone = d.pins.gone()
 	}
 	gone = append(gone, b.leave(&f.share)...)
-	next := b.next()
+	next = b.next()
 	b.mu.Unlock()
-	for _, in := range next {
-		in.fetchMessage()
-	}
-	return gone
+	return gone, next
 }
