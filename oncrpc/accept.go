@@ -40,7 +40,7 @@ type Identity interface {
 	// AppendKey appends a key that distinguishes this caller from all others of the same flavour.
 	// The reply cache uses it, so it must be the same when the caller repeats a call. Include the
 	// user or principal and how the call is protected. Leave out sessions and contexts, which a
-	// client may have created anew before it repeats the call.
+	// client may have created anew before it repeats the call. A panic is like one of the handler.
 	AppendKey(b []byte) []byte
 	// String names the caller in a log.
 	String() string

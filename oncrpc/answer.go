@@ -98,7 +98,7 @@ func (s *Server) finished(c *Call) {
 	c.CallHeader = CallHeader{}
 	c.Conn, c.in, c.origin = nil, nil, nil
 	c.proc, c.prog, c.refusal, c.flavor, c.replay = nil, nil, nil, nil, nil
-	c.onWorker, c.apart = false, false
+	c.onWorker, c.apart, c.resumed = false, false, false
 	scratch := c.acceptance.Scratch
 	if r, ok := scratch.(xdr.Releaser); ok {
 		r.Release()

@@ -133,14 +133,18 @@ func (s *Server) accepted(c *Call) {
 	}
 	moves := false // whether the call changes shares after its flavour ran
 	if c.prog.Share != nil && c.proc != nil && !c.proc.NonBlocking {
-		share := c.prog.Share(c)
-		c.place.share, moves = share, c.onWorker && share != c.place.share
+		before := c.place.share
+		if err := s.guard(c.in.Context(), c, chooseShare, true); err != nil {
+			s.refuse(c, err)
+			return
+		}
+		moves = c.onWorker && c.place.share != before
 	}
 	if c.proc != nil && c.proc.Once {
 		if c.replay = c.prog.Replay; c.replay == nil && s.replies != nil {
 			c.replay = s.replies
 		}
-		if c.replay != nil && !c.replay.Arrive(&c.arrival) {
+		if c.replay != nil && !s.arrives(c) {
 			return // do not touch c: it may be another call by now
 		}
 	}
@@ -149,6 +153,12 @@ func (s *Server) accepted(c *Call) {
 		return
 	}
 	s.workers.do(c)
+}
+
+// chooseShare asks the program for the share of a call, as a Handler.
+func chooseShare(_ context.Context, c *Call) error {
+	c.place.share = c.prog.Share(c)
+	return nil
 }
 
 // atOnce reports whether a call can be executed without blocking.

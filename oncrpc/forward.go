@@ -1,7 +1,9 @@
 package oncrpc
 
 import (
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -11,7 +13,8 @@ import (
 type forwarded struct {
 	IncomingCall
 	server *Server
-	owner  xdr.Releaser // of the reply
+	owner  xdr.Releaser  // of the reply
+	turn   atomic.Uint32 // odd while nobody has ended the call; grows with each use
 }
 
 var forwardeds = sync.Pool{New: func() any { return new(forwarded) }}
@@ -30,22 +33,68 @@ func (s *Server) serves(call *xdr.Decoder) bool {
 	return ok && version == Version
 }
 
-// hand passes a call to ServerConfig.Forward.
+// hand passes a call to ServerConfig.Forward. If that panics, the call is answered like one whose
+// handler panics, unless it has ended already.
 func (s *Server) hand(in IncomingCall) {
 	s.stats.forwarded.Add(1)
+	d := *in.Message()
+	xid := d.Uint32()
 	f := forwardeds.Get().(*forwarded)
-	*f = forwarded{IncomingCall: in, server: s}
+	f.IncomingCall, f.server = in, s
+	turn := f.turn.Add(1)
+	conn, returned := in.Conn(), false
+	defer func() {
+		if returned {
+			return
+		}
+		s.stats.panics.Add(1)
+		s.log.Error("rpc forwarding panicked", "peer", conn.RemoteAddr(), "panic", recover(),
+			"stack", string(debug.Stack()))
+		if f.turn.CompareAndSwap(turn, turn+1) {
+			f.fail(xid) // and is not reused, in case somebody still has it
+		}
+	}()
 	s.forward(f)
+	returned = true
 }
+
+// take reports whether the caller may end the call.
+func (f *forwarded) take() bool {
+	turn := f.turn.Load()
+	return turn%2 == 1 && f.turn.CompareAndSwap(turn, turn+1)
+}
+
+// fail answers the call with SYSTEM_ERR.
+func (f *forwarded) fail(xid uint32) {
+	f.server.stats.errors.Add(1)
+	var e xdr.Encoder
+	encodeError(&e, xid, new(Auth), &AcceptError{Stat: SystemErr})
+	m := e.Message()
+	m.Owner = (*pending)(f.server)
+	f.IncomingCall.Reply(m)
+}
+
+// pending is a call that ends when its reply is released.
+type pending Server
+
+// Release is called when the reply has been sent or cannot be sent any more.
+func (p *pending) Release() { (*Server)(p).ended() }
 
 // Reply sends a reply. The call has ended when the reply is sent.
 func (f *forwarded) Reply(m xdr.Message) {
+	if !f.take() {
+		m.Release()
+		return
+	}
 	f.owner, m.Owner = m.Owner, f
 	f.IncomingCall.Reply(m)
 }
 
 // Drop ends the call without an answer.
 func (f *forwarded) Drop() {
+	if !f.take() {
+		return
+	}
 	f.server.stats.dropped.Add(1)
 	f.IncomingCall.Drop()
 	f.end()
@@ -61,7 +110,7 @@ func (f *forwarded) Release() {
 
 func (f *forwarded) end() {
 	s := f.server
-	*f = forwarded{}
+	f.IncomingCall, f.server, f.owner = nil, nil, nil
 	forwardeds.Put(f)
 	s.ended()
 }

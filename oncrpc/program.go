@@ -30,7 +30,7 @@ type Program struct {
 	// disk, its own share: calls that hang there leave places for other calls. Calls of share 0,
 	// and of programs without Share, have a share of their own. There may be a few hundred shares,
 	// and callers must not be able to make up new ones. Share is called before the handler. It must
-	// not block, and must decode from a copy of c.Args.
+	// not block, and must decode from a copy of c.Args. A panic is like one of the handler.
 	Share func(c *Call) uint64
 }
 
@@ -99,6 +99,7 @@ type Call struct {
 	flavor     *acceptor // still to be asked, or nil
 	acceptance Acceptance
 	replay     ReplayPolicy // to be told how the call ends, or nil
+	resumed    bool         // the policy has let the call run, by OnceCall.Execute
 	arrival    OnceCall
 	onWorker   bool
 	args       xdr.Decoder

@@ -5,7 +5,8 @@ import "github.com/rpcrdma/go-rpcrdma/xdr"
 // ReplayPolicy prevents that calls marked Once run twice. By default, a Server recognizes copies of
 // a call by transaction id, caller and arguments (ServerConfig.ReplyMemory). A program with better
 // knowledge sets Program.Replay, for example to use the session slots of NFS version 4.1. The
-// methods must be safe for concurrent use.
+// methods must be safe for concurrent use. If one panics, that is like a panic of the handler, and
+// the policy must not use the call any more.
 type ReplayPolicy interface {
 	// Arrive is called when a call has arrived and its flavour has accepted it. If it returns true,
 	// the call is executed, and Executed or Failed is called afterwards. Otherwise the policy ends
@@ -27,7 +28,10 @@ type OnceCall struct {
 }
 
 // Execute lets the call be executed. Executed or Failed is called afterwards.
-func (a *OnceCall) Execute() { a.server.workers.do(a.Call) }
+func (a *OnceCall) Execute() {
+	a.resumed = true
+	a.server.workers.do(a.Call)
+}
 
 // Answer answers the call with kept results, unwrapped and without bulk data. It copies them.
 func (a *OnceCall) Answer(results []byte) {
@@ -67,23 +71,18 @@ func (s *Server) answerAgain(c *Call, results []byte) {
 // executed ends a call whose handler has encoded the results.
 func (s *Server) executed(c *Call) {
 	if c.replay != nil {
-		c.keepReply()
+		if err := s.guard(c.in.Context(), c, keepReply, true); err != nil {
+			s.answer(c, err)
+			return
+		}
 	}
 	s.reply(c)
-}
-
-// keepReply passes the results to the policy.
-func (c *Call) keepReply() {
-	c.plain = c.enc.Message()
-	c.replay.Executed(&c.arrival, &c.plain)
-	c.replay = nil
 }
 
 // failed tells the policy that a call was not executed.
 func (c *Call) failed() {
 	if c.replay != nil {
-		c.replay.Failed(&c.arrival)
-		c.replay = nil
+		_ = c.server.guard(c.in.Context(), c, tellFailed, true)
 	}
 }
 

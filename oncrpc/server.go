@@ -51,7 +51,8 @@ type programs struct {
 type ServerStats struct {
 	Calls  uint64 // dispatched
 	Errors uint64 // answered with something other than SUCCESS
-	Panics uint64 // handlers that panicked or ended their goroutine
+	// handlers that panicked or ended their goroutine; also Program.Share, Forward and the like
+	Panics uint64
 	// not answered: the server was shutting down, the connection had ended, or another copy of the
 	// call was executed
 	Dropped   uint64

@@ -38,7 +38,7 @@ type ServerConfig struct {
 	// other programs or RPC versions, and those too short to tell. Without Forward, they are
 	// answered with an error. Forward must end each call with Reply or Drop, on any goroutine
 	// (IncomingCall). Shutdown waits for that. Forward runs on the goroutine that received the call
-	// and must not block.
+	// and must not block. If it panics, the call is answered with SYSTEM_ERR, unless it has ended.
 	Forward func(IncomingCall)
 	// Admit, if set, is asked about each connection that a Serve function accepts, before the
 	// connection gets memory and before it counts in MaxConns. An error refuses the connection: it
