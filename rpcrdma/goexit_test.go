@@ -53,3 +53,51 @@ func TestGoexit(t *testing.T) {
 		})
 	}
 }
+
+// A handler that ends the goroutine on which calls go on that waited for memory delays none of the
+// others.
+func TestGoexitWaiting(t *testing.T) {
+	const exits = 2
+	counters := new(rpcrdma.Counters)
+	r := newRig(t, rpcrdma.Config{
+		MaxMessage: 64 << 10, ConnMemory: 128 << 10, ServerMemory: 128 << 10, Counters: counters,
+	})
+	r.hosts.apart.Store(true)
+	holding, release := make(chan struct{}), make(chan struct{})
+	hold := func(context.Context, *oncrpc.Call) error {
+		holding <- struct{}{}
+		<-release
+		return nil
+	}
+	r.server.Handle(oncrpc.Program{Number: exits, Version: 1, Procedures: []oncrpc.Procedure{
+		1: {Handler: hold},
+		2: {NonBlocking: true, Handler: func(context.Context, *oncrpc.Call) error {
+			runtime.Goexit()
+			return nil
+		}},
+		3: {NonBlocking: true, Handler: func(context.Context, *oncrpc.Call) error { return nil }},
+	}})
+	call := func(procedure uint32, size int) <-chan error {
+		done := make(chan error, 1)
+		c := oncrpc.NewClient(r.dialOn(rpcrdma.Config{}, sameEndpoint), exits, 1, nil)
+		go func() {
+			done <- c.Do(context.Background(), &oncrpc.Request{Procedure: procedure, MaxReply: size})
+		}()
+		return done
+	}
+	const all, few = 64 << 10, 20 << 10 // of the memory that a connection may have
+	for range 2 {
+		call(1, all)
+		hang.Receive(t, "a call", holding)
+	}
+	var last <-chan error
+	for i, procedure := range []uint32{2, 3} {
+		last = call(procedure, few)
+		hang.Until(t, "a call that waits", func() bool { return counters.Totals().Waited == uint64(i+1) })
+	}
+	release <- struct{}{}
+	if err := hang.Receive(t, "the last call", last); err != nil {
+		t.Error(err)
+	}
+	release <- struct{}{}
+}
