@@ -3,6 +3,7 @@ package redial
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -28,10 +29,9 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 }
 
 func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
-	var since time.Time     // when the call first had no connection
-	var from netip.AddrPort // where it must come from
+	var since time.Time // when the call first had no connection
 	for sent := false; ; {
-		l, err := c.take(ctx, from, &since)
+		l, err := c.take(ctx, x.From, &since)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 			}
 			sent = true
 			if x.Once {
-				from = l.from
+				x.From = l.from
 			}
 		}
 		if e := ctx.Err(); e != nil {
@@ -75,7 +75,11 @@ func (c *Conn) over(ctx context.Context, l *link, x *oncrpc.Exchange) (ended boo
 	case l.ended(err):
 		c.lost(l, err)
 		if l.stalled.Load() {
-			err = &OpError{Op: "call", Peer: l.conn.RemoteAddr(), Err: ErrStalled}
+			why := ErrStalled
+			if errors.Is(err, oncrpc.ErrNotSent) {
+				why = fmt.Errorf("%w: %w", oncrpc.ErrNotSent, why)
+			}
+			err = &OpError{Op: "call", Peer: l.conn.RemoteAddr(), Err: why}
 		}
 		return true, err
 	case ctx.Err() != nil:
