@@ -117,6 +117,38 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestReadAcknowledged: an acknowledgement with the PSN of an RDMA Read, or a later one, completes
+// the requests before the Read. It does not complete the Read, which is requested again.
+func TestReadAcknowledged(t *testing.T) {
+	for n, name := range []string{"Send", "Read", "Read", "Read", "Write"} {
+		t.Run(fmt.Sprintf("packet %d, of the %s", n, name), func(t *testing.T) {
+			p := newPair(t, 1)
+			read := write(transport.Region{STag: 1}, 0, make([]byte, 3*testMTU))
+			read.Op = transport.OpRead
+			first, last := send([]byte("x")), write(transport.Region{STag: 2}, 0, []byte("x"))
+			for _, wr := range []*transport.WorkRequest{first, read, last} {
+				p.a.Post(wr)
+			}
+			p.sentBy(p.a)
+			psn := p.a.Requester.wire.psn
+			p.arrive(p.a, &bth.Packet{
+				Opcode: bth.Acknowledge, PSN: psn(uint64(n)), AETH: bth.AETH{Syndrome: bth.ACK},
+			})
+			if c, _ := p.a.PopDone(); c.WR != first || p.a.Completed() {
+				t.Errorf("completed %+v, another: %v; want the Send alone", c, p.a.Completed())
+			}
+			again := p.sentBy(p.a)
+			switch {
+			case n == 0 && len(again) > 0:
+				t.Errorf("sent %+v; the response may be on its way", again)
+			case n > 0 && (len(again) != 2 || again[0].Opcode != bth.ReadRequest ||
+				again[0].PSN != psn(1) || again[0].RETH.Len != 3*testMTU):
+				t.Errorf("sent %+v, want the Read and the Write", again)
+			}
+		})
+	}
+}
+
 // TestResponses: after a gap in the response to an RDMA Read, the missing part is requested. A
 // response of a wrong length ends the connection.
 func TestResponses(t *testing.T) {

@@ -44,6 +44,7 @@ type Responder struct {
 	promised int
 
 	expected uint64 // number of the next packet
+	taken    uint64 // number behind the last packet of a Send or RDMA Write; 0: none came
 	complete uint32 // completed messages, modulo 2^24
 	told     bool   // the peer was told to send the expected packet again
 
@@ -64,9 +65,8 @@ type Responder struct {
 
 	// What must be sent.
 	answers ring.Ring[answer]
-	due     bool         // an acknowledgement of all before expected, or a NAK
-	nak     bth.Syndrome // for the expected packet; 0: none
-	fatal   bool         // that NAK ends the connection
+	due     bth.Syndrome // of the acknowledgement or NAK behind the responses; 0: none is due
+	refusal bth.Syndrome // the NAK that ended the connection; 0: none
 	late    error        // why a repeated response was refused
 
 	header bth.Packet
@@ -116,8 +116,8 @@ func (r *Responder) Promise(n int) { r.promised += n }
 // Wants reports whether a packet begins a message that needs a promised receive. Take must then be
 // given one.
 func (r *Responder) Wants(h *bth.Packet) bool {
-	return r.ready && !r.fatal && r.promised > 0 && r.receives.Len() == 0 && beginsSend(h.Opcode) &&
-		r.message == noMessage && h.PSN == r.wire.psn(r.expected)
+	return r.ready && !r.Refused() && r.promised > 0 && r.receives.Len() == 0 &&
+		beginsSend(h.Opcode) && r.message == noMessage && h.PSN == r.wire.psn(r.expected)
 }
 
 func beginsSend(o bth.Opcode) bool {
@@ -130,7 +130,7 @@ func beginsSend(o bth.Opcode) bool {
 
 // Refused reports whether a request of the peer was refused. That is the last thing the peer is
 // told.
-func (r *Responder) Refused() bool { return r.fatal }
+func (r *Responder) Refused() bool { return r.refusal != 0 }
 
 // LateRefusal returns why a repeated response was refused, or nil. It matters if the peer then ends
 // the connection. The peer may already have had the response.
@@ -146,8 +146,8 @@ func (r *Responder) Arrived() []transport.Message {
 // Take takes a request of the peer. If Wants reported true, promised is the receive, or nil if
 // there is no memory. An error ends the connection; the request is refused.
 func (r *Responder) Take(h *bth.Packet, promised *transport.RecvRequest, now time.Time) error {
-	if r.fatal {
-		r.due = true // repeat the NAK
+	if r.Refused() {
+		r.due = r.refusal // repeat the NAK
 		return nil
 	}
 	near := r.wire.near(r.expected, h.PSN)
@@ -163,8 +163,7 @@ func (r *Responder) Take(h *bth.Packet, promised *transport.RecvRequest, now tim
 		}
 		r.ahead = max(r.ahead, r.expected+uint64(near)+1)
 		if !r.told {
-			r.told, r.nak, r.due = true, bth.NAKSequence, true
-			r.cfg.Traffic.SentNAK(r.nak)
+			r.settle(postponed, bth.NAKSequence)
 		}
 		return nil
 	}
@@ -172,19 +171,20 @@ func (r *Responder) Take(h *bth.Packet, promised *transport.RecvRequest, now tim
 	s, err := r.request(h, promised)
 	switch {
 	case err != nil:
-		r.nak, r.fatal, r.due = s, true, true
-		r.cfg.Traffic.SentNAK(s)
+		r.settle(refused, s)
 		return err
 	case s != 0: // an RNR NAK
-		r.nak, r.told, r.due = s, true, true
-		r.cfg.Traffic.SentNAK(s)
+		r.settle(postponed, s)
 		return nil
 	}
-	r.told, r.nak, r.late = false, 0, nil
-	if h.Opcode == bth.ReadRequest {
-		r.due = false // the response acknowledges
-	} else if h.AckReq {
-		r.due = true
+	r.told, r.late = false, nil
+	switch {
+	case h.Opcode == bth.ReadRequest:
+		r.settle(reading, 0)
+	case h.AckReq:
+		r.settle(executedAsks, 0)
+	default:
+		r.settle(executed, 0)
 	}
 	return nil
 }
@@ -217,7 +217,10 @@ func (r *Responder) again(h *bth.Packet, back uint64) {
 		return
 	}
 	if h.Opcode != bth.ReadRequest {
-		r.due = true
+		// A number behind the last Send or RDMA Write was that of an RDMA Read.
+		if _, _, what := position(h.Opcode); what != noMessage && r.expected-back < r.taken {
+			r.settle(repeated, 0)
+		}
 		return
 	}
 	// The peer has lost the response or a part of it, and asks for that now. It will also ask for
@@ -330,6 +333,7 @@ func (r *Responder) send(h *bth.Packet, first, last bool, promised *transport.Re
 	r.got += len(h.Payload)
 	r.room -= len(h.Payload)
 	r.expected++
+	r.taken = r.expected
 	if last {
 		r.arrived = append(r.arrived, transport.Message{
 			Receive: r.receive, Len: r.got, Invalidated: transport.STag(h.Invalidate),
@@ -367,6 +371,7 @@ func (r *Responder) write(h *bth.Packet, first, last bool) (bth.Syndrome, error)
 	r.addr += uint64(n)
 	r.left -= n
 	r.expected++
+	r.taken = r.expected
 	if last {
 		r.concluded()
 	}
@@ -399,90 +404,4 @@ func (r *Responder) read(h *bth.Packet) (bth.Syndrome, error) {
 	})
 	r.expected += n
 	return 0, nil
-}
-
-// Fill sends responses to RDMA Reads, and then an acknowledgement. It reports whether there is more
-// that out has no room for. An error ends the connection: memory being read was revoked.
-func (r *Responder) Fill(out Outbox) (more bool, err error) {
-	for r.answers.Len() > 0 && !r.fatal {
-		a := r.answers.At(0)
-		for a.sent < a.packets {
-			if ok, err := r.respond(a, out); !ok {
-				return err == nil, err
-			}
-		}
-		r.answers.Pop()
-	}
-	if !r.due {
-		return false, nil
-	}
-	h := &r.header
-	*h = bth.Packet{
-		Opcode: bth.Acknowledge, Migrated: true, PKey: bth.DefaultPKey, QP: r.cfg.QP,
-		PSN: r.wire.psn(r.expected), AETH: bth.AETH{Syndrome: r.nak, MSN: r.complete},
-	}
-	if r.nak == 0 {
-		h.PSN, h.AETH.Syndrome = r.wire.psn(r.expected-1), bth.ACK
-	}
-	if _, ok := out.Packet(h, 0); !ok {
-		return true, nil
-	}
-	r.due = false
-	if !r.fatal {
-		r.nak = 0
-	}
-	return false, nil
-}
-
-// respond sends a packet of the response to an RDMA Read.
-func (r *Responder) respond(a *answer, out Outbox) (ok bool, err error) {
-	off := int(a.sent) * r.cfg.MTU
-	n := min(r.cfg.MTU, a.length-off)
-	h := &r.header
-	*h = bth.Packet{
-		Opcode: bth.ReadMiddle, Migrated: true, PKey: bth.DefaultPKey, QP: r.cfg.QP,
-		PSN: r.wire.psn(a.first + a.sent), AETH: bth.AETH{Syndrome: bth.ACK, MSN: a.msn},
-	}
-	switch first, last := a.sent == 0, a.sent == packetsOf(a.length, r.cfg.MTU)-1; {
-	case first && last:
-		h.Opcode = bth.ReadOnly
-	case first:
-		h.Opcode = bth.ReadFirst
-	case last:
-		h.Opcode = bth.ReadLast
-	}
-	p, ok := out.Packet(h, n)
-	if !ok {
-		return false, nil
-	}
-	r.list[0].Bytes = p
-	err = r.cfg.Table.Read(r.list[:], a.tag, a.addr+uint64(off))
-	r.list[0].Bytes = nil
-	if err != nil { // revoked meanwhile
-		out.Undo()
-		if a.again {
-			return r.refuseAgain(a, err, out), nil
-		}
-		r.expected = a.first + a.sent // the packet that is refused
-		r.nak, r.fatal, r.due = bth.NAKAccess, true, true
-		r.cfg.Traffic.SentNAK(r.nak)
-		return false, err
-	}
-	r.cfg.Traffic.Sent.Add(uint64(n))
-	a.sent++
-	return true, nil
-}
-
-// refuseAgain refuses a repeated request for a response, because its memory is gone. A peer that
-// has received the response meanwhile, because it asked too early, ignores this. Otherwise the peer
-// ends the connection.
-func (r *Responder) refuseAgain(a *answer, err error, out Outbox) (ok bool) {
-	r.header.Opcode = bth.Acknowledge
-	r.header.AETH.Syndrome = bth.NAKAccess
-	if _, ok := out.Packet(&r.header, 0); !ok {
-		return false
-	}
-	r.cfg.Traffic.SentNAK(bth.NAKAccess)
-	r.late, a.sent = err, a.packets
-	return true
 }

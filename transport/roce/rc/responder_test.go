@@ -188,7 +188,7 @@ func TestNotSentAgain(t *testing.T) {
 }
 
 // TestAcknowledges: one acknowledgement covers everything received. None is sent without a request
-// for it, and none after a response to an RDMA Read.
+// for it. The response to an RDMA Read takes the place of one that is due for requests before it.
 func TestAcknowledges(t *testing.T) {
 	p := newPair(t, 1)
 	target := make([]byte, testMTU+1)
@@ -217,6 +217,19 @@ func TestAcknowledges(t *testing.T) {
 		all[0].PSN != p.b.Responder.wire.psn(6) || all[1].PSN != p.b.Responder.wire.psn(7) ||
 		all[0].AETH != (bth.AETH{Syndrome: bth.ACK, MSN: 7}) {
 		t.Errorf("an RDMA Read was answered with %+v", all)
+	}
+	for n := 8; n <= 10; n++ { // taken together
+		h := p.request([...]bth.Opcode{bth.WriteOnly, bth.ReadRequest, bth.WriteOnly}[n-8], n, []byte{1})
+		h.RETH = reth
+		p.arrive(p.b, h)
+		if n == 8 {
+			continue
+		}
+		all = p.sentBy(p.b)
+		if len(all) != 1 || all[0].Opcode != [...]bth.Opcode{bth.ReadOnly, bth.Acknowledge}[n-9] ||
+			all[0].PSN != p.b.Responder.wire.psn(uint64(n)) {
+			t.Errorf("packet %d was answered with %+v", n, all)
+		}
 	}
 }
 
