@@ -252,23 +252,18 @@ func TestRXEKnfsd(t *testing.T) {
 func (k *knfsd) overRXE(t *testing.T, w *wire, size int, losses ...float64) {
 	t.Helper()
 	url := func(path string) string { return w.url(open + path) }
-	set := func(loss float64) {
-		for _, d := range []faultnet.Direction{faultnet.Up, faultnet.Down} {
-			w.SetWay(d, faultnet.Way{Loss: loss, Buffer: 4 << 20})
-		}
-	}
 	data := random(t, size)
 	file := localFile(t, data)
 	for _, loss := range losses {
 		k.sh[0].run(t, "rm -rf /export/*")
-		set(loss)
+		w.lose(loss)
 		k.do(t, "put", file, url("/file"))
 		k.checkSum(t, "/export/file", data)
 		back := filepath.Join(t.TempDir(), "back")
 		k.do(t, "get", url("/file"), back)
 		checkFile(t, back, data)
 	}
-	set(0)
+	w.lose(0)
 	k.sh[0].run(t, "mkdir /export/many && cd /export/many && i=0; while [ $i -lt 2000 ]; do : >entry-$i; i=$((i + 1)); done")
 	if n := strings.Count(k.do(t, "ls", url("/many")), "\n"); n != 2000 {
 		t.Errorf("ls prints %d lines, want 2000", n)
