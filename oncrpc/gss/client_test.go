@@ -274,7 +274,7 @@ func TestReplacedInUse(t *testing.T) {
 	})
 }
 
-// The largest window lets calls proceed, even with an int of 32 bits.
+// The largest window lets calls proceed.
 func TestLongestWindow(t *testing.T) {
 	p := newPeer(1, nil)
 	p.answer = func(call []byte) []byte {

@@ -119,7 +119,7 @@ func TestDestroyHangs(t *testing.T) {
 	})
 }
 
-// Windows of all sizes let calls proceed, even with an int of 32 bits.
+// Windows of all sizes let calls proceed.
 func TestWindowsOfServers(t *testing.T) {
 	for _, window := range []uint32{1, 2, 1<<31 - 1, 1 << 31, 1<<31 + 1, 1<<32 - 1} {
 		p := newPeer(1, nil)

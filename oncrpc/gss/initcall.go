@@ -160,6 +160,6 @@ func agreed(made Context, call *initCall, res *initRes, s Service) (*clientConte
 	if err := m.verifyMIC(call.verifier.Body, m.number[:]); err != nil {
 		return nil, fmt.Errorf("%w: %w", errVerifier, err)
 	}
-	window := int(min(res.window, maxSeq-1)) // fits in an int of 32 bits
+	window := int(min(res.window, maxSeq-1))
 	return &clientContext{Context: made, handle: res.handle, window: window}, nil
 }

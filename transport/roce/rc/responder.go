@@ -230,7 +230,7 @@ func (r *Responder) again(h *bth.Packet, back uint64) {
 		return
 	}
 	n := packetsOf(length, r.cfg.MTU)
-	if n > back || length < 0 { // with an int of 32 bits
+	if n > back {
 		return
 	}
 	for range r.answers.Len() {
