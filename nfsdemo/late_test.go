@@ -240,7 +240,7 @@ func TestLateCopy(t *testing.T) {
 		{"the Send of a short WRITE", write(before[:100]), newer[:100], -1},
 		{"the Send of a SETATTR", truncate, newer, -1},
 	}
-	for name, by := range carriers(t) {
+	for name := range carriers(t) {
 		if name == "tcp" {
 			continue
 		}
@@ -250,7 +250,7 @@ func TestLateCopy(t *testing.T) {
 			}
 			t.Run(name+" "+tt.name, func(t *testing.T) {
 				t.Parallel()
-				r := newLateRig(t, by)
+				r := newLateRig(t, carriers(t)[name])
 				connect := r.postponed
 				if tt.frozen >= 0 {
 					connect = r.frozen
