@@ -71,7 +71,7 @@ func New(ctx context.Context, dial DialFunc, cfg Config) (*Conn, error) {
 	c.xid.Store(rand.Uint32())
 	c.links.Store(new([]*link))
 	c.mu.Lock()
-	c.add(conn)
+	c.add(conn, nil)
 	c.mu.Unlock()
 	return c, nil
 }
@@ -85,9 +85,12 @@ func (c *Conn) nextXID() uint32 {
 	}
 }
 
-// add puts a connection into use; c.mu is held.
-func (c *Conn) add(conn oncrpc.Transport) {
+// add puts a connection into use, which replaces a lost one unless that is nil; c.mu is held.
+func (c *Conn) add(conn oncrpc.Transport, lost *link) {
 	l := newLink(conn, c.cfg.Stall)
+	if lost != nil {
+		l.pause = longer(lost.pause)
+	}
 	c.latest = conn
 	c.cfg.Counters.connected.Add(1)
 	links := append(slices.Clone(*c.links.Load()), l)
@@ -122,6 +125,10 @@ func (c *Conn) lost(l *link, err error) {
 	}
 	links = slices.Delete(slices.Clone(links), i, i+1)
 	c.links.Store(&links)
+	c.loss = err
+	if time.Since(l.born) >= steady {
+		l.pause = 0
+	}
 	if l.from.IsValid() {
 		c.left = append(c.left, l)
 		c.left = c.left[max(0, len(c.left)-c.cfg.Conns):]
@@ -139,7 +146,7 @@ func (c *Conn) lost(l *link, err error) {
 		c.cfg.Logger.Debug("connection lost, others remain", "peer", l.conn.RemoteAddr(), "err", err)
 		return
 	}
-	c.lostAt, c.loss = time.Now(), err
+	c.lostAt = time.Now()
 	c.pause, c.nextPause = c.nextPause, longer(c.nextPause)
 	if time.Since(l.born) >= steady {
 		c.pause, c.nextPause = 0, minPause

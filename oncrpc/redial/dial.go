@@ -65,7 +65,7 @@ func (c *Conn) leaving(ctx context.Context, from netip.AddrPort) context.Context
 	if l == nil {
 		return ctx
 	}
-	late := time.NewTimer(steady)
+	late := time.NewTimer(leaveTime)
 	defer late.Stop()
 	select {
 	case <-l.conn.Done():
@@ -104,7 +104,7 @@ func (c *Conn) settle(o *outage, conn oncrpc.Transport, err error) (next *outage
 				"after", time.Since(c.lostAt).Round(time.Millisecond))
 			c.lostAt = time.Time{}
 		}
-		c.add(conn)
+		c.add(conn, c.again)
 		// from its address, or because that was taken
 		c.left = slices.DeleteFunc(c.left, func(l *link) bool { return l == c.again })
 		c.endOutage(nil)

@@ -12,14 +12,14 @@ import (
 var ErrStalled error = stalled{}
 
 // ErrPortLost says that a call with Request.Once was not repeated, because no connection could be
-// made from the port of the one that was lost: the server might have executed the call twice. It
-// wraps net.ErrClosed.
+// made from the port of the one that was lost, or of its kind: the server might have executed the
+// call twice. It wraps net.ErrClosed.
 var ErrPortLost error = portLost{}
 
 type portLost struct{}
 
 func (portLost) Error() string {
-	return "connection lost, and its port is taken: the call may have been executed"
+	return "connection lost, and none like it can be made: the call may have been executed"
 }
 func (portLost) Unwrap() error { return net.ErrClosed }
 

@@ -34,6 +34,7 @@ type fakeHost struct {
 	born  error           // if not nil, new connections have ended with it
 	ports bool            // callers are known by their ports
 	taken bool            // no port can be kept
+	most  int             // if not 0, the last attempts with born: later connections live
 	dials []time.Duration // times of attempts
 	since time.Time
 	log   bytes.Buffer
@@ -64,7 +65,7 @@ func (p *fakeHost) dial(ctx context.Context) (oncrpc.Transport, error) {
 		}
 	}
 	p.conns = append(p.conns, f)
-	if p.born != nil {
+	if p.born != nil && (p.most == 0 || len(p.dials) < p.most) {
 		f.end(p.born)
 	}
 	return f, nil
@@ -170,6 +171,7 @@ type fakeConn struct {
 	dying   error // the error of calls while the connection lives on
 	closed  int
 	servers []*oncrpc.Server
+	unsent  bool // what it has when it ends has not left
 }
 
 // call is a call that the peer has received.
@@ -208,10 +210,18 @@ func (f *fakeConn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		x.SetReply(reply(x.XID), nil, nil)
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return f.unless(ctx.Err())
 	case <-f.done:
-		return f.Err()
+		return f.unless(f.Err())
 	}
+}
+
+// unless returns the error of a call that ends with err, unless it has left.
+func (f *fakeConn) unless(err error) error {
+	if f.unsent {
+		return fmt.Errorf("%w: %w", oncrpc.ErrNotSent, err)
+	}
+	return err
 }
 
 // reply is an accepted reply without results.

@@ -18,6 +18,7 @@ type link struct {
 	credits oncrpc.CreditReporter // nil if conn is none
 	from    netip.AddrPort        // by which the peer knows its caller; zero: by the host
 	born    time.Time
+	pause   time.Duration // before it is replaced, if others remain; Conn.mu guards it
 	calls   atomic.Int32  // pending
 	replies atomic.Uint32 // received
 	retired atomic.Bool   // gets no more calls, and is closed when none is pending

@@ -83,7 +83,7 @@ func TestOncePortLost(t *testing.T) {
 				p.conn(t, i).end(errReset)
 			}
 			err := returned(t, first, redial.ErrPortLost)
-			const want = "redial call fake%d: connection lost, and its port is taken: the call may have been executed"
+			const want = "redial call fake%d: connection lost, and none like it can be made: the call may have been executed"
 			if got := err.Error(); got != fmt.Sprintf(want, len(p.conns)-1) {
 				t.Errorf("got %q", got)
 			}
@@ -140,4 +140,77 @@ func TestNotSent(t *testing.T) {
 			returned(t, done, errReset)
 		})
 	}
+}
+
+// A call with Once was sent where callers are known by their hosts. It is not repeated where they
+// are known by their ports.
+func TestOnceOtherKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newFakeHost()
+		c := p.connect(t, redial.Config{Wait: time.Minute})
+		done := start(t.Context(), c, exchangeOnce())
+		p.conn(t, 0).next(t)
+		p.mu.Lock()
+		p.ports = true
+		p.mu.Unlock()
+		p.conn(t, 0).end(errReset)
+		returned(t, done, redial.ErrPortLost)
+		p.conn(t, 1).idle(t)
+		// The connection serves other calls.
+		done = start(t.Context(), c, exchange(true))
+		p.conn(t, 1).next(t).answer <- nil
+		returned(t, done, nil)
+	})
+}
+
+// The peer ends each connection from the port that a call with Once needs, while another remains.
+// Attempts to dial have pauses between them.
+func TestOncePortRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newFakeHost()
+		p.ports = true
+		c := p.connect(t, redial.Config{Wait: time.Minute, Conns: 2, Stall: -1})
+		first := start(t.Context(), c, exchangeOnce())
+		p.conn(t, 0).next(t)
+		fill(t, p, c, 2)
+		start(t.Context(), c, exchange(true))
+		p.last(t).next(t)
+		p.mu.Lock()
+		p.born, p.most = errReset, 100
+		p.mu.Unlock()
+		p.attempts()
+		p.conn(t, 0).end(errReset)
+		time.Sleep(2 * time.Minute)
+		returned(t, first, errReset)
+		if d := p.attempts(); len(d) > 20 {
+			t.Errorf("%d attempts in a minute", len(d))
+		}
+	})
+}
+
+// A lost connection takes time to end, as others of its calls wait for replies. Its port is dialled
+// from when it has ended.
+func TestPortLeftLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newFakeHost()
+		p.ports = true
+		c := p.connect(t, redial.Config{Wait: time.Minute})
+		once := start(t.Context(), c, exchangeOnce())
+		lost := p.conn(t, 0)
+		lost.next(t)
+		lost.mu.Lock()
+		lost.dying = fmt.Errorf("%w: %w", oncrpc.ErrNotSent, &net.OpError{Op: "write", Err: errReset})
+		lost.mu.Unlock()
+		other := start(t.Context(), c, exchange(false))
+		time.Sleep(1500 * time.Millisecond)
+		if d := p.attempts(); len(d) > 0 {
+			t.Errorf("dialled at %v, before the port was left", d)
+		}
+		lost.end(errReset)
+		for range 2 {
+			p.last(t).next(t).answer <- nil
+		}
+		returned(t, once, nil)
+		returned(t, other, nil)
+	})
 }

@@ -30,7 +30,8 @@ func (c *Conn) await(from netip.AddrPort) (*outage, error) {
 	if c.reaches(from) || !from.IsValid() && len(*c.links.Load()) > 0 {
 		return nil, nil
 	}
-	if from.IsValid() && !slices.ContainsFunc(c.left, func(l *link) bool { return l.from == from }) {
+	i := slices.IndexFunc(c.left, func(l *link) bool { return l.from == from })
+	if from.IsValid() && i < 0 {
 		return nil, &OpError{Op: "call", Peer: c.latest.RemoteAddr(), Err: ErrPortLost}
 	}
 	if c.outage != nil {
@@ -42,11 +43,15 @@ func (c *Conn) await(from netip.AddrPort) (*outage, error) {
 	} else {
 		o.ctx, o.cancel = context.WithCancel(c.ctx)
 	}
+	pause := c.pause
+	if len(*c.links.Load()) > 0 {
+		pause = c.left[i].pause
+	}
 	switch {
 	case c.cfg.Wait > 0:
-		o.pause = min(c.pause, c.cfg.Wait/2)
+		o.pause = min(pause, c.cfg.Wait/2)
 	case c.cfg.Wait < 0:
-		o.pause = c.pause
+		o.pause = pause
 	}
 	c.outage = o
 	c.cfg.Counters.outages.Add(1)

@@ -1,6 +1,7 @@
 package redial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,24 +31,37 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 
 func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	var since time.Time // when the call first had no connection
-	for sent := false; ; {
+	var loss error      // why the last connection ended over which it may have left
+	sent := x.Repeated  // when a flavour made it wait between two transmissions
+	if sent {
+		loss = c.lastLoss()
+	}
+	for {
 		l, err := c.take(ctx, x.From, &since)
 		if err != nil {
 			return err
 		}
 		if sent {
+			if x.Once && l.from != x.From { // it left over a connection of another kind
+				l.leave()
+				return &OpError{Op: "call", Peer: l.conn.RemoteAddr(), Err: ErrPortLost}
+			}
 			x.Repeated = true
 			c.cfg.Counters.repeated.Add(1)
 		}
 		ended, err := c.over(ctx, l, x)
+		unsent := errors.Is(err, oncrpc.ErrNotSent)
+		if !ended && unsent && sent { // unsent is true of this connection alone
+			return &OpError{Op: "call", Peer: l.conn.RemoteAddr(), Err: cmp.Or(ctx.Err(), loss)}
+		}
 		if !ended {
 			return err
 		}
-		if !errors.Is(err, oncrpc.ErrNotSent) {
+		if !unsent {
 			if !x.MayRepeat || c.cfg.Wait == 0 {
 				return err
 			}
-			sent = true
+			sent, loss = true, err
 			if x.Once {
 				x.From = l.from
 			}
@@ -59,7 +73,7 @@ func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 			continue // which dials once
 		}
 		if tried, over := c.patience(&since); over {
-			return &OpError{Op: "call", Peer: l.conn.RemoteAddr(), TriedFor: tried, Err: err}
+			return &OpError{Op: "call", Peer: l.conn.RemoteAddr(), TriedFor: tried, Err: cmp.Or(loss, err)}
 		}
 	}
 }
@@ -77,7 +91,7 @@ func (c *Conn) over(ctx context.Context, l *link, x *oncrpc.Exchange) (ended boo
 		if l.stalled.Load() {
 			why := ErrStalled
 			if errors.Is(err, oncrpc.ErrNotSent) {
-				why = fmt.Errorf("%w: %w", oncrpc.ErrNotSent, why)
+				why = fmt.Errorf("%w: %w", oncrpc.ErrNotSent, ErrStalled)
 			}
 			err = &OpError{Op: "call", Peer: l.conn.RemoteAddr(), Err: why}
 		}
@@ -122,22 +136,33 @@ func (c *Conn) take(ctx context.Context, from netip.AddrPort, since *time.Time) 
 			continue
 		}
 		if tried, over := c.patience(since); over {
-			return nil, &OpError{Op: "call", Peer: c.RemoteAddr(), TriedFor: tried, Err: c.lastLoss()}
+			return nil, c.tooLate(tried)
 		}
-		if err := c.wait(ctx, o); err != nil {
+		if err := c.wait(ctx, o, *since); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// wait waits for the end of an outage.
-func (c *Conn) wait(ctx context.Context, o *outage) error {
+// tooLate returns the error of a call that has been without a lasting connection for too long.
+func (c *Conn) tooLate(tried time.Duration) error {
+	return &OpError{Op: "call", Peer: c.RemoteAddr(), TriedFor: tried, Err: c.lastLoss()}
+}
+
+// wait waits for the end of an outage, for a call that has had no lasting connection since a time.
+func (c *Conn) wait(ctx context.Context, o *outage, since time.Time) error {
 	c.waiting.Add(1)
 	c.cfg.Counters.waited.Add(1)
 	defer c.waiting.Add(-1)
+	var late <-chan time.Time
+	if c.cfg.Wait > 0 && o.began.Sub(since) > steady { // otherwise the outage ends in time
+		late = time.After(time.Until(since.Add(c.cfg.Wait)))
+	}
 	select {
 	case <-o.done:
 		return o.err
+	case <-late:
+		return c.tooLate(c.cfg.Wait)
 	case <-ctx.Done():
 		return &OpError{Op: "call", Peer: c.RemoteAddr(), Err: ctx.Err()}
 	}

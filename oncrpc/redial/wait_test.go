@@ -261,3 +261,28 @@ func TestStillborn(t *testing.T) {
 		}
 	})
 }
+
+// A call waits for one connection after the other, but no longer than Config.Wait.
+func TestWaitTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newFakeHost()
+		c := p.connect(t, redial.Config{Wait: 10 * time.Second})
+		done := start(t.Context(), c, exchange(true))
+		p.conn(t, 0).next(t)
+		p.set(errRefused, false)
+		p.conn(t, 0).end(errReset)
+		time.Sleep(5 * time.Second)
+		p.set(nil, false)
+		time.Sleep(2 * time.Second)
+		p.conn(t, 1).next(t)
+		p.set(errRefused, false)
+		p.conn(t, 1).end(errReset)
+		time.Sleep(3*time.Second - time.Millisecond)
+		running(t, done)
+		time.Sleep(2 * time.Millisecond)
+		var op *redial.OpError
+		if err := returned(t, done, errReset); !errors.As(err, &op) || op.TriedFor != 10*time.Second {
+			t.Errorf("got %v", err)
+		}
+	})
+}
