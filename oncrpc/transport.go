@@ -52,16 +52,17 @@ type PortCaller interface {
 }
 
 // WithDialFrom returns a context for dialling a connection from an address, so that the peer knows
-// its caller (PortCaller). What dials over TCP should ask DialFrom, and fall back to another port
-// if this one is not free.
+// its caller (PortCaller). The address is zero for a first connection, whose own will be needed
+// later. What dials over TCP should ask DialFrom, and fall back to another port if this one is not
+// free.
 func WithDialFrom(ctx context.Context, from netip.AddrPort) context.Context {
 	return context.WithValue(ctx, dialFrom{}, from)
 }
 
-// DialFrom returns the address of WithDialFrom, or the zero AddrPort.
-func DialFrom(ctx context.Context) netip.AddrPort {
-	from, _ := ctx.Value(dialFrom{}).(netip.AddrPort)
-	return from
+// DialFrom returns the address of WithDialFrom, and whether there is one, zero or not.
+func DialFrom(ctx context.Context) (from netip.AddrPort, ok bool) {
+	from, ok = ctx.Value(dialFrom{}).(netip.AddrPort)
+	return from, ok
 }
 
 type dialFrom struct{}

@@ -9,21 +9,24 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
-// dialAny connects from any port that no other socket has, so that the port can be kept. If it were
-// left to connect, Linux would share the port among connections to several servers.
+// dialAny connects from any port. If the port may be needed again (oncrpc.DialFrom), it is one that
+// no other socket has. Otherwise it is left to connect: there are few ports, and Linux shares them
+// among connections to several servers.
 func dialAny(ctx context.Context, addr string) (net.Conn, error) {
-	d := net.Dialer{LocalAddr: new(net.TCPAddr)}
-	conn, err := d.DialContext(ctx, "tcp", addr)
-	if bindFailed(err) {
-		return new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if _, keep := oncrpc.DialFrom(ctx); keep {
+		d := net.Dialer{LocalAddr: new(net.TCPAddr)}
+		conn, err := d.DialContext(ctx, "tcp", addr)
+		if !bindFailed(err) {
+			return conn, err
+		}
 	}
-	return conn, err
+	return new(net.Dialer).DialContext(ctx, "tcp", addr)
 }
 
 // dialAgain connects from the address of a connection that was lost. It returns nil and no error if
 // there is no such address, or if it is not free.
 func dialAgain(ctx context.Context, addr string) (net.Conn, error) {
-	from := oncrpc.DialFrom(ctx)
+	from, _ := oncrpc.DialFrom(ctx)
 	if !from.IsValid() {
 		return nil, nil
 	}

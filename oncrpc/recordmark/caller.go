@@ -21,6 +21,7 @@ type caller struct {
 
 	// Conn.mu guards the fields below.
 	pending map[uint32]*call // calls that await their reply, by transaction id
+	givenUp int              // calls that have left and were given up, and have no reply yet
 	free    []*call
 }
 
@@ -215,6 +216,9 @@ func (cl *caller) giveUp(p *call) (left bool) {
 	waiting := p.gone || p.reply != nil || p.err != nil // for done
 	if cl.pending[p.xid] == p {
 		delete(cl.pending, p.xid)
+		if left {
+			cl.givenUp++
+		}
 	}
 	c.mu.Unlock()
 	if !waiting {
@@ -246,6 +250,7 @@ func (cl *caller) deliver(rec *record) {
 	c.mu.Lock()
 	p := cl.pending[xid]
 	if p == nil || p.out.state == queued {
+		cl.givenUp = max(0, cl.givenUp-1)
 		c.mu.Unlock()
 		c.counters.stray.Add(1)
 		rec.Release()

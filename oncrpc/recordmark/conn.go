@@ -167,7 +167,7 @@ func (c *Conn) fail(op string, err error) {
 	}
 	c.err = cmp.Or(c.sender.err, c.opError(op, lost{err}))
 	c.counters.ended(op, c.err)
-	pending := len(c.caller.pending) > 0
+	unanswered := len(c.caller.pending) > 0 || c.caller.givenUp > 0
 	c.caller.fail(c.err)
 	lost := c.sender.discard()
 	c.sender.filled.Broadcast()
@@ -179,7 +179,7 @@ func (c *Conn) fail(op string, err error) {
 	if secured != nil {
 		secured.Close() // sends a close alert if nothing is being written
 	}
-	if c.tcp != nil && (op != "close" || pending) {
+	if c.tcp != nil && (op != "close" || unanswered) {
 		c.tcp.SetLinger(0) // frees the port for the connection that replaces this one
 	}
 	c.conn.Close()

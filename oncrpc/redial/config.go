@@ -47,8 +47,8 @@ const (
 	maxPause = 5 * time.Second
 	// dialTimeout limits an attempt. The network's own timeout can take minutes.
 	dialTimeout = 15 * time.Second
-	// leaveTime is how long a lost connection may take to leave its address. One of recordmark reads
-	// on for a second after a failed write.
+	// leaveTime is how long a lost connection may take to leave its address. One of recordmark may
+	// read on for a second after a failed write.
 	leaveTime = 2 * time.Second
 	// steady is how long a connection must last. One that ends sooner counts as a failed attempt.
 	steady = time.Second

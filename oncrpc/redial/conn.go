@@ -61,7 +61,7 @@ func New(ctx context.Context, dial DialFunc, cfg Config) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := dial(ctx)
+	conn, err := dial(oncrpc.WithDialFrom(ctx, netip.AddrPort{}))
 	if err != nil {
 		cfg.Counters.failures.Add(1)
 		return nil, &OpError{Op: "dial", Err: err}

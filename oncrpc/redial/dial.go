@@ -63,7 +63,7 @@ func (c *Conn) leaving(ctx context.Context, from netip.AddrPort) context.Context
 	l := c.again
 	c.mu.Unlock()
 	if l == nil {
-		return ctx
+		return oncrpc.WithDialFrom(ctx, netip.AddrPort{})
 	}
 	late := time.NewTimer(leaveTime)
 	defer late.Stop()

@@ -59,7 +59,10 @@ func (p *fakeHost) dial(ctx context.Context) (oncrpc.Transport, error) {
 	}
 	f := newFakeConn(fmt.Sprintf("fake%d", len(p.conns)))
 	if p.ports {
-		f.from = oncrpc.DialFrom(ctx)
+		keep := false
+		if f.from, keep = oncrpc.DialFrom(ctx); !keep {
+			return nil, errors.New("not told that the port will be needed")
+		}
 		if !f.from.IsValid() || p.taken {
 			f.from = netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), uint16(1000+len(p.conns)))
 		}
