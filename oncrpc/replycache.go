@@ -134,7 +134,7 @@ func (r *replyCache) again(a *OnceCall) bool {
 	o := a.State.(*cachedCall)
 	r.mu.Lock()
 	first := r.find(o.key, a.origin)
-	if first == nil { // it has failed meanwhile
+	if first == nil && !o.coming { // it has failed meanwhile; without data, fetched enters this one
 		r.enter(o)
 	}
 	return r.follow(a, first)

@@ -1,0 +1,23 @@
+package oncrpc
+
+import "testing"
+
+// A handler has refused a copy without fetching its data, and is started again, because the first
+// call has failed meanwhile. If it fetches now, the call is known by its data, too.
+func TestAgainUnfetched(t *testing.T) {
+	r := newReplyCache(1 << 20)
+	call := func() *OnceCall { return &OnceCall{Call: &Call{origin: new(Origin)}} }
+	a, other := call(), call()
+	for _, x := range []*OnceCall{a, other} {
+		o := r.get()
+		o.coming, o.origin, x.State = true, x.origin, o
+	}
+	if !r.again(a) {
+		t.Fatal("the call is answered, but there is no other")
+	}
+	for x, data := range map[*OnceCall]string{a: "data", other: "else"} {
+		if !r.fetched(x, len(data), [][]byte{[]byte(data)}) {
+			t.Errorf("the call with %q is taken for a copy", data)
+		}
+	}
+}
