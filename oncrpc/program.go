@@ -47,7 +47,7 @@ type Procedure struct {
 	// the call, such as NFS's CREATE, REMOVE and WRITE. The server keeps the replies for a while
 	// (ServerConfig.ReplyMemory). Two calls are copies if these are equal: the transaction id; the
 	// caller (IP address; over TCP the port; flavour; and Identity); the program, version and
-	// procedure; and the arguments, bulk data included.
+	// procedure; and the arguments, bulk data included if a handler has fetched it.
 	//
 	// If one copy has been executed, its reply answers later ones. If one is being executed, others
 	// wait. That includes a call that was sent first but arrives late, over the lost connection.
