@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,7 +18,8 @@ import (
 // It does not squash users.
 type clientRig struct {
 	*serveCommand
-	dir string // which is exported as /export
+	dir  string               // which is exported as /export
+	told func(written []byte) // if not nil, is told what commands write to standard error
 }
 
 // startRig runs serve until the test ends. It takes further arguments of serve.
@@ -74,9 +76,22 @@ func (r *clientRig) execWhole(ctx context.Context, scheme string, args ...string
 		full[i] = strings.ReplaceAll(a, "@/", base+"/")
 	}
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, full, &stdout, &stderr)
+	code := run(ctx, full, &stdout, tapped{&stderr, r.told})
 	return outcome{code, strings.ReplaceAll(stdout.String(), base, "@"),
 		strings.ReplaceAll(stderr.String(), base, "@")}
+}
+
+// tapped is a writer that tells what is written to it.
+type tapped struct {
+	io.Writer
+	tell func([]byte) // may be nil
+}
+
+func (w tapped) Write(p []byte) (int, error) {
+	if w.tell != nil {
+		w.tell(p)
+	}
+	return w.Writer.Write(p)
 }
 
 // path returns the path on this host of a file of /export.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -198,16 +199,30 @@ func TestInterruptCounted(t *testing.T) {
 		args           []string
 		stdout, stderr string
 	}{
-		{[]string{"put", small, up, "@/memory"}, `^$`, `^put: 1 file, .*, 1 failed\nrpcrdma: interrupted\n$`},
+		{[]string{"put", "-v", small, up, "@/memory"}, `^$`,
+			`small -> .*\nput: 1 file, .*, 1 failed\nrpcrdma: interrupted\n$`},
 		{[]string{"put", up, "@/memory/up"}, `^$`, `^rpcrdma: interrupted\n$`},
 		{[]string{"put", "--json", up, "@/memory/up"}, `"files":0,.*"failed":1}\n$`, `^rpcrdma: interrupted\n$`},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		r, _ := startStepped(t, func(_ context.Context, p nfs3.Proc, i int64) {
+		small := make(chan struct{}) // closed when the small file, if any, has been copied
+		r, _ := startStepped(t, func(ctx context.Context, p nfs3.Proc, i int64) {
 			if p == nfs3.ProcWrite && i == 3 {
+				select {
+				case <-small:
+				case <-ctx.Done():
+				}
 				cancel()
 			}
 		})
+		r.told = func(line []byte) {
+			if bytes.Contains(line, []byte("small -> ")) {
+				close(small)
+			}
+		}
+		if tt.args[1] != "-v" {
+			close(small)
+		}
 		got := r.execWhole(ctx, "tcp", tt.args...)
 		cancel()
 		if got.code != cli.ExitInterrupted || !regexp.MustCompile(tt.stdout).MatchString(got.stdout) ||
