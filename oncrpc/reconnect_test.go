@@ -136,6 +136,9 @@ func reachTCP(t *testing.T, s *oncrpc.Server) dialer {
 		return recordmark.Serve(context.Background(), l, s, recordmark.Config{Logger: quiet})
 	})
 	return func(from net.Addr) caller {
+		if from == nil {
+			from = new(net.TCPAddr) // any port, which no other socket shares
+		}
 		d := net.Dialer{LocalAddr: from}
 		conn, err := d.Dial("tcp", l.Addr().String())
 		if err != nil {
