@@ -2,9 +2,10 @@ package oncrpc
 
 import (
 	"container/heap"
-	"hash/maphash"
 	"sync"
 	"time"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -41,8 +42,8 @@ const (
 // its results for maxReplyAge, whatever others do. And a host's many WRITEs do not displace the
 // result of its REMOVE.
 type replyCache struct {
-	seed  maphash.Seed
-	limit int64 // bytes
+	hash  *xxh3.Hasher // with the seed of all sums
+	limit int64        // bytes
 
 	mu sync.Mutex // guards the fields below, and the cachedCalls in them
 	// calls has each call by its key, and one with bulk data also by the key without the data.
@@ -94,7 +95,7 @@ func newReplyCache(limit int64) *replyCache {
 		return nil
 	}
 	return &replyCache{
-		seed: maphash.MakeSeed(), limit: limit,
+		hash: newHash(), limit: limit,
 		calls: make(map[replyKey]*cachedCall), hosts: make(map[hostID]*hostResults),
 	}
 }
@@ -106,7 +107,7 @@ func newReplyCache(limit int64) *replyCache {
 //
 // A call whose bulk data has not arrived is executed until the data arrives (onceSource).
 func (r *replyCache) Arrive(a *OnceCall) bool {
-	k, ok := makeKey(r.seed, a.Call)
+	k, ok := makeKey(r.hash, a.Call)
 	if !ok {
 		return true
 	}
@@ -240,7 +241,7 @@ func (r *replyCache) leave(a *OnceCall, o *cachedCall) {
 // may go on, which it may unless it is a copy of another call.
 func (r *replyCache) fetched(a *OnceCall, n int, data [][]byte) bool {
 	o := a.State.(*cachedCall)
-	sum := a.sum(r.seed, n, data)
+	sum := a.sum(r.hash, n, data)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if o.entered {

@@ -2,7 +2,9 @@ package oncrpc
 
 import (
 	"encoding/binary"
-	"hash/maphash"
+	"math/rand/v2"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -25,7 +27,7 @@ type procKey struct{ program, version, procedure uint32 }
 
 // makeKey returns the key of a call, with a sum over the inline arguments. It fails if bulk data
 // that has not arrived precedes other arguments, because those cannot be read yet.
-func makeKey(seed maphash.Seed, c *Call) (k replyKey, ok bool) {
+func makeKey(hash *xxh3.Hasher, c *Call) (k replyKey, ok bool) {
 	args := *c.Args // a copy, so that c.Args does not move
 	c.inline = args.Raw(args.Remaining())
 	if args.Err() != nil {
@@ -37,14 +39,18 @@ func makeKey(seed maphash.Seed, c *Call) (k replyKey, ok bool) {
 	return replyKey{
 		host: c.origin.host, port: c.origin.keyPort(), xid: c.XID,
 		procKey: procKey{c.Program, c.Version, c.Procedure},
-		flavor:  c.Cred.Flavor, sum: c.sum(seed, 0, nil),
+		flavor:  c.Cred.Flavor, sum: c.sum(hash, 0, nil),
 	}, true
 }
 
-// sum returns the sum of a call whose arguments end with n bytes of bulk data.
-func (c *Call) sum(seed maphash.Seed, n int, data [][]byte) uint64 {
-	var h maphash.Hash
-	h.SetSeed(seed)
+// newHash returns a hash with a secret seed. That of package hash/maphash takes four times as long,
+// which is a third of the time of a WRITE of 1 MiB.
+func newHash() *xxh3.Hasher { return xxh3.NewSeed(rand.Uint64()) }
+
+// sum returns the sum of a call whose arguments end with n bytes of bulk data. It leaves hash as it
+// is.
+func (c *Call) sum(hash *xxh3.Hasher, n int, data [][]byte) uint64 {
+	h := *hash
 	h.WriteString(c.origin.principal)
 	h.Write(c.key)
 	h.Write(c.inline)
