@@ -15,9 +15,9 @@ func TestAgainUnfetched(t *testing.T) {
 	if !r.again(a) {
 		t.Fatal("the call is answered, but there is no other")
 	}
-	for x, data := range map[*OnceCall]string{a: "data", other: "else"} {
-		if !r.fetched(x, len(data), [][]byte{[]byte(data)}) {
-			t.Errorf("the call with %q is taken for a copy", data)
+	for x, sum := range map[*OnceCall]uint64{a: 1, other: 2} {
+		if !r.fetched(x, sum) {
+			t.Errorf("the call with sum %d is taken for a copy", sum)
 		}
 	}
 }

@@ -22,8 +22,7 @@ func (s *Server) dispatch(in IncomingCall, from *Origin) {
 	c := s.calls.get()
 	if c == nil {
 		c = &Call{server: s}
-		c.arrival.Call, c.acceptance.call = c, c
-		c.once.init(c)
+		c.arrival.Call, c.acceptance.call, c.once.call = c, c, c
 	}
 	c.enc.Reset()
 	c.args = *in.Message()

@@ -87,8 +87,12 @@ var fetched = [][]byte{make([]byte, 4)}
 // fourBytes is a source of four bytes.
 type fourBytes struct{}
 
-func (fourBytes) Fetch(context.Context, int, int, [][]byte) error { return nil }
+func (fourBytes) Fetch(_ context.Context, _, _ int, _ [][]byte, w xdr.BulkWatcher) error {
+	w.Arrived(fetched[0])
+	return nil
+}
 
-func (fourBytes) Load(context.Context, int, int, bool) ([]byte, xdr.Releaser, error) {
+func (fourBytes) Load(context.Context, int, int, bool, xdr.BulkWatcher) ([]byte, xdr.Releaser,
+	error) {
 	return fetched[0], nil, nil
 }

@@ -22,21 +22,23 @@ type slowData struct {
 	fetched, holding atomic.Int32
 }
 
-func (s *slowData) Fetch(_ context.Context, _, n int, dst [][]byte) error {
+func (s *slowData) Fetch(_ context.Context, _, n int, dst [][]byte, w xdr.BulkWatcher) error {
 	if s.open != nil {
 		<-s.open
 	}
 	s.fetched.Add(1)
 	rest := s.data[:n]
+	w.Arrived(rest[:n/2])
+	w.Arrived(rest[n/2:])
 	for _, p := range dst {
 		rest = rest[copy(p, rest):]
 	}
 	return nil
 }
 
-func (s *slowData) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr.Releaser, error) {
+func (s *slowData) Load(ctx context.Context, id, n int, take bool, w xdr.BulkWatcher) ([]byte, xdr.Releaser, error) {
 	p := make([]byte, n)
-	if err := s.Fetch(ctx, id, n, [][]byte{p}); err != nil || !take {
+	if err := s.Fetch(ctx, id, n, [][]byte{p}, w); err != nil || !take {
 		return p, nil, err
 	}
 	s.holding.Add(1)

@@ -96,14 +96,14 @@ func TestOnceAuthorize(t *testing.T) {
 // chunkSource is a peer whose chunk does not arrive before its connection ends.
 type chunkSource struct{ started chan struct{} }
 
-func (c *chunkSource) Fetch(ctx context.Context, _, _ int, _ [][]byte) error {
+func (c *chunkSource) Fetch(ctx context.Context, _, _ int, _ [][]byte, _ xdr.BulkWatcher) error {
 	close(c.started)
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-func (c *chunkSource) Load(ctx context.Context, id, n int, _ bool) ([]byte, xdr.Releaser, error) {
-	return nil, nil, c.Fetch(ctx, id, n, nil)
+func (c *chunkSource) Load(ctx context.Context, id, n int, _ bool, _ xdr.BulkWatcher) ([]byte, xdr.Releaser, error) {
+	return nil, nil, c.Fetch(ctx, id, n, nil, nil)
 }
 
 // A call whose connection ends while its arguments are fetched is not executed. Its copy over

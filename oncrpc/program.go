@@ -112,7 +112,7 @@ type Call struct {
 	believed   bool   // sys was accepted
 	key        []byte // memory for Identity.AppendKey
 	inline     []byte // the inline arguments, while they are needed for the replyKey
-	once       onceSource
+	once       onceData
 	waiting    list.Place[Call] // in the queue for a worker
 	place      place            // that it occupies while it runs
 }

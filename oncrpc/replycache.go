@@ -105,13 +105,13 @@ func newReplyCache(limit int64) *replyCache {
 // calls, maybe before the server notices the loss. Each copy is answered, because each may be on a
 // live connection.
 //
-// A call whose bulk data has not arrived is executed until the data arrives (onceSource).
+// A call whose bulk data has not arrived is executed until the data arrives (onceData).
 func (r *replyCache) Arrive(a *OnceCall) bool {
-	k, ok := makeKey(r.hash, a.Call)
+	k, ok := makeKey(a.Call)
 	if !ok {
 		return true
 	}
-	coming := a.Args.FetchVia(a.once.via)
+	coming := a.Args.Watch(&a.once)
 	if coming {
 		a.once.args = *a.Args
 	}
@@ -237,11 +237,10 @@ func (r *replyCache) leave(a *OnceCall, o *cachedCall) {
 	r.forget(a)
 }
 
-// fetched is called when n bytes of a call's bulk data have arrived. It reports whether the call
-// may go on, which it may unless it is a copy of another call.
-func (r *replyCache) fetched(a *OnceCall, n int, data [][]byte) bool {
+// fetched is called when bulk data of a call has arrived, with the sum over everything. It reports
+// whether the call may go on, which it may unless it is a copy of another call.
+func (r *replyCache) fetched(a *OnceCall, sum uint64) bool {
 	o := a.State.(*cachedCall)
-	sum := a.sum(r.hash, n, data)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if o.entered {

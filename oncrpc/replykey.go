@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/zeebo/xxh3"
-
-	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // replyKey identifies a call and its copies. It includes a sum, because clients reuse transaction
@@ -27,7 +25,7 @@ type procKey struct{ program, version, procedure uint32 }
 
 // makeKey returns the key of a call, with a sum over the inline arguments. It fails if bulk data
 // that has not arrived precedes other arguments, because those cannot be read yet.
-func makeKey(hash *xxh3.Hasher, c *Call) (k replyKey, ok bool) {
+func makeKey(c *Call) (k replyKey, ok bool) {
 	args := *c.Args // a copy, so that c.Args does not move
 	c.inline = args.Raw(args.Remaining())
 	if args.Err() != nil {
@@ -36,31 +34,14 @@ func makeKey(hash *xxh3.Hasher, c *Call) (k replyKey, ok bool) {
 	// Use the identity, because a flavour may make the credential anew for each transmission.
 	c.key = c.Identity().AppendKey(append(c.key[:0], 0, 0, 0, 0))
 	binary.BigEndian.PutUint32(c.key, uint32(len(c.key)))
+	c.once.begin()
 	return replyKey{
 		host: c.origin.host, port: c.origin.keyPort(), xid: c.XID,
 		procKey: procKey{c.Program, c.Version, c.Procedure},
-		flavor:  c.Cred.Flavor, sum: c.sum(hash, 0, nil),
+		flavor:  c.Cred.Flavor, sum: c.once.hash.Sum64(),
 	}, true
 }
 
 // newHash returns a hash with a secret seed. That of package hash/maphash takes four times as long,
 // which is a third of the time of a WRITE of 1 MiB.
 func newHash() *xxh3.Hasher { return xxh3.NewSeed(rand.Uint64()) }
-
-// sum returns the sum of a call whose arguments end with n bytes of bulk data. It leaves hash as it
-// is.
-func (c *Call) sum(hash *xxh3.Hasher, n int, data [][]byte) uint64 {
-	h := *hash
-	h.WriteString(c.origin.principal)
-	h.Write(c.key)
-	h.Write(c.inline)
-	rest := n
-	for _, p := range data {
-		p = p[:min(rest, len(p))]
-		h.Write(p)
-		rest -= len(p)
-	}
-	var padding [3]byte
-	h.Write(padding[:xdr.RoundUp(n)-n])
-	return h.Sum64()
-}

@@ -20,10 +20,11 @@ type arguments struct {
 	loads  []transport.Slice // memory of the pool that holds what was fetched
 	into   []transport.Slice // the target of a Fetch or Load
 	chain  chain
-	asked  int        // bytes of the Reads under way
-	err    error      // the first error of these Reads
-	done   chan error // of capacity 1: the result of a Fetch or Load
-	heard  uint64     // for a long message that may be a reply: its number (draftdoubt.go)
+	asked  int             // bytes of the Reads under way
+	err    error           // the first error of these Reads
+	done   chan error      // of capacity 1: the result of a Fetch or Load
+	seen   xdr.BulkWatcher // of the Reads under way, or nil
+	heard  uint64          // for a long message that may be a reply: its number (draftdoubt.go)
 }
 
 // errNoBuffer: there is no memory for a long message.
@@ -39,7 +40,7 @@ func (a *arguments) readMessage(done transport.Completer) error {
 	}
 	a.loads = append(a.loads, s)
 	a.in.body = s.Bytes
-	return a.read(a.reads[0].Segments, n, a.loads[:1], done)
+	return a.read(a.reads[0].Segments, n, a.loads[:1], done, nil)
 }
 
 // describe makes xdr.Chunks of the read chunks, for the decoder.
@@ -56,7 +57,7 @@ func (a *arguments) describe() {
 }
 
 // Fetch reads a chunk of the call into dst. It implements xdr.BulkSource.
-func (a *arguments) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
+func (a *arguments) Fetch(ctx context.Context, id, n int, dst [][]byte, w xdr.BulkWatcher) error {
 	id = a.chunk(id)
 	c := a.in.c
 	if c.importer == nil {
@@ -66,7 +67,7 @@ func (a *arguments) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
 		}
 		defer c.pool.put(s, transport.LocalWrite)
 		a.into = append(a.into[:0], s)
-		if err := a.fetch(ctx, id, n); err != nil {
+		if err := a.fetch(ctx, id, n, w); err != nil {
 			return err
 		}
 		rest := s.Bytes
@@ -89,11 +90,12 @@ func (a *arguments) Fetch(ctx context.Context, id, n int, dst [][]byte) error {
 		a.into = append(a.into, s)
 		left -= len(p)
 	}
-	return a.fetch(ctx, id, n)
+	return a.fetch(ctx, id, n, w)
 }
 
 // Load reads a chunk of the call into memory of the pool. It implements xdr.BulkSource.
-func (a *arguments) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr.Releaser, error) {
+func (a *arguments) Load(ctx context.Context, id, n int, take bool, w xdr.BulkWatcher) ([]byte,
+	xdr.Releaser, error) {
 	id = a.chunk(id)
 	p := a.in.c.pool
 	s, err := p.get(n, transport.LocalWrite)
@@ -101,7 +103,7 @@ func (a *arguments) Load(ctx context.Context, id, n int, take bool) ([]byte, xdr
 		return nil, nil, a.opError(err)
 	}
 	a.into = append(a.into[:0], s)
-	err = a.fetch(ctx, id, n)
+	err = a.fetch(ctx, id, n, w)
 	a.into = a.into[:0]
 	if err != nil {
 		p.put(s, transport.LocalWrite)
@@ -145,11 +147,11 @@ func (t *taken) Release() {
 
 // fetch reads n bytes of a chunk and waits for the end. The end of ctx counts only before it
 // begins, because the memory must stay while a Read may fill it.
-func (a *arguments) fetch(ctx context.Context, id, n int) error {
+func (a *arguments) fetch(ctx context.Context, id, n int, w xdr.BulkWatcher) error {
 	if err := ctx.Err(); err != nil {
 		return a.opError(err)
 	}
-	err := a.read(a.reads[id].Segments, n, a.into, (*fetchRead)(a))
+	err := a.read(a.reads[id].Segments, n, a.into, (*fetchRead)(a), w)
 	if err == nil {
 		err = a.wait()
 	}
@@ -191,12 +193,12 @@ func (f *fetchRead) Complete(wr *transport.WorkRequest, err error) {
 	}
 }
 
-// read posts RDMA Reads of the first n bytes of segments into dst. The last one has a Context of
-// nil.
+// read posts RDMA Reads of the first n bytes of segments into dst, which w sees unless it is nil.
+// The last Read has a Context of nil.
 func (a *arguments) read(segments []chunks.ReadSegment, n int, dst []transport.Slice,
-	done transport.Completer) error {
+	done transport.Completer, w xdr.BulkWatcher) error {
 	c := a.in.c
-	a.err, a.asked = nil, n
+	a.err, a.asked, a.seen = nil, n, w
 	a.chain.begins(len(segments), &c.info)
 	c.gate.divide(&a.chain)
 	a.chain.addReads(segments, n, dst, done)
@@ -215,6 +217,11 @@ func (a *arguments) completed(wr *transport.WorkRequest, err error) (last bool, 
 	c.queue.completed()
 	if a.err == nil {
 		a.err = err
+	}
+	if a.err == nil && a.seen != nil {
+		for i := range wr.Local {
+			a.seen.Arrived(wr.Local[i].Bytes)
+		}
 	}
 	last = isLast(wr)
 	c.gate.done(transport.TotalLen(wr.Local))

@@ -42,12 +42,14 @@ const (
 	paceSlice = 50 * time.Millisecond
 )
 
-// bound returns how many bytes may be under way. If the peer must answer, that is half as much
-// again as the path was seen to hold, so it grows until the path is full.
+// bound returns how many bytes may be under way. That is not less than held.
 func (p *pace) bound() int {
-	ahead := max(paceAhead, p.round*3/2)
-	return int(min(max(paceLeast, p.rate*ahead.Seconds()), paceMost))
+	return int(min(max(paceLeast, p.rate*paceAhead.Seconds(), p.held()), paceMost))
 }
+
+// held returns half as much again as the path was seen to hold, in bytes. If so many are under way,
+// it grows until the path is full.
+func (p *pace) held() float64 { return p.rate * p.round.Seconds() * 3 / 2 }
 
 // room reports whether n bytes more may be posted. If the peer must answer, one request may exceed
 // a bound above paceLeast; otherwise the bound might never grow.

@@ -54,17 +54,29 @@ func (g *readGate) post(ch *chain) error {
 	return nil
 }
 
-// pieces is into how many Reads the bound of bytes is divided, if the limit allows. Several
-// responses in a row keep the path full.
-const pieces = 4
+const (
+	// pieces is into how many Reads a bound of bytes is divided, if the limit allows. Several
+	// responses in a row keep the path full.
+	pieces = 4
 
-// divide limits the size of the Reads in a new chain on a slow path. Before the path is known they
-// stay whole: it may be long, and the limit counts Reads.
+	// pieceLeast is how many bytes the pieces have at least if the path holds few: what fits in the
+	// cache of a processor beside the rest, so that an xdr.BulkWatcher finds it there.
+	pieceLeast = 256 << 10
+)
+
+// divide limits the size of the Reads in a new chain. Before the path is known they stay whole: it
+// may be long, and the limit counts Reads.
 func (g *readGate) divide(ch *chain) {
 	g.mu.Lock()
-	known, most := g.pace.rate > 0, g.pace.bound()/min(pieces, g.limit)&^4095
-	g.mu.Unlock()
-	if known && (ch.most == 0 || most < ch.most) {
+	defer g.mu.Unlock()
+	if g.pace.rate == 0 {
+		return
+	}
+	most := g.pace.bound() / min(pieces, g.limit)
+	if g.limit >= pieces {
+		most = min(most, max(pieceLeast, int(g.pace.held())/g.limit))
+	}
+	if most &^= 4095; ch.most == 0 || most < ch.most {
 		ch.most = most
 	}
 }

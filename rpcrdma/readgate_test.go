@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -51,6 +52,44 @@ func TestReadLimit(t *testing.T) {
 			if most := int(g.held.most.Load()); most != min(limit, 2*n+1+2) {
 				t.Errorf("%d Reads under way at most, want %d", most, limit)
 			}
+		})
+	}
+}
+
+// TestReadPieces reads long calls on a path that is known. They are read in pieces, if several may
+// be under way: of 256 KiB, or of more if the path holds more.
+func TestReadPieces(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		round        time.Duration
+		limit, bytes int
+		want         int // Reads under way
+	}{
+		{"near", 10 * time.Millisecond, 16, 1 << 20, 4},
+		{"far", 100 * time.Millisecond, 4, 2 << 20, 3}, // 3 MiB, divided by 4
+		{"few", 10 * time.Millisecond, 2, 1 << 20, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				g := newBothWays(t, rpcrdma.Config{})
+				g.limitReads(tt.limit)
+				data := pattern(1, tt.bytes-100)
+				call := callBytes(2, procSink, &items{data: [][]byte{data}})
+				want := 1 // before the path is known
+				for start := time.Now(); time.Since(start) < 200*time.Millisecond; {
+					g.long(2, call)
+					g.wantReads(want)
+					time.Sleep(tt.round)
+					g.held.release(t, want)
+					if got := wait(t, g.program.calls); !bytes.Equal(got.data[0], data) {
+						t.Fatal("the data differs")
+					}
+					g.next()
+					if time.Since(start) >= 50*time.Millisecond {
+						want = tt.want
+					}
+				}
+			})
 		})
 	}
 }

@@ -12,10 +12,11 @@ import (
 // Only one goroutine at a time may fetch the bulk data of a message. Fetching waits for the peer,
 // so do not hold a lock that others need meanwhile.
 type Bulk struct {
-	n    int
-	data []byte // when src is nil
-	src  BulkSource
-	id   int
+	n       int
+	data    []byte // when src is nil
+	src     BulkSource
+	id      int
+	watcher BulkWatcher
 }
 
 // Len returns the length in bytes.
@@ -48,7 +49,7 @@ func (b Bulk) FetchInto(ctx context.Context, dst [][]byte) error {
 	case b.n == 0:
 		return nil
 	case b.src != nil:
-		return b.src.Fetch(ctx, b.id, b.n, dst)
+		return b.fetched(b.src.Fetch(ctx, b.id, b.n, dst, b.watcher))
 	}
 	rest := b.data
 	for _, p := range dst {
@@ -62,7 +63,7 @@ func (b Bulk) Bytes(ctx context.Context) ([]byte, error) {
 	if b.src == nil || b.n == 0 {
 		return b.data, nil
 	}
-	p, _, err := b.src.Load(ctx, b.id, b.n, false)
+	p, _, err := b.load(ctx, false)
 	return p, err
 }
 
@@ -72,7 +73,27 @@ func (b Bulk) Take(ctx context.Context) ([]byte, Releaser, error) {
 	if b.src == nil || b.n == 0 {
 		return bytes.Clone(b.data), nothing{}, nil
 	}
-	return b.src.Load(ctx, b.id, b.n, true)
+	return b.load(ctx, true)
+}
+
+func (b Bulk) load(ctx context.Context, take bool) ([]byte, Releaser, error) {
+	p, release, err := b.src.Load(ctx, b.id, b.n, take, b.watcher)
+	failed := err != nil
+	if err = b.fetched(err); err == nil {
+		return p, release, nil
+	}
+	if take && !failed {
+		release.Release()
+	}
+	return nil, nil, err
+}
+
+// fetched returns the result of a fetch that has ended with err.
+func (b Bulk) fetched(err error) error {
+	if b.watcher == nil {
+		return err
+	}
+	return b.watcher.Fetched(b.n, err)
 }
 
 // CopyTo copies the data to p and returns the number of bytes copied: less than Len if p is

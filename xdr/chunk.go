@@ -19,14 +19,25 @@ type Chunk struct {
 // Floating is the Position of a Chunk that has no position.
 const Floating = -1
 
-// BulkSource fetches bulk data that has not arrived.
+// BulkSource fetches bulk data that has not arrived. It calls w.Arrived, unless w is nil.
 type BulkSource interface {
 	// Fetch writes the first n bytes of chunk id into dst, filling its slices in order. It does not
 	// touch dst after it returns.
-	Fetch(ctx context.Context, id, n int, dst [][]byte) error
+	Fetch(ctx context.Context, id, n int, dst [][]byte, w BulkWatcher) error
 	// Load returns the first n bytes of chunk id in memory that the source owns. The memory stays
 	// valid until the message is released or, if take is true, until the Releaser is called.
-	Load(ctx context.Context, id, n int, take bool) ([]byte, Releaser, error)
+	Load(ctx context.Context, id, n int, take bool, w BulkWatcher) ([]byte, Releaser, error)
+}
+
+// BulkWatcher sees bulk data as it is fetched, before it is handed out.
+type BulkWatcher interface {
+	// Arrived gets the data of one fetch in pieces, in order, each as soon as it has arrived:
+	// then it is still in a cache of the processor. Arrived is called on any goroutine, must not
+	// block, and may not keep p.
+	Arrived(p []byte)
+	// Fetched is called when a fetch of n bytes has ended with err. The fetch returns the result
+	// of Fetched, and no data if that is an error.
+	Fetched(n int, err error) error
 }
 
 // Bulk decodes variable-length opaque data of at most max bytes by reference, whether it is in the
@@ -88,9 +99,5 @@ func (d *Decoder) beside(c *Chunk, n int) Bulk {
 	if c.Source == nil {
 		return Bulk{n: n, data: c.Data[:n:n]}
 	}
-	src := c.Source
-	if d.via != nil {
-		src = d.via(src)
-	}
-	return Bulk{n: n, src: src, id: c.ID}
+	return Bulk{n: n, src: c.Source, id: c.ID, watcher: d.watcher}
 }

@@ -2,8 +2,10 @@ package xdr_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"io"
 	"math"
 	"testing"
 
@@ -165,21 +167,32 @@ type source struct {
 	err     error
 }
 
-func (s *source) Fetch(_ context.Context, id, n int, dst [][]byte) error {
+func (s *source) Fetch(_ context.Context, id, n int, dst [][]byte, w xdr.BulkWatcher) error {
 	s.fetched++
 	rest := s.chunks[id][:n]
+	arrive(rest, w)
 	for _, p := range dst {
 		rest = rest[copy(p, rest):]
 	}
 	return s.err
 }
 
-func (s *source) Load(_ context.Context, id, n int, take bool) ([]byte, xdr.Releaser, error) {
+func (s *source) Load(_ context.Context, id, n int, take bool, w xdr.BulkWatcher) ([]byte,
+	xdr.Releaser, error) {
 	s.loaded++
+	arrive(s.chunks[id][:n], w)
 	if take {
 		return s.chunks[id][:n], &s.taken, s.err
 	}
 	return s.chunks[id][:n], nil, s.err
+}
+
+// arrive shows a watcher the data in two pieces.
+func arrive(p []byte, w xdr.BulkWatcher) {
+	if w != nil {
+		w.Arrived(p[:len(p)/2])
+		w.Arrived(p[len(p)/2:])
+	}
 }
 
 // here returns bulk data in the stream, and lazy the same data not yet arrived.
@@ -379,45 +392,85 @@ func TestBulkFirst(t *testing.T) {
 	}
 }
 
-// nowhere is a source without data.
-type nowhere struct{}
-
-func (nowhere) Fetch(context.Context, int, int, [][]byte) error { return errNowhere }
-
-func (nowhere) Load(context.Context, int, int, bool) ([]byte, xdr.Releaser, error) {
-	return nil, nil, errNowhere
+// watcher is a BulkWatcher that keeps what it sees.
+type watcher struct {
+	arrived string
+	n       int
+	err     error // of Fetched
 }
 
-var errNowhere = errors.New("nowhere")
+func (w *watcher) Arrived(p []byte) { w.arrived += string(p) }
 
-// Only data that has not arrived is fetched from the other source.
-func TestFetchVia(t *testing.T) {
+func (w *watcher) Fetched(n int, err error) error {
+	w.n += n
+	return cmp.Or(err, w.err)
+}
+
+// A watcher sees what is fetched and nothing else, and can keep it from being handed out.
+func TestWatch(t *testing.T) {
+	far := &source{chunks: [][]byte{[]byte("away")}}
+	chunk := func(position int, from xdr.BulkSource) xdr.Chunk {
+		if from == nil {
+			return xdr.Chunk{Position: position, Len: 4, Data: []byte("here")}
+		}
+		return xdr.Chunk{Position: position, Len: 4, Source: from}
+	}
 	for _, tt := range []struct {
 		name   string
 		chunks []xdr.Chunk
-		coming bool
+		want   string
 	}{
-		{"to be fetched", []xdr.Chunk{{Position: 4, Len: 4, Source: nowhere{}}}, true},
-		{"of any place", []xdr.Chunk{{Position: xdr.Floating, Len: 4, Source: nowhere{}}}, true},
-		{"here", []xdr.Chunk{{Position: 4, Len: 4, Data: []byte("here")}}, false},
-		{"empty, and here", []xdr.Chunk{{Position: xdr.Floating, Source: nowhere{}},
-			{Position: 4, Len: 4, Data: []byte("here")}}, false},
+		{"to be fetched", []xdr.Chunk{chunk(4, far)}, "away"},
+		{"of any place", []xdr.Chunk{chunk(xdr.Floating, far)}, "away"},
+		{"here", []xdr.Chunk{chunk(4, nil)}, ""},
+		{"empty, and here", []xdr.Chunk{{Position: xdr.Floating, Source: far}, chunk(4, nil)}, ""},
 	} {
-		var d xdr.Decoder
-		d.Reset([]byte{0, 0, 0, 4}, tt.chunks)
-		asked := 0
-		if coming := d.FetchVia(func(from xdr.BulkSource) xdr.BulkSource {
-			if from != (nowhere{}) {
-				t.Errorf("%s: the source is %v", tt.name, from)
+		for name, fetch := range map[string]func(xdr.Bulk) ([]byte, error){
+			"FetchInto": func(b xdr.Bulk) ([]byte, error) {
+				p := make([]byte, 4)
+				return p, b.FetchInto(t.Context(), [][]byte{p})
+			},
+			"Bytes": func(b xdr.Bulk) ([]byte, error) { return b.Bytes(t.Context()) },
+			"Take": func(b xdr.Bulk) ([]byte, error) {
+				p, release, err := b.Take(t.Context())
+				if err == nil {
+					release.Release()
+				}
+				return p, err
+			},
+		} {
+			for _, failure := range []error{nil, io.ErrUnexpectedEOF} {
+				var d xdr.Decoder
+				d.Reset([]byte{0, 0, 0, 4}, tt.chunks)
+				w := watcher{err: failure}
+				coming := d.Watch(&w)
+				p, err := fetch(d.Bulk(4))
+				want := cmp.Or(tt.want, "here")
+				if tt.want == "" {
+					failure = nil
+				}
+				if !errors.Is(err, failure) || failure == nil && (err != nil || string(p) != want) {
+					t.Errorf("%s, %s: got %q, %v, want %q, %v", tt.name, name, p, err, want, failure)
+				}
+				if w.arrived != tt.want || w.n != len(tt.want) || coming != (tt.want != "") {
+					t.Errorf("%s, %s: the watcher saw %q, %d bytes, coming %v", tt.name, name,
+						w.arrived, w.n, coming)
+				}
 			}
-			asked++
-			return nowhere{}
-		}); coming != tt.coming {
-			t.Errorf("%s: to be fetched: %v", tt.name, coming)
 		}
-		_, err := d.Bulk(4).Bytes(t.Context())
-		if errors.Is(err, errNowhere) != tt.coming || (asked == 1) != tt.coming {
-			t.Errorf("%s: got %v, via was asked %d times", tt.name, err, asked)
-		}
+	}
+	if far.taken != 4 {
+		t.Errorf("%d of 4 taken chunks were released", far.taken)
+	}
+}
+
+// A watcher is told that a fetch has failed.
+func TestWatchFailed(t *testing.T) {
+	from := &source{chunks: [][]byte{[]byte("away")}, err: io.ErrClosedPipe}
+	var d xdr.Decoder
+	d.Reset([]byte{0, 0, 0, 4}, []xdr.Chunk{{Position: 4, Len: 4, Source: from}})
+	d.Watch(&watcher{err: io.ErrUnexpectedEOF})
+	if _, _, err := d.Bulk(4).Take(t.Context()); err != io.ErrClosedPipe || from.taken > 0 {
+		t.Errorf("got %v, released %d times", err, from.taken)
 	}
 }

@@ -14,7 +14,7 @@ type Decoder struct {
 	pos      int     // position in the stream
 	floating []Chunk // not taken yet, in order
 	chunks   []Chunk // the others, by position
-	via      func(BulkSource) BulkSource
+	watcher  BulkWatcher
 	err      error
 	ended    bool
 
@@ -60,10 +60,10 @@ func (d *Decoder) AppendInline(more []byte) {
 	d.end += len(more)
 }
 
-// FetchVia makes the decoder fetch data from via(source) in place of each chunk's source. It
-// reports whether any chunk has not arrived. Call it right after Reset.
-func (d *Decoder) FetchVia(via func(BulkSource) BulkSource) bool {
-	d.via = via
+// Watch lets w see all bulk data that is fetched. It reports whether there is any: a chunk that has
+// not arrived. Call it right after Reset.
+func (d *Decoder) Watch(w BulkWatcher) bool {
+	d.watcher = w
 	away := func(c Chunk) bool { return c.Source != nil && c.Len > 0 }
 	return slices.ContainsFunc(d.floating, away) || slices.ContainsFunc(d.chunks, away)
 }

@@ -188,7 +188,7 @@ func (k *call) Drop() {
 }
 
 // Fetch implements xdr.BulkSource.
-func (k *call) Fetch(_ context.Context, id, n int, dst [][]byte) error {
+func (k *call) Fetch(_ context.Context, id, n int, dst [][]byte, w xdr.BulkWatcher) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.x == nil {
@@ -198,6 +198,9 @@ func (k *call) Fetch(_ context.Context, id, n int, dst [][]byte) error {
 	for _, p := range k.x.Call.Bulk[id].Data {
 		p = p[:min(len(p), n)]
 		n -= len(p)
+		if w != nil {
+			w.Arrived(p)
+		}
 		for len(p) > 0 {
 			m := copy(dst[0], p)
 			if p = p[m:]; m == len(dst[0]) {
@@ -211,9 +214,10 @@ func (k *call) Fetch(_ context.Context, id, n int, dst [][]byte) error {
 }
 
 // Load implements xdr.BulkSource.
-func (k *call) Load(ctx context.Context, id, n int, _ bool) ([]byte, xdr.Releaser, error) {
+func (k *call) Load(ctx context.Context, id, n int, _ bool, w xdr.BulkWatcher) ([]byte,
+	xdr.Releaser, error) {
 	p := make([]byte, n)
-	return p, nothing{}, k.Fetch(ctx, id, n, [][]byte{p})
+	return p, nothing{}, k.Fetch(ctx, id, n, [][]byte{p}, w)
 }
 
 type nothing struct{}

@@ -48,7 +48,7 @@ type source struct {
 	before func() error
 }
 
-func (s *source) Fetch(_ context.Context, _, n int, dst [][]byte) error {
+func (s *source) Fetch(_ context.Context, _, n int, dst [][]byte, _ xdr.BulkWatcher) error {
 	if err := s.before(); err != nil {
 		return err
 	}
@@ -59,6 +59,6 @@ func (s *source) Fetch(_ context.Context, _, n int, dst [][]byte) error {
 	return nil
 }
 
-func (s *source) Load(context.Context, int, int, bool) ([]byte, xdr.Releaser, error) {
+func (s *source) Load(context.Context, int, int, bool, xdr.BulkWatcher) ([]byte, xdr.Releaser, error) {
 	return nil, nil, errors.New("vfstest: a file system fetches into memory of its own")
 }
