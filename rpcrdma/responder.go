@@ -21,7 +21,10 @@ var unavailable = oncrpc.DispatcherOf(new(oncrpc.Server))
 
 // Serve answers the peer's calls with s from now on. Before, they are answered PROG_UNAVAIL.
 func (c *Conn) Serve(s *oncrpc.Server) {
-	d := oncrpc.DispatcherOf(s).For(c.RemoteAddr())
+	c.serve(oncrpc.DispatcherOf(s).For(c.RemoteAddr()))
+}
+
+func (c *Conn) serve(d oncrpc.Dispatcher) {
 	d.Granted(1) // the first credit (RFC 8166 section 3.3.1)
 	leave, err := d.AddConn(c, nil)
 	if err != nil {

@@ -38,7 +38,7 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 			"bytes", len(cfg.private()), "possible", n)
 	}
 	a := acceptor{
-		cfg: cfg, server: s, dispatcher: d,
+		cfg: cfg, dispatcher: d,
 		chunks:   newBudget(cfg.ServerMemory),
 		receives: newReceiveBudget(cfg.ReceiveMemory),
 		conns:    make(map[*Conn]struct{}),
@@ -61,7 +61,6 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 // acceptor accepts and serves the connections of one Serve.
 type acceptor struct {
 	cfg        Config
-	server     *oncrpc.Server
 	dispatcher oncrpc.Dispatcher
 	chunks     *budget
 	receives   *receiveBudget
@@ -85,7 +84,9 @@ func (a *acceptor) run(ctx context.Context, l transport.Listener) error {
 		req, err := l.Accept(ctx)
 		if err == nil {
 			pause = acceptPauseMin
-			a.wg.Go(func() { a.serve(ctx, req) })
+			// Here connections have the order in which a client makes them.
+			from := a.dispatcher.For(req.Info().RemoteAddr)
+			a.wg.Go(func() { a.serve(ctx, req, from) })
 			continue
 		}
 		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
@@ -102,7 +103,7 @@ func (a *acceptor) run(ctx context.Context, l transport.Listener) error {
 }
 
 // serve accepts a request, serves its connection, and returns when that has ended.
-func (a *acceptor) serve(ctx context.Context, req transport.Request) {
+func (a *acceptor) serve(ctx context.Context, req transport.Request, from oncrpc.Dispatcher) {
 	info := req.Info()
 	release, err := a.dispatcher.Admit(oncrpc.ConnInfo{
 		Provider: info.Provider, Local: info.LocalAddr, Remote: info.RemoteAddr,
@@ -132,7 +133,7 @@ func (a *acceptor) serve(ctx context.Context, req transport.Request) {
 		<-ep.Done()
 		return
 	}
-	c.Serve(a.server)
+	c.serve(from)
 	if ctx.Err() != nil {
 		ep.Close() // closeConns may have missed this connection
 	}

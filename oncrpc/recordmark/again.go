@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -23,6 +24,10 @@ func dialAny(ctx context.Context, addr string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", addr)
 }
 
+// freeTime is how long dialAgain waits until an address is free. Linux may let go of a socket a
+// moment after it was closed, if another thread was just asking whether it could be read.
+const freeTime = 500 * time.Millisecond
+
 // dialAgain connects from the address of a connection that was lost. It returns nil and no error if
 // there is no such address, or if it is not free.
 func dialAgain(ctx context.Context, addr string) (net.Conn, error) {
@@ -31,11 +36,17 @@ func dialAgain(ctx context.Context, addr string) (net.Conn, error) {
 		return nil, nil
 	}
 	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(from), Control: reuse}
-	conn, err := d.DialContext(ctx, "tcp", addr)
-	var call *os.SyscallError
-	connect := errors.As(err, &call) && call.Syscall == "connect" && !taken(err)
-	if err == nil || connect || ctx.Err() != nil {
-		return conn, err
+	pause := time.Millisecond
+	for late := time.Now().Add(freeTime); ; pause *= 2 {
+		conn, err := d.DialContext(ctx, "tcp", addr)
+		var call *os.SyscallError
+		connect := errors.As(err, &call) && call.Syscall == "connect" && !taken(err)
+		if err == nil || connect || ctx.Err() != nil {
+			return conn, err
+		}
+		if !taken(err) || time.Now().Add(pause).After(late) {
+			return nil, nil
+		}
+		time.Sleep(pause)
 	}
-	return nil, nil
 }

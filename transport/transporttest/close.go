@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -158,6 +159,7 @@ func closeUnderLoad(p *pair) {
 				switch {
 				case errors.Is(err, transport.ErrQueueFull):
 					start()
+					time.Sleep(time.Millisecond) // in a bubble, time stands still until all wait
 				case err != nil:
 					if !errors.Is(err, net.ErrClosed) {
 						p.t.Errorf("Post: %v", err)
