@@ -54,7 +54,8 @@ type Request struct {
 	MayRepeat bool
 	// Once restricts MayRepeat: executing the procedure twice does harm, and the server prevents it
 	// for calls that it can tell to be copies (Procedure.Once). Over TCP these come from the same
-	// port. If the port could not be kept, the call fails instead of being repeated.
+	// port, over RDMA over a newer connection. If the port could not be kept, the call fails and
+	// is not repeated.
 	Once bool
 
 	// Repeated is set by Do if the call was sent more than once. The results may then come from a

@@ -84,9 +84,9 @@ type Exchange struct {
 	// MayRepeat, Once and Repeated are the fields of the Request. A connection that cannot
 	// reconnect ignores the first two and does not set Repeated.
 	MayRepeat, Once, Repeated bool
-	// From is where a call with Once must come from after its first transmission, if its peer tells
-	// callers apart by their ports (PortCaller). A connection that can reconnect sets it.
-	From netip.AddrPort
+	// LeftOver is over which of its connections a call with Once has left, for the use of a
+	// connection that can reconnect.
+	LeftOver any
 	// Reply decodes the reply, beginning with its transaction id.
 	Reply xdr.Decoder
 

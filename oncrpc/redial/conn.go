@@ -36,14 +36,12 @@ type Conn struct {
 
 	mu        sync.Mutex       // guards the fields below, and the replacement of links
 	latest    oncrpc.Transport // the last connection made
+	made      uint64           // connections so far
 	outage    *outage          // not nil while calls wait for a connection
 	dialing   bool
-	left      []*link            // lost connections from whose addresses to dial again
-	again     *link              // that of the attempt to dial under way, or of the last one
+	toReplace []*link            // lost connections, oldest first; at most Config.Conns
 	stopGrow  context.CancelFunc // stops dialling an additional connection
 	growAfter time.Time          // earliest time to try the next additional one
-	pause     time.Duration      // before the first attempt of the next outage
-	nextPause time.Duration      // pause if a connection soon ends again
 	lostAt    time.Time          // when the last connection ended; zero if there is one
 	loss      error              // why the last connection ended
 	err       error
@@ -87,7 +85,8 @@ func (c *Conn) nextXID() uint32 {
 
 // add puts a connection into use, which replaces a lost one unless that is nil; c.mu is held.
 func (c *Conn) add(conn oncrpc.Transport, lost *link) {
-	l := newLink(conn, c.cfg.Stall)
+	c.made++
+	l := newLink(conn, c.made, c.cfg.Stall)
 	if lost != nil {
 		l.pause = longer(lost.pause)
 	}
@@ -129,10 +128,8 @@ func (c *Conn) lost(l *link, err error) {
 	if time.Since(l.born) >= steady {
 		l.pause = 0
 	}
-	if l.from.IsValid() {
-		c.left = append(c.left, l)
-		c.left = c.left[max(0, len(c.left)-c.cfg.Conns):]
-	}
+	c.toReplace = append(c.toReplace, l)
+	c.toReplace = c.toReplace[max(0, len(c.toReplace)-c.cfg.Conns):]
 	if c.err == nil {
 		c.cfg.Counters.lost.Add(1)
 		if l.stalled.Load() {
@@ -147,10 +144,6 @@ func (c *Conn) lost(l *link, err error) {
 		return
 	}
 	c.lostAt = time.Now()
-	c.pause, c.nextPause = c.nextPause, longer(c.nextPause)
-	if time.Since(l.born) >= steady {
-		c.pause, c.nextPause = 0, minPause
-	}
 	if l.calls.Load() > 0 {
 		c.cfg.Logger.Warn("connection lost", "peer", l.conn.RemoteAddr(), "err", err)
 	} else { // servers end idle connections
@@ -180,7 +173,7 @@ func (c *Conn) Serve(s *oncrpc.Server) {
 // a call does, with the same errors. Calls made directly over that connection are not repeated, and
 // do not count for Config.Stall.
 func (c *Conn) Connect(ctx context.Context) (oncrpc.Transport, error) {
-	l, err := c.take(ctx, netip.AddrPort{}, new(time.Time))
+	l, err := c.take(ctx, nil, new(time.Time))
 	if err != nil {
 		return nil, err
 	}

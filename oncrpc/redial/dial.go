@@ -19,10 +19,11 @@ func (c *Conn) grow() {
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	c.dialing, c.stopGrow = true, cancel
+	lost := c.lostLike(nil)
 	c.wg.Go(func() {
 		defer cancel()
-		conn, err := c.attempt(ctx, netip.AddrPort{})
-		if o := c.connected(nil, conn, err); o != nil {
+		conn, err := c.attempt(ctx, lost)
+		if o := c.connected(nil, conn, lost, err); o != nil {
 			c.connect(o)
 		}
 	})
@@ -34,50 +35,54 @@ func (c *Conn) connect(o *outage) {
 		var conn oncrpc.Transport
 		err := o.sleep()
 		if err == nil {
-			conn, err = c.attempt(o.ctx, o.from)
+			conn, err = c.attempt(o.ctx, o.lost)
 		}
-		o = c.connected(o, conn, err)
+		o = c.connected(o, conn, o.lost, err)
 	}
 }
 
-// attempt dials once, from a given address or else from that of a lost connection, if there is one.
-func (c *Conn) attempt(ctx context.Context, from netip.AddrPort) (oncrpc.Transport, error) {
+// lostLike returns the lost connection to replace next, or nil. Unless before is nil, it is one
+// whose replacement may follow that. The last one lost comes first, so that the pauses grow if each
+// replacement soon ends; c.mu is held.
+func (c *Conn) lostLike(before *link) *link {
+	for _, l := range slices.Backward(c.toReplace) {
+		if before == nil || l.from == before.from {
+			return l
+		}
+	}
+	return nil
+}
+
+// attempt dials once, from the address of a lost connection if it has one.
+func (c *Conn) attempt(ctx context.Context, lost *link) (oncrpc.Transport, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	conn, err := c.dial(c.leaving(ctx, from))
+	conn, err := c.dial(leaving(ctx, lost))
 	if err != nil && context.Cause(ctx) != context.Canceled {
 		c.cfg.Counters.failures.Add(1)
 	}
 	return conn, err
 }
 
-// leaving chooses the address to dial from, if there is one, and waits until the lost connection
-// has left it.
-func (c *Conn) leaving(ctx context.Context, from netip.AddrPort) context.Context {
-	c.mu.Lock()
-	i := slices.IndexFunc(c.left, func(l *link) bool { return !from.IsValid() || l.from == from })
-	c.again = nil
-	if i >= 0 {
-		c.again = c.left[i]
-	}
-	l := c.again
-	c.mu.Unlock()
-	if l == nil {
+// leaving returns a context to dial from the address of a lost connection. It waits until that has
+// left the address.
+func leaving(ctx context.Context, lost *link) context.Context {
+	if lost == nil || !lost.from.IsValid() {
 		return oncrpc.WithDialFrom(ctx, netip.AddrPort{})
 	}
 	late := time.NewTimer(leaveTime)
 	defer late.Stop()
 	select {
-	case <-l.conn.Done():
+	case <-lost.conn.Done():
 	case <-late.C:
 	case <-ctx.Done():
 	}
-	return oncrpc.WithDialFrom(ctx, l.from)
+	return oncrpc.WithDialFrom(ctx, lost.from)
 }
 
 // connected handles the result of an attempt; o is nil if it was for an additional connection. It
 // returns the outage for which to dial next, or nil if dialling ends.
-func (c *Conn) connected(o *outage, conn oncrpc.Transport, err error) (next *outage) {
+func (c *Conn) connected(o *outage, conn oncrpc.Transport, lost *link, err error) (next *outage) {
 	c.serving.Lock() // until Serve finds the connection among those in use
 	defer c.serving.Unlock()
 	if err == nil && c.server != nil {
@@ -85,13 +90,13 @@ func (c *Conn) connected(o *outage, conn oncrpc.Transport, err error) (next *out
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	next = c.settle(o, conn, err)
+	next = c.settle(o, conn, lost, err)
 	c.dialing = next != nil
 	return next
 }
 
 // settle does the work of connected; c.mu is held.
-func (c *Conn) settle(o *outage, conn oncrpc.Transport, err error) (next *outage) {
+func (c *Conn) settle(o *outage, conn oncrpc.Transport, lost *link, err error) (next *outage) {
 	switch {
 	case c.err != nil:
 		if err == nil {
@@ -104,9 +109,9 @@ func (c *Conn) settle(o *outage, conn oncrpc.Transport, err error) (next *outage
 				"after", time.Since(c.lostAt).Round(time.Millisecond))
 			c.lostAt = time.Time{}
 		}
-		c.add(conn, c.again)
+		c.add(conn, lost)
 		// from its address, or because that was taken
-		c.left = slices.DeleteFunc(c.left, func(l *link) bool { return l == c.again })
+		c.toReplace = slices.DeleteFunc(c.toReplace, func(l *link) bool { return l == lost })
 		c.endOutage(nil)
 	case o == nil && c.outage != nil: // an outage has begun meanwhile
 		return c.outage

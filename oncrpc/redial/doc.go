@@ -22,8 +22,9 @@
 //
 // With Request.Once, a call is repeated only where the server knows the caller again. Over TCP that
 // is a connection from the same port (oncrpc.PortCaller): the DialFunc gets the address of the lost
-// connection in its context, where recordmark.Dial finds it. If another socket has taken the port,
-// or the DialFunc goes from RDMA to TCP or back, the call fails with ErrPortLost.
+// connection in its context, where recordmark.Dial finds it. Over RDMA it is a newer connection: if
+// only older ones are left, the call waits for one. If another socket has taken the port, or the
+// DialFunc goes from RDMA to TCP or back, the call fails with ErrPortLost.
 //
 // A call of which nothing was sent (oncrpc.ErrNotSent) goes over the next connection in any case.
 // Request.Repeated tells whether a call may have been sent more than once.

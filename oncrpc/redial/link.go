@@ -16,9 +16,10 @@ import (
 type link struct {
 	conn    oncrpc.Transport
 	credits oncrpc.CreditReporter // nil if conn is none
+	number  uint64                // in the order in which connections were made
 	from    netip.AddrPort        // by which the peer knows its caller; zero: by the host
 	born    time.Time
-	pause   time.Duration // before it is replaced, if others remain; Conn.mu guards it
+	pause   time.Duration // before it is replaced; Conn.mu guards it
 	calls   atomic.Int32  // pending
 	replies atomic.Uint32 // received
 	retired atomic.Bool   // gets no more calls, and is closed when none is pending
@@ -53,14 +54,21 @@ const lostStall = 3
 // stallTicks is the number of full ticks that make a stall.
 const stallTicks = 8
 
-func newLink(conn oncrpc.Transport, stall time.Duration) *link {
-	l := &link{conn: conn, born: time.Now(), tick: stall / stallTicks}
+func newLink(conn oncrpc.Transport, number uint64, stall time.Duration) *link {
+	l := &link{conn: conn, number: number, born: time.Now(), tick: stall / stallTicks}
 	l.credits, _ = conn.(oncrpc.CreditReporter)
 	if p, ok := conn.(oncrpc.PortCaller); ok {
 		l.from = p.CallsFrom()
 	}
 	l.ticking.Store(l.tick <= 0) // without a limit, the timer never starts
 	return l
+}
+
+// follows reports whether the peer knows a repeated call with Once, which left over before, for a
+// copy if it comes over l. It does so over connections of the same origin that are newer: the first
+// copy may still arrive, and must then come from the older connection of the two.
+func (l *link) follows(before *link) bool {
+	return before == nil || l.from == before.from && l.number > before.number
 }
 
 // load returns the number of calls that use a credit or wait for one, including abandoned ones, and

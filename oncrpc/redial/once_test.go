@@ -106,6 +106,27 @@ func TestOnceHost(t *testing.T) {
 	})
 }
 
+// A call with Once is not repeated over an older connection: its first copy may still arrive over
+// the newer one, and the server takes it for another call.
+func TestOnceNewer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newFakeHost()
+		c := p.connect(t, redial.Config{Wait: time.Minute, Conns: 2})
+		start(t.Context(), c, exchange(false))
+		p.conn(t, 0).next(t)
+		fill(t, p, c, 2)
+		once := start(t.Context(), c, exchangeOnce())
+		xid := p.conn(t, 1).next(t).xid
+		p.conn(t, 1).end(errReset)
+		again := p.conn(t, 2).next(t)
+		if again.xid != xid {
+			t.Errorf("call %08x came over the third connection, want %08x", again.xid, xid)
+		}
+		again.answer <- nil
+		returned(t, once, nil)
+	})
+}
+
 // A call that was not sent is sent, whatever its fields say, and has not been repeated.
 func TestNotSent(t *testing.T) {
 	for _, wait := range []time.Duration{0, time.Minute} {

@@ -2,7 +2,6 @@ package redial
 
 import (
 	"context"
-	"net/netip"
 	"slices"
 	"time"
 )
@@ -12,46 +11,42 @@ type outage struct {
 	began  time.Time
 	ctx    context.Context // ends when calls no longer wait
 	cancel context.CancelFunc
-	from   netip.AddrPort // where a waiting call must come from, or zero
-	pause  time.Duration  // before the next attempt
-	last   error          // error of the last attempt
-	done   chan struct{}  // closed when there is a connection, or err says why there is none
+	lost   *link         // the connection to replace
+	pause  time.Duration // before the next attempt
+	last   error         // error of the last attempt
+	done   chan struct{} // closed when there is a connection, or err says why there is none
 	err    error
 }
 
 // await returns the outage to wait for, beginning one if necessary. It returns nil if there is a
-// connection, from a given address unless that is zero. It fails if there cannot be one from there.
-func (c *Conn) await(from netip.AddrPort) (*outage, error) {
+// connection that follows before. It fails if there cannot be one.
+func (c *Conn) await(before *link) (*outage, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
 		return nil, c.closed()
 	}
-	if c.reaches(from) || !from.IsValid() && len(*c.links.Load()) > 0 {
+	if slices.ContainsFunc(*c.links.Load(), func(l *link) bool { return l.follows(before) }) {
 		return nil, nil
 	}
-	i := slices.IndexFunc(c.left, func(l *link) bool { return l.from == from })
-	if from.IsValid() && i < 0 {
+	lost := c.lostLike(before)
+	if lost == nil { // not if before is nil
 		return nil, &OpError{Op: "call", Peer: c.latest.RemoteAddr(), Err: ErrPortLost}
 	}
 	if c.outage != nil {
 		return c.outage, nil
 	}
-	o := &outage{began: time.Now(), from: from, done: make(chan struct{})}
+	o := &outage{began: time.Now(), lost: lost, done: make(chan struct{})}
 	if c.cfg.Wait > 0 {
 		o.ctx, o.cancel = context.WithTimeout(c.ctx, c.cfg.Wait)
 	} else {
 		o.ctx, o.cancel = context.WithCancel(c.ctx)
 	}
-	pause := c.pause
-	if len(*c.links.Load()) > 0 {
-		pause = c.left[i].pause
-	}
 	switch {
 	case c.cfg.Wait > 0:
-		o.pause = min(pause, c.cfg.Wait/2)
+		o.pause = min(lost.pause, c.cfg.Wait/2)
 	case c.cfg.Wait < 0:
-		o.pause = pause
+		o.pause = lost.pause
 	}
 	c.outage = o
 	c.cfg.Counters.outages.Add(1)

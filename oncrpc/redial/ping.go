@@ -3,7 +3,6 @@ package redial
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"sync"
 	"time"
 
@@ -19,7 +18,7 @@ import (
 // A connection that does not answer before ctx ends stays in use. Like any other, it is closed
 // after Config.Stall, if ctx lasts that long.
 func (c *Conn) Ping(ctx context.Context, program, version uint32) error {
-	one, err := c.take(ctx, netip.AddrPort{}, new(time.Time))
+	one, err := c.take(ctx, nil, new(time.Time))
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -37,15 +35,12 @@ func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		loss = c.lastLoss()
 	}
 	for {
-		l, err := c.take(ctx, x.From, &since)
+		before, _ := x.LeftOver.(*link)
+		l, err := c.take(ctx, before, &since)
 		if err != nil {
 			return err
 		}
 		if sent {
-			if x.Once && l.from != x.From { // it left over a connection of another kind
-				l.leave()
-				return &OpError{Op: "call", Peer: l.conn.RemoteAddr(), Err: ErrPortLost}
-			}
 			x.Repeated = true
 			c.cfg.Counters.repeated.Add(1)
 		}
@@ -63,7 +58,7 @@ func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 			}
 			sent, loss = true, err
 			if x.Once {
-				x.From = l.from
+				x.LeftOver = l
 			}
 		}
 		if e := ctx.Err(); e != nil {
@@ -116,19 +111,14 @@ func (c *Conn) patience(since *time.Time) (tried time.Duration, over bool) {
 	return tried, c.cfg.Wait >= 0 && tried >= c.cfg.Wait
 }
 
-// reaches reports whether a connection comes from an address; c.mu is held.
-func (c *Conn) reaches(from netip.AddrPort) bool {
-	return slices.ContainsFunc(*c.links.Load(), func(l *link) bool { return l.from == from })
-}
-
-// take enters a call on a connection and returns it. It waits for one if there is none. If from is
-// not zero, only a connection from there will do.
-func (c *Conn) take(ctx context.Context, from netip.AddrPort, since *time.Time) (*link, error) {
+// take enters a call on a connection that follows before, and returns it. It waits for one if there
+// is none.
+func (c *Conn) take(ctx context.Context, before *link, since *time.Time) (*link, error) {
 	for {
-		if l := c.pick(from); l != nil {
+		if l := c.pick(before); l != nil {
 			return l, nil
 		}
-		o, err := c.await(from)
+		o, err := c.await(before)
 		if err != nil {
 			return nil, err
 		}
@@ -168,10 +158,10 @@ func (c *Conn) wait(ctx context.Context, o *outage, since time.Time) error {
 	}
 }
 
-// pick enters a call on the connection with the fewest calls and returns it, or nil if there is
-// none. If from is valid, only a connection from there counts. It picks a starved connection only
-// if all are starved, and then the one where the fewest calls wait.
-func (c *Conn) pick(from netip.AddrPort) *link {
+// pick enters a call on the connection with the fewest calls, of those that follow before, and
+// returns it, or nil if there is none. It picks a starved connection only if all are starved, and
+// then the one where the fewest calls wait.
+func (c *Conn) pick(before *link) *link {
 	var best *link
 	var fewest, most int // calls of best, and how many more it may have
 	links := *c.links.Load()
@@ -182,7 +172,7 @@ func (c *Conn) pick(from netip.AddrPort) *link {
 			continue
 		default:
 		}
-		if from.IsValid() && l.from != from {
+		if !l.follows(before) {
 			continue
 		}
 		n, left := l.load()

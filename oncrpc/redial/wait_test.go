@@ -242,6 +242,37 @@ func TestShortLives(t *testing.T) {
 	})
 }
 
+// All connections end, and the peer ends each new one at once. The pauses double, however many
+// connections there were.
+func TestStillbornAfterMany(t *testing.T) {
+	for _, conns := range []int{1, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newFakeHost()
+			c := p.connect(t, redial.Config{Wait: -1, Conns: conns, Stall: -1})
+			for range 2 * conns { // a call with another beside it makes for one more
+				start(t.Context(), c, exchange(false))
+				synctest.Wait()
+			}
+			time.Sleep(time.Minute)
+			if len(p.conns) != conns {
+				t.Fatalf("%d connections, want %d", len(p.conns), conns)
+			}
+			p.born, p.most = errReset, 0
+			for _, lost := range p.conns {
+				lost.end(errReset)
+			}
+			synctest.Wait()
+			p.attempts()
+			done := start(t.Context(), c, exchange(true))
+			time.Sleep(6 * time.Second)
+			running(t, done)
+			if got, want := p.attempts(), ms(0, 100, 300, 700, 1500, 3100); !slices.Equal(got, want) {
+				t.Errorf("%d connections: dialled at %v, want %v", conns, got, want)
+			}
+		})
+	}
+}
+
 // A call that is never sent, because connections end too early, does not wait for ever.
 func TestStillborn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
