@@ -36,7 +36,8 @@ func (s *slowData) Fetch(_ context.Context, _, n int, dst [][]byte, w xdr.BulkWa
 	return nil
 }
 
-func (s *slowData) Load(ctx context.Context, id, n int, take bool, w xdr.BulkWatcher) ([]byte, xdr.Releaser, error) {
+func (s *slowData) Load(ctx context.Context, id, n int, take bool, w xdr.BulkWatcher) ([]byte,
+	xdr.Releaser, error) {
 	p := make([]byte, n)
 	if err := s.Fetch(ctx, id, n, [][]byte{p}, w); err != nil || !take {
 		return p, nil, err

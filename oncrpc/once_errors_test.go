@@ -102,7 +102,8 @@ func (c *chunkSource) Fetch(ctx context.Context, _, _ int, _ [][]byte, _ xdr.Bul
 	return ctx.Err()
 }
 
-func (c *chunkSource) Load(ctx context.Context, id, n int, _ bool, _ xdr.BulkWatcher) ([]byte, xdr.Releaser, error) {
+func (c *chunkSource) Load(ctx context.Context, id, n int, _ bool, _ xdr.BulkWatcher) ([]byte,
+	xdr.Releaser, error) {
 	return nil, nil, c.Fetch(ctx, id, n, nil, nil)
 }
 

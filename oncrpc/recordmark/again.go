@@ -47,6 +47,9 @@ func dialAgain(ctx context.Context, addr string) (net.Conn, error) {
 		if !taken(err) || time.Now().Add(pause).After(late) {
 			return nil, nil
 		}
-		time.Sleep(pause)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done(): // as the next attempt says
+		}
 	}
 }

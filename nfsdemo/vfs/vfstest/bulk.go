@@ -59,6 +59,7 @@ func (s *source) Fetch(_ context.Context, _, n int, dst [][]byte, _ xdr.BulkWatc
 	return nil
 }
 
-func (s *source) Load(context.Context, int, int, bool, xdr.BulkWatcher) ([]byte, xdr.Releaser, error) {
+func (s *source) Load(context.Context, int, int, bool, xdr.BulkWatcher) ([]byte, xdr.Releaser,
+	error) {
 	return nil, nil, errors.New("vfstest: a file system fetches into memory of its own")
 }
