@@ -16,6 +16,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -31,25 +32,28 @@ var quiet = slog.New(slog.DiscardHandler)
 type provider struct {
 	name   string
 	posted bool // receives have their memory when they are posted
+	device bool // transporttest.Device
 	make   func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer)
 }
 
 var providers = []provider{
-	{"loopback", false, func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer) {
-		f := loopback.New()
-		l, err := f.Listen("server", loopback.Config{IRD: serverReads})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l, f.Dialer(loopback.Config{IRD: clientReads})
-	}},
-	{"iwarp", false, func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer) {
+	{"loopback", false, false, onLoopback},
+	{"iwarp", false, false, func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer) {
 		l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: quiet, IRD: serverReads})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return l, iwarp.Dialer{Config: iwarp.Config{Logger: quiet, IRD: clientReads}}
 	}},
+}
+
+func onLoopback(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer) {
+	f := loopback.New()
+	l, err := f.Listen("server", loopback.Config{IRD: serverReads})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, f.Dialer(loopback.Config{IRD: clientReads})
 }
 
 // onProviders runs a test on each provider.
@@ -59,13 +63,15 @@ func onProviders(t *testing.T, test func(t *testing.T, p provider)) {
 	}
 }
 
-// onPosted runs a test on each provider, as it is and without the ability to promise receives.
+// onPosted runs a test on each provider, as it is and without the ability to promise receives, and
+// on a device.
 func onPosted(t *testing.T, test func(t *testing.T, p provider)) {
 	onProviders(t, test)
 	for _, p := range providers {
 		p.posted = true
 		t.Run(p.name+", posted", func(t *testing.T) { test(t, p) })
 	}
+	t.Run("device", func(t *testing.T) { test(t, provider{"device", true, true, onLoopback}) })
 }
 
 // testProgram returns the requested number of bytes and ignores other arguments. None of its data
@@ -121,6 +127,9 @@ type setup struct {
 func newRig(t *testing.T, p provider, s setup) *rig {
 	t.Helper()
 	l, d := p.make(t, s.serverReads, s.clientReads)
+	if p.device {
+		l, d = transporttest.Device(l, d)
+	}
 	r := &rig{t: t, dialer: d, addr: l.Addr().String(), conns: make(chan *rpcrdma.Conn, 1)}
 	r.server = oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet, Flavors: s.flavors})
 	r.server.Handle(s.programs...)

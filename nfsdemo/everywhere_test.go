@@ -15,6 +15,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // overTCP serves srv over TCP until the test ends, and returns a connection to it.
@@ -47,6 +49,13 @@ func TestEverywhere(t *testing.T) {
 	transports := map[string]func(testing.TB, *oncrpc.Server) oncrpc.Transport{"tcp": overTCP, "gateway": overGateway}
 	for name, p := range providers {
 		transports[name] = func(tb testing.TB, srv *oncrpc.Server) oncrpc.Transport { return p.connect(tb, srv) }
+	}
+	transports["device"] = func(tb testing.TB, srv *oncrpc.Server) oncrpc.Transport {
+		return provider(func(tb testing.TB) (transport.Listener, transport.Dialer, func()) {
+			l, d, leaks := providers["loopback"](tb)
+			l, d = transporttest.Device(l, d)
+			return l, d, leaks
+		}).connect(tb, srv)
 	}
 	for name, connect := range transports {
 		t.Run(name, func(t *testing.T) {

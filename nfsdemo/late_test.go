@@ -119,7 +119,11 @@ func (r *lateRig) frozen(xid uint32, n int64) (c *nfsclient.Client, hold, held, 
 func (r *lateRig) postponed(xid uint32, _ int64) (c *nfsclient.Client, hold, held, release func()) {
 	l := new(lateSends)
 	c = r.connect(xid, func(ctx context.Context) (oncrpc.Transport, error) {
-		return rpcrdma.Dial(ctx, lateDialer{r.srv.by.rdma(), l}, r.srv.addr, rpcrdma.Config{Logger: quiet})
+		d := transport.WrapDialer(r.srv.by.rdma(), func(ep transport.Endpoint) transport.Endpoint {
+			l.Endpoint = ep
+			return l
+		})
+		return rpcrdma.Dial(ctx, d, r.srv.addr, rpcrdma.Config{Logger: quiet})
 	})
 	held = func() {
 		hang.Until(r.t, "a Send is held", func() bool {
@@ -131,18 +135,7 @@ func (r *lateRig) postponed(xid uint32, _ int64) (c *nfsclient.Client, hold, hel
 	return c, l.hold, held, func() { l.release(r.t) }
 }
 
-// lateDialer makes an endpoint whose Sends can be held.
-type lateDialer struct {
-	transport.Dialer
-	l *lateSends
-}
-
-func (d lateDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	ep, err := d.Dialer.Dial(ctx, addr, private)
-	d.l.Endpoint = ep
-	return d.l, err
-}
-
+// lateSends is an endpoint whose Sends can be held.
 type lateSends struct {
 	transport.Endpoint
 	mu      sync.Mutex // guards what follows

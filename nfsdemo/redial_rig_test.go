@@ -27,6 +27,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -130,6 +131,17 @@ func carriers(t *testing.T) map[string]carrier {
 			},
 			func() transport.Dialer {
 				return roce.Dialer{Config: roce.Config{Local: client, Logger: quiet}}
+			},
+		},
+		"device": {
+			func(at string, srv *oncrpc.Server) (string, chan error, error) {
+				l, err := fabric.Listen("station", loopback.Config{})
+				onDevice, _ := transporttest.Device(l, dialer)
+				return rdma(onDevice, err, srv)
+			},
+			func() transport.Dialer {
+				_, d := transporttest.Device(nil, dialer)
+				return d
 			},
 		},
 		"loopback": {

@@ -65,6 +65,7 @@ func newBudgetRig(server, conn int64, hosts ...string) *budgetRig {
 		if err != nil {
 			panic(err)
 		}
+		c.connected()
 		c.Serve(r.srv)
 		r.eps, r.conns = append(r.eps, ep), append(r.conns, c)
 	}

@@ -66,7 +66,8 @@ type Config struct {
 	// Counters, if set, adds up the statistics of all connections that have it in their Config.
 	Counters *Counters
 	// CancelGrace is how long a cancelled call waits for its reply before the connection is closed,
-	// if the provider is no transport.Abandoner. 0 means 5 s. It must not be negative.
+	// if the provider is no transport.Abandoner but a transport.Importer: then the peer can reach
+	// the caller's memory. 0 means 5 s. It must not be negative.
 	CancelGrace time.Duration
 	// PeerTimeout is how long a call waits for a peer that neither answers RDMA Reads nor takes
 	// replies. Then the connection is closed with ErrStalled. In the Draft it is also how long a
@@ -78,8 +79,8 @@ type Config struct {
 	// each second of it.
 	PeerTimeout time.Duration
 	// NoRemoteInvalidate turns Send with Invalidate off, in both directions (RFC 8797 section 4.1).
-	// Otherwise each side may use it in replies to calls with one window; the caller ends other
-	// windows itself.
+	// Otherwise each side may use it in replies to calls with one window, if the caller's provider
+	// can do that (transport.Info); the caller ends other windows itself.
 	NoRemoteInvalidate bool
 	// NoPrivateData makes this side send no private data at setup and ignore the peer's, like an
 	// implementation without RFC 8797. Both sides then begin with 1024 bytes inline, and may agree
@@ -183,12 +184,13 @@ const minReceive = 4096
 // receiveSize returns the size in bytes of the receives to post.
 func (c *Config) receiveSize() int { return max(c.InlineRecv, minReceive) }
 
-// private returns the private data for the peer at setup.
-func (c *Config) private() []byte {
+// private returns the private data for the peer at setup. The peer may invalidate windows here, or
+// may not.
+func (c *Config) private(invalidate bool) []byte {
 	if c.NoPrivateData {
 		return nil
 	}
-	p := private{Invalidate: !c.NoRemoteInvalidate, Send: c.InlineSend, Recv: c.InlineRecv}
+	p := private{Invalidate: invalidate, Send: c.InlineSend, Recv: c.InlineRecv}
 	return p.append(nil)
 }
 

@@ -16,7 +16,8 @@ import (
 // unusedDialer is a Dialer that is not to be asked.
 type unusedDialer struct{ t *testing.T }
 
-func (d unusedDialer) Dial(context.Context, string, []byte) (transport.Endpoint, error) {
+func (d unusedDialer) Dial(context.Context, string, transport.Preparation) (
+	transport.Endpoint, error) {
 	d.t.Error("dialled")
 	return nil, errors.New("dialled")
 }

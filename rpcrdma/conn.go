@@ -55,8 +55,8 @@ var (
 	_ oncrpc.CreditReporter = (*Conn)(nil)
 )
 
-// newConn makes a connection of an endpoint that has not been started. It fails with
-// ErrProviderLimits or ErrReceiveMemory. Then the endpoint still belongs to the caller.
+// newConn makes a connection of an endpoint that is being prepared. It fails with ErrProviderLimits
+// or ErrReceiveMemory. Prepare follows, and then connected or unmade.
 func newConn(ep transport.Endpoint, cfg *Config, m *memory) (*Conn, error) {
 	c := &Conn{ep: ep, info: ep.Info(), cfg: cfg, pool: m.pool, done: make(chan struct{})}
 	if err := cfg.check(&c.info); err != nil {
@@ -73,39 +73,56 @@ func newConn(ep transport.Endpoint, cfg *Config, m *memory) (*Conn, error) {
 		fewer.Credits = n
 		c.cfg = &fewer
 	}
-	if cfg.NoPrivateData {
-		c.peer = parsePrivate(nil)
-	} else {
-		c.peer = parsePrivate(c.info.PrivateData)
+	if c.info.RemoteInvalidate && !cfg.NoRemoteInvalidate && !cfg.NoPrivateData {
+		c.invalid = transport.RemoteInvalidate
 	}
 	if err := c.flow.open(c, m); err != nil {
 		return nil, err
-	}
-	c.settings.Store(c.initial())
-	if !cfg.NoRemoteInvalidate && !cfg.NoPrivateData {
-		c.invalid = transport.RemoteInvalidate
 	}
 	c.importer, _ = ep.Domain().(transport.Importer)
 	c.abandoner, _ = transport.As[transport.Abandoner](ep)
 	c.progress, _ = transport.As[transport.ProgressReporter](ep)
 	c.queue.ep, c.queue.fail = ep, c.fail
-	c.gate.queue, c.gate.limit, c.gate.pace.answers = &c.queue, c.info.ORD, true
+	c.gate.queue, c.gate.pace.answers = &c.queue, true
 	c.queue.poller, _ = transport.As[transport.Poller](ep)
 	c.receiver.conn = c
 	c.caller.open(c)
 	c.responder.conn = c
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	cfg.Counters.began(c)
 	return c, nil
 }
 
-// run starts the connection and returns when it has ended.
-func (c *Conn) run() {
-	if err := c.flow.start(); err != nil {
-		c.fail(err)
+// prepare posts the first receives, and returns the private data for the peer.
+func (c *Conn) prepare() (private []byte, err error) {
+	return c.cfg.private(c.invalid != 0), c.flow.start()
+}
+
+// connected takes up what the two ends have agreed on.
+func (c *Conn) connected() {
+	c.info = c.ep.Info()
+	if !c.cfg.NoPrivateData {
+		c.peer = parsePrivate(c.info.PrivateData)
+	} else {
+		c.peer = parsePrivate(nil)
 	}
-	c.ep.Start(&c.receiver)
-	c.watch()
+	c.settings.Store(c.initial())
+	c.gate.limit = c.info.ORD
+	c.cfg.Counters.began(c)
+}
+
+// unmade gives everything back, because the endpoint ends without a connection.
+func (c *Conn) unmade() {
+	<-c.ep.Done()
+	c.mu.Lock()
+	c.over = true
+	c.flow.close()
+	c.mu.Unlock()
+	c.cancel()
+	_, next := c.flow.gone()
+	proceed(next)
+	if c.leavePool != nil {
+		c.leavePool()
+	}
 }
 
 // LocalAddr returns this end's address.

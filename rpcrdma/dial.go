@@ -2,7 +2,6 @@ package rpcrdma
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -21,24 +20,25 @@ func Dial(ctx context.Context, d transport.Dialer, addr string, cfg Config) (*Co
 	if err != nil {
 		return nil, err
 	}
-	private := cfg.private()
-	if most := d.MaxPrivateData(); len(private) > most {
-		err := fmt.Errorf("%w: %d bytes, %d possible", transport.ErrPrivateData, len(private), most)
+	var c *Conn
+	_, err = d.Dial(ctx, addr, func(ep transport.Endpoint) (private []byte, err error) {
+		pool := dialled.join(ep.Domain())
+		c, err = newConn(ep, &cfg, &memory{pool: pool, chunks: newBudget(2 * cfg.ConnMemory)})
+		if err != nil {
+			dialled.leave(pool)
+			return nil, err
+		}
+		c.leavePool = func() { dialled.leave(pool) }
+		return c.prepare()
+	})
+	if err != nil {
+		if c != nil {
+			c.unmade()
+		}
 		return nil, &OpError{"dial", nil, err}
 	}
-	ep, err := d.Dial(ctx, addr, private)
-	if err != nil {
-		return nil, &OpError{"dial", nil, err}
-	}
-	pool := dialled.join(ep.Domain())
-	c, err := newConn(ep, &cfg, &memory{pool: pool, chunks: newBudget(2 * cfg.ConnMemory)})
-	if err != nil {
-		ep.Close()
-		<-ep.Done()
-		dialled.leave(pool)
-		return nil, &OpError{"dial", ep.Info().RemoteAddr, err}
-	}
-	c.leavePool = func() { dialled.leave(pool) }
-	go c.run()
+	c.connected()
+	c.ep.Start(&c.receiver)
+	go c.watch()
 	return c, nil
 }

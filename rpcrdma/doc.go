@@ -44,8 +44,9 @@
 //
 // A call returns as soon as its context ends. Its memory is cut loose first
 // ([transport.Abandoner]): the peer may still write to a sink, or read from a copy. Other calls do
-// not notice. With a provider that cannot do that, the call waits up to Config.CancelGrace for its
-// reply; then the connection ends.
+// not notice. A provider that can do neither that nor import the caller's memory exposes copies,
+// which the call leaves behind. One that can only import makes the call wait up to
+// Config.CancelGrace for its reply; then the connection ends.
 //
 // # Dialects
 //

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
@@ -32,7 +33,8 @@ func TestFetchEnds(t *testing.T) {
 		wait(t, served)
 	}()
 	for range 20 {
-		ep, err := iwarp.Dialer{Config: wire}.Dial(t.Context(), l.Addr().String(), inline4k.bytes())
+		ep, err := iwarp.Dialer{Config: wire}.Dial(t.Context(), l.Addr().String(),
+			transport.Private(inline4k.bytes()))
 		if err != nil {
 			t.Fatal(err)
 		}

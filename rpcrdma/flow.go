@@ -36,6 +36,8 @@ type memory struct {
 	receives *receiveBudget // nil: there is no limit
 }
 
+// open joins the shared memory. In a Dial the address of the peer is not known yet. It does not
+// matter: the connections of Dial share no memory that has a limit.
 func (f *flow) open(c *Conn, m *memory) error {
 	f.conn, f.memory, f.stalls.conn = c, m, c
 	f.granter = credits.NewGranter(c.cfg.Credits)

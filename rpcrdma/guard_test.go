@@ -23,6 +23,9 @@ type guarded struct{ transporttest.FullEndpoint }
 // smallLimits is what guard imposes on each endpoint. The zero value is nothing.
 var smallLimits transporttest.Limits
 
+// asDevice has real ends on a transporttest.Device.
+var asDevice bool
+
 // guard returns ep as one that is guarded, and with smallLimits. All tests of this package
 // run over such endpoints.
 func guard(ep transporttest.FullEndpoint) transporttest.FullEndpoint {

@@ -42,6 +42,7 @@ func TestReplyOfArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.connected()
 	p.close() // so that no memory is kept
 	in := getIncoming(c, unavailable)
 	s, err := p.get(4096, transport.LocalWrite)

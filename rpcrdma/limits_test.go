@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,143 +40,164 @@ func onLimits(t *testing.T, limits transporttest.Limits, tests []limitedTest) {
 func TestOnSmallLimits(t *testing.T) {
 	onLimits(t, transporttest.Limits{
 		MaxSendSGE: 2, MaxRecvSGE: 2, MaxReadSGE: 1, MaxMessage: 4096, MaxRegion: 4096, NoHold: true,
-	}, []limitedTest{
-		{"TestAsking", TestAsking},
-		{"TestCancelWaitingForCredit", TestCancelWaitingForCredit},
-		{"TestCancelledNotAnswered", TestCancelledNotAnswered},
-		{"TestCancelStorm", TestCancelStorm},
-		{"TestCancelWithoutAbandon", TestCancelWithoutAbandon},
-		{"TestChunkFrom", TestChunkFrom},
-		{"TestBadReplies", TestBadReplies},
-		{"TestUnknownXID", TestUnknownXID},
-		{"TestGrants", TestGrants},
-		{"TestTooLarge", TestTooLarge},
-		{"TestCopyBack", TestCopyBack},
-		{"TestGrantsMove", TestGrantsMove},
-		{"TestWindowLowered", TestWindowLowered},
-		{"TestRealGrants", TestRealGrants},
-		{"TestReceivesShrink", TestReceivesShrink},
-		{"TestGrantsFollowMemory", TestGrantsFollowMemory},
-		{"TestDialledShare", TestDialledShare},
-		{"TestCancelBeforeReads", TestCancelBeforeReads},
-		{"TestCancelStormReads", TestCancelStormReads},
-		{"TestResultsByReadChunk", TestResultsByReadChunk},
-		{"TestClientReads", TestClientReads},
-		{"TestDoneAfterReads", TestDoneAfterReads},
-		{"TestGrantsWhileReading", TestGrantsWhileReading},
-		{"TestDoneTakesCredit", TestDoneTakesCredit},
-		{"TestEndsWhilePinned", TestEndsWhilePinned},
-		{"TestReadsAfterFailed", TestReadsAfterFailed},
-		{"TestBadReplyReads", TestBadReplyReads},
-		{"TestReplyReadsImpossible", TestReplyReadsImpossible},
-		{"TestReplyReadInRFC8166", TestReplyReadInRFC8166},
-		{"TestDoneOvertakes", TestDoneOvertakes},
-		{"TestDoneOvertakesTwice", TestDoneOvertakesTwice},
-		{"TestDonesIgnored", TestDonesIgnored},
-		{"TestDoneMissed", TestDoneMissed},
-		{"TestDoneMissedAgain", TestDoneMissedAgain},
-		{"TestNeverDone", TestNeverDone},
-		{"TestReplyNotRead", TestReplyNotRead},
-		{"TestManyInDoubt", TestManyInDoubt},
-		{"TestMemoryInDoubt", TestMemoryInDoubt},
-		{"TestReplyTakenForCall", TestReplyTakenForCall},
-		{"TestOurXIDInTheirCall", TestOurXIDInTheirCall},
-		{"TestBothWaysReads", TestBothWaysReads},
-		{"TestEarlyDoneStalls", TestEarlyDoneStalls},
-		{"TestEarlyDoneSent", TestEarlyDoneSent},
-		{"TestMalformed", TestMalformed},
-		{"TestMalformedToClient", TestMalformedToClient},
-		{"TestMalformedReplies", TestMalformedReplies},
-		{"TestMalformedLateReplies", TestMalformedLateReplies},
-		{"TestTruncated", TestTruncated},
-		{"TestFatal", TestFatal},
-		{"TestStrayLongReply", TestStrayLongReply},
-		{"TestFaultsOnce", TestFaultsOnce},
-		{"TestFaultsOfReplies", TestFaultsOfReplies},
-		{"TestFaultsOfResults", TestFaultsOfResults},
-		{"TestFaultsOfLongCalls", TestFaultsOfLongCalls},
-		{"TestStraysAreQuiet", TestStraysAreQuiet},
-		{"TestLongCallsCutOff", TestLongCallsCutOff},
-		{"TestMalformedRepliesAtOnce", TestMalformedRepliesAtOnce},
-		{"TestTruncatedReplies", TestTruncatedReplies},
-		{"TestCreditsOfErrors", TestCreditsOfErrors},
-		{"TestReadListNotAgreed", TestReadListNotAgreed},
-		{"TestReplyReadsHalfExposed", TestReplyReadsHalfExposed},
-		{"TestExceeded", TestExceeded},
-		{"TestExceededOnTheWire", TestExceededOnTheWire},
-		{"TestFloodedClient", TestFloodedClient},
-		{"TestNoReceiveForOurs", TestNoReceiveForOurs},
-		{"TestEchoAnything", TestEchoAnything},
-		{"TestServerError", TestServerError},
-		{"TestConnectionLost", TestConnectionLost},
-		{"TestShutdownDrains", TestShutdownDrains},
-		{"TestBothWays", TestBothWays},
-		{"TestUnserved", TestUnserved},
-		{"TestExpectPosted", TestExpectPosted},
-		{"TestFaultLines", TestFaultLines},
-		{"TestFaultsOfComers", TestFaultsOfComers},
-		{"TestFaultsOfBadChunks", TestFaultsOfBadChunks},
-		{"TestFetchEnds", TestFetchEnds},
-		{"TestGranted", TestGranted},
-		{"TestReceivesFollowGrants", TestReceivesFollowGrants},
-		{"TestMemoryPressure", TestMemoryPressure},
-		{"TestMemoryGivenBack", TestMemoryGivenBack},
-		{"TestLinuxSends", TestLinuxSends},
-		{"TestLinuxSendsTruncated", TestLinuxSendsTruncated},
-		{"TestHeaderGolden", TestHeaderGolden},
-		{"TestHeaderTruncated", TestHeaderTruncated},
-		{"TestHeaderRefused", TestHeaderRefused},
-		{"TestHeaderListError", TestHeaderListError},
-		{"TestHeaderAllocates", TestHeaderAllocates},
-		{"TestNames", TestNames},
-		{"TestStalledReads", TestStalledReads},
-		{"TestStalledReplies", TestStalledReplies},
-		{"TestRefusedReservesNothing", TestRefusedReservesNothing},
-		{"TestServeContext", TestServeContext},
-		{"TestLinuxSizedReply", TestLinuxSizedReply},
-		{"TestLongCallWithOurXID", TestLongCallWithOurXID},
-		{"TestAbandonFails", TestAbandonFails},
-		{"TestOddMaxReply", TestOddMaxReply},
-		{"TestTrailingEmptyResult", TestTrailingEmptyResult},
-		{"TestEmptyResultBuffer", TestEmptyResultBuffer},
-		{"TestImpossibleCall", TestImpossibleCall},
-		{"TestImpossibleMeanwhile", TestImpossibleMeanwhile},
-		{"TestCallsWithoutReads", TestCallsWithoutReads},
-		{"TestPaddedLandsAligned", TestPaddedLandsAligned},
-		{"TestTwoBuffers", TestTwoBuffers},
-		{"TestPaddedGolden", TestPaddedGolden},
-		{"TestPaddedCalls", TestPaddedCalls},
-		{"TestPaddedInRFC8166", TestPaddedInRFC8166},
-		{"TestPaddedBesideChunks", TestPaddedBesideChunks},
-		{"TestPaddedReplies", TestPaddedReplies},
-		{"TestOrder", TestOrder},
-		{"TestGiveUp", TestGiveUp},
-		{"TestCancelledKeepsCredit", TestCancelledKeepsCredit},
-		{"TestManyReceiveSizes", TestManyReceiveSizes},
-		{"TestConfigBounds", TestConfigBounds},
-		{"TestWindowsEnd", TestWindowsEnd},
-		{"TestReadLimitChanges", TestReadLimitChanges},
-		{"TestReadLimitEnds", TestReadLimitEnds},
-		{"TestFirstCallInFull", TestFirstCallInFull},
-		{"TestRepliesWithoutReceives", TestRepliesWithoutReceives},
-		{"TestConnectionNotMade", TestConnectionNotMade},
-		{"TestReadChunks", TestReadChunks},
-		{"TestRefusedCalls", TestRefusedCalls},
-		{"TestIgnored", TestIgnored},
-		{"TestLengthsDisagree", TestLengthsDisagree},
-		{"TestReplies", TestReplies},
-		{"TestReplyReleased", TestReplyReleased},
-		{"TestInvalidate", TestInvalidate},
-		{"TestInlineSizes", TestInlineSizes},
-		{"TestAgreeTogether", TestAgreeTogether},
-		{"TestWithheldStorm", TestWithheldStorm},
-		{"TestNotExceeded", TestNotExceeded},
-		{"TestLoweredGrantExceeded", TestLoweredGrantExceeded},
-		{"TestDonesWithinGrant", TestDonesWithinGrant},
-		{"TestDoneWhileFull", TestDoneWhileFull},
-		{"TestNamedXID", TestNamedXID},
-		{"TestNamedXIDInUse", TestNamedXIDInUse},
-	})
+	}, onAnything)
+}
+
+// TestOnDevice runs them on a provider that lacks what an adapter lacks.
+func TestOnDevice(t *testing.T) {
+	asDevice = true
+	defer func() { asDevice = false }()
+	onLimits(t, transporttest.Limits{}, slices.DeleteFunc(slices.Clone(onAnything), func(tt limitedTest) bool {
+		return slices.Contains(notOnDevice, tt.name)
+	}))
+}
+
+// notOnDevice are tests that a device cannot pass.
+var notOnDevice = []string{
+	// The end that did not post an operation learns why it was refused.
+	"TestExceeded", "TestExceededOnTheWire", "TestFatal", "TestFaultsOfComers",
+	"TestFloodedClient", "TestLoweredGrantExceeded", "TestWindowsEnd",
+	// They are about optional abilities.
+	"TestAbandonFails", "TestCancelWithoutAbandon", "TestInvalidate", "TestPaddedLandsAligned",
+}
+
+// onAnything are tests that a provider with any limits passes.
+var onAnything = []limitedTest{
+	{"TestAsking", TestAsking},
+	{"TestCancelWaitingForCredit", TestCancelWaitingForCredit},
+	{"TestCancelledNotAnswered", TestCancelledNotAnswered},
+	{"TestCancelStorm", TestCancelStorm},
+	{"TestCancelWithoutAbandon", TestCancelWithoutAbandon},
+	{"TestChunkFrom", TestChunkFrom},
+	{"TestBadReplies", TestBadReplies},
+	{"TestUnknownXID", TestUnknownXID},
+	{"TestGrants", TestGrants},
+	{"TestTooLarge", TestTooLarge},
+	{"TestCopyBack", TestCopyBack},
+	{"TestGrantsMove", TestGrantsMove},
+	{"TestWindowLowered", TestWindowLowered},
+	{"TestRealGrants", TestRealGrants},
+	{"TestReceivesShrink", TestReceivesShrink},
+	{"TestGrantsFollowMemory", TestGrantsFollowMemory},
+	{"TestDialledShare", TestDialledShare},
+	{"TestCancelBeforeReads", TestCancelBeforeReads},
+	{"TestCancelStormReads", TestCancelStormReads},
+	{"TestResultsByReadChunk", TestResultsByReadChunk},
+	{"TestClientReads", TestClientReads},
+	{"TestDoneAfterReads", TestDoneAfterReads},
+	{"TestGrantsWhileReading", TestGrantsWhileReading},
+	{"TestDoneTakesCredit", TestDoneTakesCredit},
+	{"TestEndsWhilePinned", TestEndsWhilePinned},
+	{"TestReadsAfterFailed", TestReadsAfterFailed},
+	{"TestBadReplyReads", TestBadReplyReads},
+	{"TestReplyReadsImpossible", TestReplyReadsImpossible},
+	{"TestReplyReadInRFC8166", TestReplyReadInRFC8166},
+	{"TestDoneOvertakes", TestDoneOvertakes},
+	{"TestDoneOvertakesTwice", TestDoneOvertakesTwice},
+	{"TestDonesIgnored", TestDonesIgnored},
+	{"TestDoneMissed", TestDoneMissed},
+	{"TestDoneMissedAgain", TestDoneMissedAgain},
+	{"TestNeverDone", TestNeverDone},
+	{"TestReplyNotRead", TestReplyNotRead},
+	{"TestManyInDoubt", TestManyInDoubt},
+	{"TestMemoryInDoubt", TestMemoryInDoubt},
+	{"TestReplyTakenForCall", TestReplyTakenForCall},
+	{"TestOurXIDInTheirCall", TestOurXIDInTheirCall},
+	{"TestBothWaysReads", TestBothWaysReads},
+	{"TestEarlyDoneStalls", TestEarlyDoneStalls},
+	{"TestEarlyDoneSent", TestEarlyDoneSent},
+	{"TestMalformed", TestMalformed},
+	{"TestMalformedToClient", TestMalformedToClient},
+	{"TestMalformedReplies", TestMalformedReplies},
+	{"TestMalformedLateReplies", TestMalformedLateReplies},
+	{"TestTruncated", TestTruncated},
+	{"TestFatal", TestFatal},
+	{"TestStrayLongReply", TestStrayLongReply},
+	{"TestFaultsOnce", TestFaultsOnce},
+	{"TestFaultsOfReplies", TestFaultsOfReplies},
+	{"TestFaultsOfResults", TestFaultsOfResults},
+	{"TestFaultsOfLongCalls", TestFaultsOfLongCalls},
+	{"TestStraysAreQuiet", TestStraysAreQuiet},
+	{"TestLongCallsCutOff", TestLongCallsCutOff},
+	{"TestMalformedRepliesAtOnce", TestMalformedRepliesAtOnce},
+	{"TestTruncatedReplies", TestTruncatedReplies},
+	{"TestCreditsOfErrors", TestCreditsOfErrors},
+	{"TestReadListNotAgreed", TestReadListNotAgreed},
+	{"TestReplyReadsHalfExposed", TestReplyReadsHalfExposed},
+	{"TestExceeded", TestExceeded},
+	{"TestExceededOnTheWire", TestExceededOnTheWire},
+	{"TestFloodedClient", TestFloodedClient},
+	{"TestNoReceiveForOurs", TestNoReceiveForOurs},
+	{"TestEchoAnything", TestEchoAnything},
+	{"TestServerError", TestServerError},
+	{"TestConnectionLost", TestConnectionLost},
+	{"TestShutdownDrains", TestShutdownDrains},
+	{"TestBothWays", TestBothWays},
+	{"TestUnserved", TestUnserved},
+	{"TestExpectPosted", TestExpectPosted},
+	{"TestFaultLines", TestFaultLines},
+	{"TestFaultsOfComers", TestFaultsOfComers},
+	{"TestFaultsOfBadChunks", TestFaultsOfBadChunks},
+	{"TestFetchEnds", TestFetchEnds},
+	{"TestGranted", TestGranted},
+	{"TestReceivesFollowGrants", TestReceivesFollowGrants},
+	{"TestMemoryPressure", TestMemoryPressure},
+	{"TestMemoryGivenBack", TestMemoryGivenBack},
+	{"TestLinuxSends", TestLinuxSends},
+	{"TestLinuxSendsTruncated", TestLinuxSendsTruncated},
+	{"TestHeaderGolden", TestHeaderGolden},
+	{"TestHeaderTruncated", TestHeaderTruncated},
+	{"TestHeaderRefused", TestHeaderRefused},
+	{"TestHeaderListError", TestHeaderListError},
+	{"TestHeaderAllocates", TestHeaderAllocates},
+	{"TestNames", TestNames},
+	{"TestStalledReads", TestStalledReads},
+	{"TestStalledReplies", TestStalledReplies},
+	{"TestRefusedReservesNothing", TestRefusedReservesNothing},
+	{"TestServeContext", TestServeContext},
+	{"TestLinuxSizedReply", TestLinuxSizedReply},
+	{"TestLongCallWithOurXID", TestLongCallWithOurXID},
+	{"TestAbandonFails", TestAbandonFails},
+	{"TestOddMaxReply", TestOddMaxReply},
+	{"TestTrailingEmptyResult", TestTrailingEmptyResult},
+	{"TestEmptyResultBuffer", TestEmptyResultBuffer},
+	{"TestImpossibleCall", TestImpossibleCall},
+	{"TestImpossibleMeanwhile", TestImpossibleMeanwhile},
+	{"TestCallsWithoutReads", TestCallsWithoutReads},
+	{"TestPaddedLandsAligned", TestPaddedLandsAligned},
+	{"TestTwoBuffers", TestTwoBuffers},
+	{"TestPaddedGolden", TestPaddedGolden},
+	{"TestPaddedCalls", TestPaddedCalls},
+	{"TestPaddedInRFC8166", TestPaddedInRFC8166},
+	{"TestPaddedBesideChunks", TestPaddedBesideChunks},
+	{"TestPaddedReplies", TestPaddedReplies},
+	{"TestOrder", TestOrder},
+	{"TestGiveUp", TestGiveUp},
+	{"TestCancelledKeepsCredit", TestCancelledKeepsCredit},
+	{"TestManyReceiveSizes", TestManyReceiveSizes},
+	{"TestConfigBounds", TestConfigBounds},
+	{"TestWindowsEnd", TestWindowsEnd},
+	{"TestReadLimitChanges", TestReadLimitChanges},
+	{"TestReadLimitEnds", TestReadLimitEnds},
+	{"TestFirstCallInFull", TestFirstCallInFull},
+	{"TestRepliesWithoutReceives", TestRepliesWithoutReceives},
+	{"TestConnectionNotMade", TestConnectionNotMade},
+	{"TestReadChunks", TestReadChunks},
+	{"TestRefusedCalls", TestRefusedCalls},
+	{"TestIgnored", TestIgnored},
+	{"TestLengthsDisagree", TestLengthsDisagree},
+	{"TestReplies", TestReplies},
+	{"TestReplyReleased", TestReplyReleased},
+	{"TestInvalidate", TestInvalidate},
+	{"TestInlineSizes", TestInlineSizes},
+	{"TestAgreeTogether", TestAgreeTogether},
+	{"TestWithheldStorm", TestWithheldStorm},
+	{"TestNotExceeded", TestNotExceeded},
+	{"TestLoweredGrantExceeded", TestLoweredGrantExceeded},
+	{"TestDonesWithinGrant", TestDonesWithinGrant},
+	{"TestDoneWhileFull", TestDoneWhileFull},
+	{"TestNamedXID", TestNamedXID},
+	{"TestNamedXIDInUse", TestNamedXIDInUse},
 }
 
 // TestOnScatteredRegions runs tests that count segments, or have messages of more than a page, on a
@@ -357,8 +379,10 @@ func TestReceivesRefused(t *testing.T) {
 			}
 		}
 	}
-	over := r.dial(rpcrdma.Config{})
-	ended(t, over)
+	over, err := r.tryDial(rpcrdma.Config{}, guardAny)
+	if reject := new(transport.RejectError); !errors.As(err, &reject) {
+		t.Errorf("dialled one too many: %v, %v, want a RejectError", over, err)
+	}
 	if n := counters.Totals().Refused; n != 1 {
 		t.Errorf("%d connections refused, want 1", n)
 	}
@@ -369,8 +393,8 @@ func TestReceivesRefused(t *testing.T) {
 	}
 	conns[0].Close()
 	waitFor(t, func() bool {
-		c := r.dial(rpcrdma.Config{})
-		return call(c) == nil
+		c, err := r.tryDial(rpcrdma.Config{}, guardAny)
+		return err == nil && call(c) == nil
 	})
 	if got := log.String(); !strings.Contains(got, "connection refused") || !strings.Contains(got, "level=WARN") {
 		t.Errorf("log %q", got)
@@ -427,20 +451,44 @@ func TestReceivesBounded(t *testing.T) {
 	}
 }
 
-// narrowDialer can hand over fewer bytes than RFC 8797 takes.
-type narrowDialer struct{ transport.Dialer }
+// narrowDialer promises fewer bytes of private data than RFC 8797 takes. It takes most.
+type narrowDialer struct {
+	transport.Dialer
+	most int
+}
 
 func (narrowDialer) MaxPrivateData() int { return 7 }
 
-func (narrowDialer) Dial(context.Context, string, []byte) (transport.Endpoint, error) {
-	panic("dialled with private data that is too long")
+func (d narrowDialer) Dial(ctx context.Context, addr string, prepare transport.Preparation) (
+	transport.Endpoint, error) {
+	return d.Dialer.Dial(ctx, addr, func(ep transport.Endpoint) ([]byte, error) {
+		private, err := prepare(ep)
+		if err == nil && len(private) > d.most {
+			err = transport.ErrPrivateData
+		}
+		return private, err
+	})
 }
 
-// TestPrivateTooLong: private data too long for the dialer is an error before it dials.
+// TestPrivateTooLong: how much private data a dialer takes is known when it has been tried. If it
+// is too much, the memory that was posted before is given back.
 func TestPrivateTooLong(t *testing.T) {
-	_, err := rpcrdma.Dial(t.Context(), narrowDialer{}, rigAddr, rpcrdma.Config{Logger: quiet})
-	if !errors.Is(err, transport.ErrPrivateData) {
-		t.Errorf("error %v, want ErrPrivateData", err)
+	for most, want := range map[int]error{7: transport.ErrPrivateData, 8: nil} {
+		r := newRig(t, rpcrdma.Config{})
+		before, _ := r.fabric.Domain().Allocated()
+		d := narrowDialer{transport.WrapDialer(r.dialer, withoutAbilities), most}
+		c, err := rpcrdma.Dial(t.Context(), d, rigAddr, rpcrdma.Config{Logger: quiet})
+		if !errors.Is(err, want) {
+			t.Errorf("dialled with at most %d bytes: %v, want %v", most, err, want)
+		}
+		if err != nil {
+			if after, _ := r.fabric.Domain().Allocated(); after != before {
+				t.Errorf("%d slices of memory were not given back", after-before)
+			}
+			continue
+		}
+		c.Close()
+		wait(t, c.Done())
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -92,13 +90,13 @@ func TestOncePieces(t *testing.T) {
 func TestOnceOrder(t *testing.T) {
 	var made atomic.Int32
 	served := make(chan struct{})
-	r := newRigOn(t, rpcrdma.Config{Credits: 2}, loopback.Config{},
-		func(ep transport.Endpoint) transport.Endpoint {
-			if made.Add(1) == 1 {
-				<-served
-			}
-			return ep
-		})
+	l, d := providers["loopback"](t)
+	slow := delayed{l, func() {
+		if made.Add(1) == 1 {
+			<-served
+		}
+	}}
+	r := serveRig(t, rpcrdma.Config{Credits: 2}, slow, d, sameEndpoint)
 	runs := uint32(0)
 	r.server.Replace(oncrpc.Program{Number: testProgram, Version: 1, Procedures: []oncrpc.Procedure{
 		{}, {Once: true, Handler: func(_ context.Context, c *oncrpc.Call) error {

@@ -19,7 +19,7 @@ import (
 // sizes are the largest there are.
 func (r *rig) hears(b []byte) privateData {
 	r.t.Helper()
-	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(r.t.Context(), rigAddr, b)
+	ep, err := r.fabric.Dialer(loopback.Config{}).Dial(r.t.Context(), rigAddr, transport.Private(b))
 	if err != nil {
 		r.t.Fatal(err)
 	}

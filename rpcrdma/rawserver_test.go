@@ -69,7 +69,7 @@ func acceptRaw(t testing.TB, cfg rpcrdma.Config, p privateData,
 			t.Error(err)
 			return
 		}
-		ep, err := req.Accept(context.Background(), p.bytes())
+		ep, err := req.Accept(context.Background(), transport.Private(p.bytes()))
 		if err != nil {
 			t.Error(err)
 			return
@@ -80,7 +80,7 @@ func acceptRaw(t testing.TB, cfg rpcrdma.Config, p privateData,
 		cfg.Logger = quiet
 	}
 	var made ledgers
-	d := transport.WrapDialer(transport.WrapDialer(f.Dialer(loopback.Config{}), made.wrap), wrap)
+	d := wrapDialer(transport.WrapDialer(f.Dialer(loopback.Config{}), made.wrap), wrap)
 	c, err := rpcrdma.Dial(context.Background(), d, rigAddr, cfg)
 	if err != nil {
 		t.Fatal(err)

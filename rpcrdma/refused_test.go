@@ -22,7 +22,8 @@ type failingRequest struct {
 }
 
 func (r *failingRequest) Info() transport.Info { return transport.Info{} }
-func (r *failingRequest) Accept(context.Context, []byte) (transport.Endpoint, error) {
+func (r *failingRequest) Accept(context.Context, transport.Preparation) (
+	transport.Endpoint, error) {
 	return nil, r.err
 }
 func (r *failingRequest) Reject([]byte) error { r.rejected <- struct{}{}; return nil }

@@ -9,6 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // rig is a server of the test program, which runs until the end of the test. Its clients are real
@@ -52,6 +53,29 @@ type endpointWrapper func(transport.Endpoint) transport.Endpoint
 
 func sameEndpoint(ep transport.Endpoint) transport.Endpoint { return ep }
 
+// delayed is a Listener that calls wait when a request has been accepted, before it says so.
+type delayed struct {
+	transport.Listener
+	wait func()
+}
+
+func (l delayed) Accept(ctx context.Context) (transport.Request, error) {
+	req, err := l.Listener.Accept(ctx)
+	return delayedRequest{req, l.wait}, err
+}
+
+type delayedRequest struct {
+	transport.Request
+	wait func()
+}
+
+func (r delayedRequest) Accept(ctx context.Context, prepare transport.Preparation) (
+	transport.Endpoint, error) {
+	ep, err := r.Request.Accept(ctx, prepare)
+	r.wait()
+	return ep, err
+}
+
 // serveRig is newRig on any provider.
 func serveRig(t testing.TB, cfg rpcrdma.Config, l transport.Listener, d transport.Dialer,
 	wrap endpointWrapper) *rig {
@@ -67,6 +91,9 @@ func serveRig(t testing.TB, cfg rpcrdma.Config, l transport.Listener, d transpor
 	r.server.Handle(r.program.program())
 	for _, w := range []endpointWrapper{r.hosts.wrap, r.ledgers.wrap, wrap} {
 		l = transport.WrapListener(l, w)
+	}
+	if asDevice {
+		l, _ = transporttest.Device(l, nil)
 	}
 	go func() { r.served <- rpcrdma.Serve(context.Background(), l, r.server, cfg) }()
 	t.Cleanup(func() {
@@ -87,15 +114,32 @@ func (r *rig) dial(cfg rpcrdma.Config) *rpcrdma.Conn {
 // dialOn is dial with wrap around the client's endpoint.
 func (r *rig) dialOn(cfg rpcrdma.Config, wrap endpointWrapper) *rpcrdma.Conn {
 	r.t.Helper()
-	if cfg.Logger == nil {
-		cfg.Logger = quiet
-	}
-	c, err := rpcrdma.Dial(context.Background(), transport.WrapDialer(r.dialer, wrap), r.addr, cfg)
+	c, err := r.tryDial(cfg, wrap)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.t.Cleanup(func() { c.Close() })
 	return c
+}
+
+// tryDial is dialOn that may fail.
+func (r *rig) tryDial(cfg rpcrdma.Config, wrap endpointWrapper) (*rpcrdma.Conn, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = quiet
+	}
+	c, err := rpcrdma.Dial(context.Background(), wrapDialer(r.dialer, wrap), r.addr, cfg)
+	if err == nil {
+		r.t.Cleanup(func() { c.Close() })
+	}
+	return c, err
+}
+
+// wrapDialer returns d with wrap around its endpoints, or as a device of such.
+func wrapDialer(d transport.Dialer, wrap endpointWrapper) transport.Dialer {
+	d = transport.WrapDialer(d, wrap)
+	if asDevice {
+		_, d = transporttest.Device(nil, d)
+	}
+	return d
 }
 
 // raw connects a client that is played by hand.
@@ -107,7 +151,7 @@ func (r *rig) raw(p privateData) *rawPeer {
 // endpoint connects a client that is played by hand, and does not start it.
 func (r *rig) endpoint(p privateData) transport.Endpoint {
 	r.t.Helper()
-	ep, err := r.dialer.Dial(context.Background(), r.addr, p.bytes())
+	ep, err := r.dialer.Dial(context.Background(), r.addr, transport.Private(p.bytes()))
 	if err != nil {
 		r.t.Fatal(err)
 	}

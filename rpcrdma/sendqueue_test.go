@@ -342,6 +342,7 @@ func TestRepliesInOrderOfGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.connected()
 	c.settings.Store(&Settings{MaxReplySend: MaxInline})
 	answer := func(n int) *incoming {
 		in := getIncoming(c, oncrpc.DispatcherOf(oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})))

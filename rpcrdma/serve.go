@@ -33,9 +33,9 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 		return err
 	}
 	defer leave()
-	if n, _ := l.MaxPrivateReply(); n < len(cfg.private()) {
+	if n, _ := l.MaxPrivateReply(); n < privateLen && !cfg.NoPrivateData {
 		cfg.Logger.Warn("rpcrdma: private data is too long for some peers", "addr", l.Addr(),
-			"bytes", len(cfg.private()), "possible", n)
+			"bytes", privateLen, "possible", n)
 	}
 	a := acceptor{
 		cfg: cfg, dispatcher: d,
@@ -115,29 +115,36 @@ func (a *acceptor) serve(ctx context.Context, req transport.Request, from oncrpc
 		return
 	}
 	defer release()
-	ep, err := req.Accept(ctx, a.cfg.private())
-	if err != nil {
-		level := slog.LevelDebug // the provider logs faults of the peer
-		if errors.Is(err, transport.ErrPrivateData) {
-			level = slog.LevelWarn // our fault
+	var c *Conn
+	var refused error
+	ep, err := req.Accept(ctx, func(ep transport.Endpoint) (private []byte, err error) {
+		if c, refused = a.newConn(ep); refused == nil {
+			private, refused = c.prepare()
 		}
-		a.cfg.Logger.Log(ctx, level, "rpcrdma: connection not made",
-			"peer", info.RemoteAddr, "err", err)
+		return private, refused
+	})
+	if err != nil {
+		if c != nil {
+			c.unmade()
+		}
+		if refused == nil {
+			a.notMade(ctx, info.RemoteAddr, err)
+		} else {
+			a.refused(ctx, info.RemoteAddr, refused)
+		}
 		req.Reject(nil) // in case it is still unanswered
 		return
 	}
-	c, err := a.newConn(ep)
-	if err != nil {
-		a.refused(ctx, ep.Info().RemoteAddr, err)
-		ep.Close()
-		<-ep.Done()
-		return
-	}
+	c.connected()
+	a.mu.Lock()
+	a.conns[c] = struct{}{}
+	a.mu.Unlock()
 	c.serve(from)
 	if ctx.Err() != nil {
 		ep.Close() // closeConns may have missed this connection
 	}
-	c.run()
+	c.ep.Start(&c.receiver)
+	c.watch()
 	if !errors.Is(ep.Err(), net.ErrClosed) {
 		c.logLoss(c.Err())
 	}
@@ -146,7 +153,16 @@ func (a *acceptor) serve(ctx context.Context, req transport.Request, from oncrpc
 	a.mu.Unlock()
 }
 
-// refused logs and counts a connection that is closed at once.
+// notMade logs why the provider has not made a connection.
+func (a *acceptor) notMade(ctx context.Context, peer net.Addr, err error) {
+	level := slog.LevelDebug // the provider logs faults of the peer
+	if errors.Is(err, transport.ErrPrivateData) {
+		level = slog.LevelWarn // our fault
+	}
+	a.cfg.Logger.Log(ctx, level, "rpcrdma: connection not made", "peer", peer, "err", err)
+}
+
+// refused logs and counts a connection that this end does not want.
 func (a *acceptor) refused(ctx context.Context, peer net.Addr, err error) {
 	const what = "rpcrdma: connection refused"
 	if !errors.Is(err, ErrReceiveMemory) { // the configuration is at fault
@@ -178,7 +194,6 @@ func (a *acceptor) newConn(ep transport.Endpoint) (*Conn, error) {
 	if p != a.pool {
 		c.leavePool = p.close
 	}
-	a.conns[c] = struct{}{}
 	return c, nil
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
@@ -23,10 +22,7 @@ func TestServeEndsWhileAccepting(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		goOn := make(chan struct{})
-		late := transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
-			<-goOn
-			return ep
-		})
+		late := delayed{l, func() { <-goOn }}
 		served := make(chan error, 1)
 		go func() {
 			served <- rpcrdma.Serve(ctx, late, new(oncrpc.Server), rpcrdma.Config{Logger: quiet})

@@ -10,15 +10,17 @@ import (
 // A Dialer that has state beyond its configuration, such as a socket that its connections share, is
 // an io.Closer, too. Its creator closes it when its connections have ended.
 type Dialer interface {
-	// Dial connects to addr and sends the private data to the peer. It fails with an error that
-	// wraps
+	// Dial connects to addr. It calls prepare, if that is not nil, before it asks the peer. It
+	// fails with an error that wraps
 	//
 	//   - a *RejectError if the peer refuses;
-	//   - ErrPrivateData if private is longer than MaxPrivateData;
+	//   - ErrPrivateData if the private data is too long;
+	//   - the error of prepare;
 	//   - the error of ctx if that ends first.
-	Dial(ctx context.Context, addr string, private []byte) (Endpoint, error)
+	Dial(ctx context.Context, addr string, prepare Preparation) (Endpoint, error)
 
-	// MaxPrivateData returns how many bytes of private data Dial can send.
+	// MaxPrivateData returns how many bytes of private data Dial can send to any address. More may
+	// be possible to some, for example by another adapter.
 	MaxPrivateData() int
 }
 
@@ -29,7 +31,7 @@ type Listener interface {
 	Accept(ctx context.Context) (Request, error)
 
 	// MaxPrivateReply returns how many bytes of private data Request.Accept and Request.Reject can
-	// send to any peer. Some peers can take more.
+	// send to any peer. More may be possible to some.
 	MaxPrivateReply() (accept, reject int)
 
 	// Addr returns the address to dial.
@@ -45,10 +47,41 @@ type Request interface {
 	// Info describes what is known so far: the addresses and the peer's private data.
 	Info() Info
 
-	// Accept makes the connection and sends the private data to the peer. After an error that wraps
-	// ErrPrivateData the request is still unanswered; the same holds for Reject.
-	Accept(ctx context.Context, private []byte) (Endpoint, error)
+	// Accept makes the connection. It calls prepare, if that is not nil, before it answers the
+	// peer. After an error of prepare, or one that wraps ErrPrivateData, the request is still
+	// unanswered.
+	Accept(ctx context.Context, prepare Preparation) (Endpoint, error)
 
-	// Reject refuses the connection and sends the private data to the peer.
+	// Reject refuses the connection and sends the private data to the peer. After an error that
+	// wraps ErrPrivateData the request is still unanswered.
 	Reject(private []byte) error
+}
+
+// Preparation prepares an end of a connection before its peer may send, and returns the private
+// data for the peer. So an upper layer posts the first receives here. To some peers, such as Linux,
+// a message that finds no receive ends the connection.
+//
+// A call of Dial or Accept calls its Preparation at most once, on the same goroutine. It passes the
+// endpoint that it will return. A Preparation may call Domain, Info, PostRecv, Expose and Revoke,
+// and the methods ShareRecv and PromiseRecv. It must not call Start, Post or Close.
+//
+// So far Info has the limits of one request and of what can be posted or exposed, at the listening
+// end also the addresses and the peer's private data. The rest of it is known when Dial or Accept
+// returns.
+//
+// If Dial or Accept fails after it has called the Preparation, the endpoint ends by itself, and
+// need not be started. As at any end, its memory is free when its Done is closed.
+type Preparation func(ep Endpoint) (private []byte, err error)
+
+// Private returns a Preparation that posts nothing and has the peer sent p.
+func Private(p []byte) Preparation {
+	return func(Endpoint) ([]byte, error) { return p, nil }
+}
+
+// Prepare calls the Preparation, for a provider. Without one there is no private data.
+func (p Preparation) Prepare(ep Endpoint) (private []byte, err error) {
+	if p == nil {
+		return nil, nil
+	}
+	return p(ep)
 }

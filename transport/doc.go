@@ -4,9 +4,14 @@
 // A provider connects two endpoints ([Endpoint]; queue pairs of the verbs). Its package has
 // a [Listener] and a [Dialer]. An upper layer uses an endpoint like this:
 //
-//	ep, err := dialer.Dial(ctx, "server:20049", nil) // the peer: listener.Accept, request.Accept
-//	buf, err := ep.Domain().Alloc(4096, transport.LocalWrite)
-//	err = ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{buf}})
+//	// The peer calls listener.Accept and request.Accept.
+//	ep, err := dialer.Dial(ctx, "server:20049", func(ep transport.Endpoint) ([]byte, error) {
+//		buf, err := ep.Domain().Alloc(4096, transport.LocalWrite)
+//		if err != nil {
+//			return nil, err
+//		}
+//		return nil, ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{buf}})
+//	})
 //	ep.Start(handler) // messages come to handler.Received
 //
 //	regions, err := ep.Expose(nil, memory, transport.RemoteWrite) // now the peer can write there
@@ -35,9 +40,9 @@
 //     them: a promised receive takes memory from a shared pool when a message comes
 //     ([SharedReceiver]).
 //   - A Write or Read of more than zero bytes must name a live steering tag that permits the access
-//     and covers the bytes. One that does not places nothing and ends the connection, and both ends
-//     learn that it was an [ErrRemoteAccess]. Zero bytes are not checked. A provider that cuts
-//     operations into segments checks each segment, so earlier segments may have been placed.
+//     and covers the bytes. One that does not places nothing and ends the connection; the method
+//     Err of [Endpoint] says who learns the reason. Zero bytes are not checked. A provider that
+//     cuts operations into segments checks each segment, so earlier segments may have been placed.
 //
 // # Memory
 //
@@ -52,13 +57,14 @@
 // # Limits
 //
 // [Info] has the limits of a connection. Requests beyond them are refused with [ErrWorkRequest].
-// Dialer and Listener have the limits of private data.
+// Dialer and Listener have the private data that is possible in any case. What an adapter takes
+// more is known only when it has been chosen, so try it: [ErrPrivateData] says that it is too much.
 //
 // # Cancellation
 //
 // The windows of a cancelled operation cannot simply be revoked: a late Write of the peer would
 // then end the connection, and all other operations with it. An [Abandoner] can detach the memory
-// while the steering tag stays valid.
+// while the steering tag stays valid. Without one, the memory stays in use until the peer answers.
 //
 // # Abilities
 //

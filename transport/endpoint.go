@@ -15,8 +15,9 @@ import (
 // the connection. Its requests complete as at any end, and other connections are served.
 type Endpoint interface {
 	// Start begins delivery to r. The caller calls it exactly once, even if the connection has
-	// ended already. Before Start the endpoint takes nothing from the peer, so the caller can post
-	// receives first. It need not notice before Start that the peer has ended the connection.
+	// ended already. Before Start the endpoint delivers no message and calls no RecvSource. It may
+	// serve the peer's RDMA Reads and Writes: an adapter does, as soon as it is connected. It need
+	// not notice before Start that the peer has ended the connection.
 	Start(r MessageHandler)
 
 	// Post queues work requests in order, all of them or none. It never blocks and never calls a
@@ -45,9 +46,14 @@ type Endpoint interface {
 	// be used in a way that clashes with access. When the peer has invalidated a tag, the provider
 	// may give it to another Region before the Message that says so is delivered.
 	//
-	// Expose fails with an error that wraps ErrNoMemory if there are no more steering tags, and
-	// one that wraps net.ErrClosed after the connection has ended. Then it returns dst unchanged
-	// and nothing stays exposed.
+	// Expose fails with an error that wraps
+	//
+	//   - ErrNoMemory if there are no more steering tags;
+	//   - ErrWorkRequest if access has neither RemoteRead nor RemoteWrite: adapters have no windows
+	//     without rights;
+	//   - net.ErrClosed after the connection has ended.
+	//
+	// Then it returns dst unchanged and nothing stays exposed.
 	Expose(dst []Region, list []Slice, access Access) ([]Region, error)
 
 	// Revoke ends windows. When it returns, their steering tags are dead and the provider no longer
@@ -80,16 +86,19 @@ type Endpoint interface {
 	//   - net.ErrClosed after a local Close;
 	//   - ErrClosedByPeer after the peer closed;
 	//   - ErrGoexit after the upper layer of this end has ended a goroutine of the provider;
-	//   - ErrNoReceive, ErrTooLong, ErrTooManyReads or ErrRemoteAccess at both ends, after an
-	//     operation that was not allowed. At the end that posted the operation it wraps
-	//     ErrTerminated, too.
+	//   - ErrNoReceive, ErrTooLong, ErrTooManyReads or ErrRemoteAccess after an operation that was
+	//     not allowed. At the end that posted the operation it wraps ErrTerminated, too.
 	//
-	// It returns nil before the end.
+	// In the last case an end that knows the reason says it, and one that does not know wraps
+	// ErrClosedByPeer. With a software provider both ends know; adapters tell one end, or neither.
+	//
+	// Err returns nil before the end.
 	Err() error
 }
 
 // Abandoner is an Endpoint that can detach a window from its memory while the peer may still use
-// the window.
+// the window. Adapters cannot. Without it, the memory belongs to the window until the peer no
+// longer uses that, which often only the end of the connection tells.
 type Abandoner interface {
 	// Abandon detaches the memory of r. When it returns, the provider no longer touches that
 	// memory. The steering tag stays valid until it is revoked or invalidated, locally or by the
@@ -99,7 +108,8 @@ type Abandoner interface {
 }
 
 // ProgressReporter is an Endpoint that reports how many bytes of unfinished transfers have moved.
-// Without it a caller sees only completions and messages.
+// Adapters do not. Without it a caller sees only completions and messages, so it must give a peer
+// time for a whole transfer before it takes it for dead.
 type ProgressReporter interface {
 	// Progress returns the bytes moved so far. It may be called at any time, takes no lock, and is
 	// cheap enough to be called often.
@@ -135,7 +145,8 @@ type Info struct {
 	SendDepth int // work requests that can be queued
 	RecvDepth int // receives that can be posted
 
-	// Limits of a request. 0 means no limit.
+	// Limits of a request. 0 means no limit. Those of elements differ: many iWARP adapters take one
+	// for an RDMA Read.
 	MaxSendSGE int // elements of Local of a Send or an RDMA Write
 	MaxRecvSGE int // elements of Local of a Receive
 	MaxReadSGE int // elements of Local of an RDMA Read
@@ -149,6 +160,12 @@ type Info struct {
 	// to the Domain: the peers of all its endpoints can use it.
 	EndpointTags bool
 
+	// RemoteInvalidate says that the peer may end windows here that were exposed with the access of
+	// that name. Otherwise Expose ignores that access, and a Send with Invalidate may end the
+	// connection. So tell the peer that it may send one (RFC 8797 section 4.1) only if this is set.
+	RemoteInvalidate bool
+
 	// CanHold says that a RecvSource may return nil, which holds back this connection and no other.
+	// An adapter cannot hold back a peer whose RNR retry count is 0, such as Linux.
 	CanHold bool
 }

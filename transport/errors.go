@@ -43,7 +43,7 @@ var (
 	// ErrPrivateData: the private data is longer than the provider can carry.
 	ErrPrivateData = errors.New("private data too long")
 	// ErrWorkRequest: a work request or receive is malformed (unknown operation, no Completer), or
-	// exceeds the limits of Info.
+	// exceeds the limits of Info; or a window would have no rights.
 	ErrWorkRequest = errors.New("malformed work request")
 )
 

@@ -16,6 +16,7 @@ import (
 // standard are the limits of an endpoint.
 var standard = transport.Info{
 	IRD: 16, ORD: 16, SendDepth: 256, RecvDepth: 256, MaxRegions: 1000, EndpointTags: true,
+	RemoteInvalidate: true,
 }
 
 const maxPrivate = 64 // bytes
@@ -34,13 +35,15 @@ func Example_provider() {
 			Op: transport.OpSend, Local: memory("hello"), Done: printer(nil),
 		})
 	}()
-	client, err := dialer{l}.Dial(context.Background(), "server", nil)
+	prepare := func(client transport.Endpoint) (private []byte, err error) {
+		return nil, client.PostRecv(&transport.RecvRequest{Local: memory("     ")})
+	}
+	client, err := dialer{l}.Dial(context.Background(), "server", prepare)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	got := make(printer)
-	client.PostRecv(&transport.RecvRequest{Local: memory("     ")})
 	client.Start(got)
 	fmt.Println(<-got)
 	client.Close()
@@ -89,19 +92,9 @@ type link struct {
 	ended bool
 }
 
-// newLink returns a connection whose requests are not carried out yet.
-func newLink(limits transport.Info, client, server addr, private []byte) *link {
-	l := new(link)
-	l.work.L = &l.mu
-	l.client, l.server = newEndpoint(l, limits, client, server), newEndpoint(l, limits, server, client)
-	l.client.peer, l.server.peer = l.server, l.client
-	l.server.info.PrivateData = bytes.Clone(private)
-	return l
-}
-
 type endpoint struct {
 	l        *link
-	peer     *endpoint
+	peer     *endpoint // nil while this end is prepared
 	info     transport.Info
 	table    *stag.Table
 	sends    ring.Ring[*transport.WorkRequest]
@@ -118,6 +111,23 @@ func newEndpoint(l *link, limits transport.Info, local, remote addr) *endpoint {
 		sends: ring.New[*transport.WorkRequest](limits.SendDepth),
 		recvs: ring.New[*transport.RecvRequest](limits.RecvDepth),
 	}
+}
+
+// prepare calls p, and returns the private data if it is not too long.
+func (e *endpoint) prepare(p transport.Preparation) ([]byte, error) {
+	private, err := p.Prepare(e)
+	if len(private) > maxPrivate {
+		err = transport.ErrPrivateData
+	}
+	return bytes.Clone(private), err
+}
+
+// discard ends an endpoint that gets no peer, and returns why.
+func (e *endpoint) discard(why error) error {
+	e.locked(func() { e.err = why })
+	e.table.Close()
+	close(e.done)
+	return why
 }
 
 // locked calls f in the lock of the link, and wakes run.
@@ -183,7 +193,7 @@ func (e *endpoint) Close() error {
 // end ends the connection, for a reason at either end, unless it has ended before.
 func (e *endpoint) end(here, there error) {
 	e.locked(func() {
-		if !e.l.ended {
+		if !e.l.ended && e.err == nil {
 			e.l.ended, e.err, e.peer.err = true, here, there
 		}
 	})
@@ -325,59 +335,88 @@ type dialer struct{ l *listener }
 
 func (dialer) MaxPrivateData() int { return maxPrivate }
 
-func (d dialer) Dial(ctx context.Context, a string, private []byte) (transport.Endpoint, error) {
-	if len(private) > maxPrivate {
-		return nil, opError("dial", transport.ErrPrivateData)
-	}
-	r := &request{newLink(d.l.limits, "client", d.l.addr, private), ctx, make(chan error)}
+func (d dialer) Dial(ctx context.Context, a string, prepare transport.Preparation) (
+	transport.Endpoint, error) {
+	r := &request{l: d.l, link: new(link), ctx: ctx, answer: make(chan answer)}
+	r.work.L = &r.mu
+	r.client = newEndpoint(r.link, d.l.limits, "client", d.l.addr)
 	var err error
-	select {
-	case d.l.backlog <- r:
-		select {
-		case err = <-r.decision:
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-	case <-d.l.closed:
-		err = errors.New("nobody listens at " + a)
-	case <-ctx.Done():
-		err = ctx.Err()
+	if r.private, err = r.client.prepare(prepare); err == nil {
+		err = r.ask()
 	}
 	if err != nil {
-		return nil, opError("dial", err)
+		return nil, r.client.discard(opError("dial", err))
 	}
 	return r.client, nil
 }
 
 // request is a Dial that waits for the decision, until its context ends.
 type request struct {
+	l *listener
 	*link
-	ctx      context.Context
-	decision chan error // nil if the request is accepted
+	private []byte
+	ctx     context.Context
+	answer  chan answer
 }
 
-func (r *request) Info() transport.Info { return r.server.info }
+// answer accepts a request, or rejects it with an error.
+type answer struct {
+	private []byte
+	err     error
+}
 
-func (r *request) Accept(_ context.Context, private []byte) (transport.Endpoint, error) {
-	r.client.info.PrivateData = bytes.Clone(private)
-	if err := r.decide(private, nil); err != nil {
-		return nil, opError("accept", err)
+// ask asks the listener, and waits for the decision.
+func (r *request) ask() error {
+	select {
+	case r.l.backlog <- r:
+	case <-r.l.closed:
+		return errors.New("nobody listens")
+	case <-r.ctx.Done():
+		return r.ctx.Err()
+	}
+	select {
+	case a := <-r.answer:
+		r.client.info.PrivateData = a.private
+		return a.err
+	case <-r.ctx.Done():
+		return r.ctx.Err()
+	}
+}
+
+func (r *request) Info() transport.Info {
+	return transport.Info{
+		Provider: "minimal", LocalAddr: r.l.addr, RemoteAddr: addr("client"), PrivateData: r.private,
+	}
+}
+
+func (r *request) Accept(_ context.Context, prepare transport.Preparation) (
+	transport.Endpoint, error) {
+	e := newEndpoint(r.link, r.l.limits, r.l.addr, "client")
+	e.info.PrivateData = r.private
+	private, err := e.prepare(prepare)
+	if err == nil {
+		r.server, r.client.peer, e.peer = e, e, r.client
+		err = r.decide(answer{private: private})
+	}
+	if err != nil {
+		return nil, e.discard(opError("accept", err))
 	}
 	go r.run()
-	return r.server, nil
+	return e, nil
 }
 
 func (r *request) Reject(private []byte) error {
+	if len(private) > maxPrivate {
+		return opError("reject", transport.ErrPrivateData)
+	}
 	refusal := &transport.RejectError{PrivateData: bytes.Clone(private)}
-	return opError("reject", r.decide(private, refusal))
+	return opError("reject", r.decide(answer{err: refusal}))
 }
 
-func (r *request) decide(private []byte, decision error) error {
-	if len(private) > maxPrivate {
-		return transport.ErrPrivateData
-	}
+// decide tells the Dial.
+func (r *request) decide(a answer) error {
 	select {
-	case r.decision <- decision:
+	case r.answer <- a:
 		return nil
 	case <-r.ctx.Done():
 		return r.ctx.Err()

@@ -65,8 +65,8 @@ const (
 	RemoteRead Access = 1 << iota
 	// RemoteWrite: the peer may write to it by RDMA Write.
 	RemoteWrite
-	// RemoteInvalidate: the peer may end its Region by Send with Invalidate. Only Expose uses it;
-	// Alloc and Import ignore it.
+	// RemoteInvalidate: the peer may end its Region by Send with Invalidate, if
+	// Info().RemoteInvalidate is set. Only Expose uses it; Alloc and Import ignore it.
 	RemoteInvalidate
 	// LocalWrite: the provider writes to it, for a posted receive or an RDMA Read of this end.
 	// Expose ignores it.

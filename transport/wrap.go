@@ -9,9 +9,9 @@ import (
 // it, for example one that counts, limits or logs what passes. The package documentation says under
 // Wrappers what such an endpoint must do.
 //
-// Request.Accept calls wrap when the connection has been made, on the goroutine of its caller. The
-// endpoint has not been started, and belongs to wrap. Calls of wrap may be concurrent; wrap must
-// not block, and must not return nil.
+// Request.Accept calls wrap on the goroutine of its caller, before the Preparation, which gets what
+// wrap returns. The endpoint has not been started, its Info is not complete ([Preparation]), and it
+// belongs to wrap. Calls of wrap may be concurrent; wrap must not block, and must not return nil.
 //
 // The Requests of the Listener have a method Unwrap, by which a provider finds its own.
 func WrapListener(l Listener, wrap func(Endpoint) Endpoint) Listener {
@@ -50,12 +50,25 @@ type wrappedRequest struct {
 func (r *wrappedRequest) Unwrap() Request { return r.Request }
 
 // Accept makes the connection, and wraps its endpoint.
-func (r *wrappedRequest) Accept(ctx context.Context, private []byte) (Endpoint, error) {
-	ep, err := r.Request.Accept(ctx, private)
+func (r *wrappedRequest) Accept(ctx context.Context, prepare Preparation) (Endpoint, error) {
+	p := preparingWrapped{r.wrap, prepare, nil}
+	_, err := r.Request.Accept(ctx, p.prepare)
 	if err != nil {
 		return nil, err
 	}
-	return r.wrap(ep), nil
+	return p.wrapped, nil
+}
+
+// preparingWrapped wraps an endpoint before it is prepared.
+type preparingWrapped struct {
+	wrap    func(Endpoint) Endpoint
+	then    Preparation
+	wrapped Endpoint
+}
+
+func (p *preparingWrapped) prepare(ep Endpoint) (private []byte, err error) {
+	p.wrapped = p.wrap(ep)
+	return p.then.Prepare(p.wrapped)
 }
 
 type wrappedDialer struct {
@@ -64,12 +77,14 @@ type wrappedDialer struct {
 }
 
 // Dial connects, and wraps the endpoint.
-func (d *wrappedDialer) Dial(ctx context.Context, addr string, private []byte) (Endpoint, error) {
-	ep, err := d.Dialer.Dial(ctx, addr, private)
+func (d *wrappedDialer) Dial(ctx context.Context, addr string, prepare Preparation) (
+	Endpoint, error) {
+	p := preparingWrapped{d.wrap, prepare, nil}
+	_, err := d.Dialer.Dial(ctx, addr, p.prepare)
 	if err != nil {
 		return nil, err
 	}
-	return d.wrap(ep), nil
+	return p.wrapped, nil
 }
 
 // Close closes the dialer below.

@@ -100,7 +100,7 @@ func accepted(t *testing.T, l transport.Listener, d transport.Dialer,
 	return accepted, dialed
 }
 
-// Each endpoint is wrapped once, and no error is.
+// Each endpoint is wrapped once, before it is prepared, also if no connection is made.
 func TestWrapListener(t *testing.T) {
 	l, d, fails := wrappable(t)
 	var below []transport.Endpoint
@@ -117,13 +117,18 @@ func TestWrapListener(t *testing.T) {
 			t.Errorf("%T has no request below", r)
 		}
 		_, long := wrapped.MaxPrivateReply()
-		got, err := r.Accept(t.Context(), make([]byte, long+1))
+		got, err := r.Accept(t.Context(), func(ep transport.Endpoint) ([]byte, error) {
+			if _, ok := ep.(metered); !ok {
+				t.Errorf("a %T is prepared", ep)
+			}
+			return make([]byte, long+1), nil
+		})
 		fails(err, transport.ErrPrivateData)
-		if got != nil || len(below) > 0 {
+		if got != nil || len(below) != 1 {
 			t.Errorf("Accept that fails returned %v, %d endpoints wrapped", got, len(below))
 		}
 	})
-	if e, ok := ep.(metered); !ok || len(below) != 1 || e.Endpoint != below[0] {
+	if e, ok := ep.(metered); !ok || len(below) != 2 || e.Endpoint != below[1] {
 		t.Errorf("Accept returned %T, %d endpoints wrapped", ep, len(below))
 	}
 	fails(wrapped.Close(), nil)

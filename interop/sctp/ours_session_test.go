@@ -66,7 +66,7 @@ func TestOurAnswer(t *testing.T) {
 				}
 				r.hears(3, 17, "0000"+tt.answer)
 			} else {
-				ep, err := req.Accept(t.Context(), reply)
+				ep, err := req.Accept(t.Context(), transport.Private(reply))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -169,7 +169,7 @@ func (r *rig) request() transport.Request {
 // accept accepts the peer's request with private data.
 func (r *rig) accept(private string) *end {
 	r.t.Helper()
-	ep, err := r.request().Accept(r.t.Context(), []byte(private))
+	ep, err := r.request().Accept(r.t.Context(), transport.Private([]byte(private)))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ type dialed struct {
 func (r *rig) dial(private string) <-chan dialed {
 	c := make(chan dialed, 1)
 	go func() {
-		ep, err := r.dialer.Dial(r.t.Context(), "127.0.0.1:5000", []byte(private))
+		ep, err := r.dialer.Dial(r.t.Context(), "127.0.0.1:5000", transport.Private([]byte(private)))
 		c <- dialed{ep, err}
 	}()
 	return c

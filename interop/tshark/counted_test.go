@@ -3,8 +3,6 @@
 package tshark
 
 import (
-	"context"
-	"net"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -25,38 +23,19 @@ type tally struct {
 	SendBytes, InvalidateBytes, WriteBytes, ReadBytes int
 }
 
-func (c *counted) Addr() net.Addr { return c.Listener.Addr() }
-
-// Accept implements transport.Listener.
-func (c *counted) Accept(ctx context.Context) (transport.Request, error) {
-	r, err := c.Listener.Accept(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return countedRequest{r, c}, nil
+func countListener(l transport.Listener) *counted {
+	c := new(counted)
+	c.Listener = transport.WrapListener(l, c.endpoint)
+	return c
 }
 
-type countedRequest struct {
-	transport.Request
-	c *counted
+func countDialer(d transport.Dialer) *counted {
+	c := new(counted)
+	c.Dialer = transport.WrapDialer(d, c.endpoint)
+	return c
 }
 
-func (r countedRequest) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
-	ep, err := r.Request.Accept(ctx, private)
-	if err != nil {
-		return nil, err
-	}
-	return &countedEndpoint{ep, r.c}, nil
-}
-
-// Dial implements transport.Dialer.
-func (c *counted) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	ep, err := c.Dialer.Dial(ctx, addr, private)
-	if err != nil {
-		return nil, err
-	}
-	return &countedEndpoint{ep, c}, nil
-}
+func (c *counted) endpoint(ep transport.Endpoint) transport.Endpoint { return &countedEndpoint{ep, c} }
 
 type countedEndpoint struct {
 	transport.Endpoint

@@ -190,5 +190,5 @@ func setup(t *testing.T, listen, dial iwarp.Config) (*counted, *counted) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	return &counted{Listener: l}, &counted{Dialer: iwarp.Dialer{Config: dial}}
+	return countListener(l), countDialer(iwarp.Dialer{Config: dial})
 }

@@ -57,7 +57,8 @@ func observeOnce(t *testing.T, sessions []session) (all []seen, fault string) {
 	c := startCapture(t, port)
 	all = make([]seen, len(sessions))
 	for i, s := range sessions {
-		listener, dialer := &counted{Listener: newLeaveOpen(l)}, &counted{Dialer: iwarp.Dialer{Config: iwarp.Config{NudgeAfter: -1}}}
+		listener := countListener(newLeaveOpen(l))
+		dialer := countDialer(iwarp.Dialer{Config: iwarp.Config{NudgeAfter: -1}})
 		s(ctx, listener, dialer)
 		all[i].posted = [2]tally{dialer.total(), listener.total()}
 	}

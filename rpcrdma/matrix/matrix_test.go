@@ -30,19 +30,20 @@ const patience = hang.Patience
 var providers = []struct {
 	name   string
 	copies bool // tap.copies
+	device bool // transporttest.Device
 	new    func(testing.TB) (transport.Listener, transport.Dialer)
 }{
-	{"loopback", false, newLoopback},
-	{"copying", true, newLoopback},
-	{"limits", true, newLimited},
-	{"iwarp", false, func(t testing.TB) (transport.Listener, transport.Dialer) {
+	{"loopback", false, false, newLoopback},
+	{"copying", true, false, newLoopback},
+	{"device", false, true, newLoopback},
+	{"iwarp", false, false, func(t testing.TB) (transport.Listener, transport.Dialer) {
 		l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return l, iwarp.Dialer{}
 	}},
-	{"sctp", false, func(t testing.TB) (transport.Listener, transport.Dialer) {
+	{"sctp", false, false, func(t testing.TB) (transport.Listener, transport.Dialer) {
 		return sctprig.Listen(t, iwarp.Config{}, sctp.Config{})
 	}},
 }
@@ -61,19 +62,6 @@ func newLoopback(t testing.TB) (transport.Listener, transport.Dialer) {
 	return l, f.Dialer(loopback.Config{})
 }
 
-// newLimited is newLoopback with the limits of hardware: Reads of one element, Writes of few
-// elements, both of at most 64 KiB, and messages that cannot be held until there is memory. Memory
-// is copied and so not scattered: chunks have the same segments as with other providers.
-func newLimited(t testing.TB) (transport.Listener, transport.Dialer) {
-	l, d := newLoopback(t)
-	limit := func(ep transport.Endpoint) transport.Endpoint {
-		return transporttest.Limit(ep.(transporttest.FullEndpoint), transporttest.Limits{
-			MaxSendSGE: 3, MaxRecvSGE: 2, MaxReadSGE: 1, MaxMessage: 64 << 10, MaxRegion: 1 << 20, NoHold: true,
-		})
-	}
-	return transport.WrapListener(l, limit), transport.WrapDialer(d, limit)
-}
-
 var dialects = []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft}
 
 // everywhere runs a test in the given dialects over every provider, and records the traffic.
@@ -83,8 +71,12 @@ func everywhere(t *testing.T, dialects []rpcrdma.Dialect, f func(*testing.T, rpc
 			t.Run(p.name+"/"+d.String(), func(t *testing.T) {
 				tap := &tap{copies: p.copies}
 				l, dial := p.new(t)
-				f(t, d, tap, transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return tap.endpoint(ep, server) }),
-					transport.WrapDialer(dial, func(ep transport.Endpoint) transport.Endpoint { return tap.endpoint(ep, client) }))
+				l = transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return tap.endpoint(ep, server) })
+				dial = transport.WrapDialer(dial, func(ep transport.Endpoint) transport.Endpoint { return tap.endpoint(ep, client) })
+				if p.device {
+					l, dial = transporttest.Device(l, dial)
+				}
+				f(t, d, tap, l, dial)
 			})
 		}
 	}

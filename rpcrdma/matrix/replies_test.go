@@ -176,7 +176,7 @@ func TestRepliesByHand(t *testing.T) {
 					}
 					own := []byte{0xf6, 0xab, 0x0e, 0x18, 1, 0, 31,
 						31} // 32 KiB both ways (RFC 8797 section 4)
-					ep, err := req.Accept(ctx, own)
+					ep, err := req.Accept(ctx, transport.Private(own))
 					if err != nil {
 						t.Error(err)
 						return

@@ -73,7 +73,8 @@ type sctpDialer struct{}
 
 func (sctpDialer) MaxPrivateData() int { return iwarp.Dialer{}.MaxPrivateData() }
 
-func (sctpDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
+func (sctpDialer) Dial(ctx context.Context, addr string, prepare transport.Preparation) (
+	transport.Endpoint, error) {
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (sctpDialer) Dial(ctx context.Context, addr string, private []byte) (transp
 	if err != nil {
 		return nil, err
 	}
-	return iwarp.Dialer{DialContext: d.DialContext}.Dial(ctx, "127.0.0.1:20049", private)
+	return iwarp.Dialer{DialContext: d.DialContext}.Dial(ctx, "127.0.0.1:20049", prepare)
 }
 
 func pionOptions(conn net.Conn) []pion.ClientOption {

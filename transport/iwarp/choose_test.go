@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
+	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
@@ -94,7 +95,7 @@ func TestChooseSees(t *testing.T) {
 		seen = nil
 		p := dialPeer(t, r.listener.Addr().String())
 		p.write(requestFrame(0xd0, 2, "\xc0\x05\x80\x07hello"))
-		ep, err := r.request().Accept(t.Context(), []byte("welcome"))
+		ep, err := r.request().Accept(t.Context(), transport.Private([]byte("welcome")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +137,7 @@ func TestChooseImpossible(t *testing.T) {
 			p := dialPeer(t, r.listener.Addr().String())
 			p.write(requestFrame(0xc0, 1, "")) // all of them accept this
 			req := r.request()
-			ep, err := req.Accept(t.Context(), []byte("secret"))
+			ep, err := req.Accept(t.Context(), transport.Private([]byte("secret")))
 			if !errors.Is(err, tt.want) || ep != nil {
 				t.Errorf("Accept: got %v, %v, want %v", ep, err, tt.want)
 			}

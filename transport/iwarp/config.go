@@ -124,9 +124,9 @@ type Config struct {
 	Draft05 bool
 
 	// Choose, if not nil, is called on the listening side when a request is accepted, before the
-	// reply. It sees what the peer asks for, and may change cfg, which decides the reply
-	// (draft-carrier-rddp-rnic-interop-00 section 6.2.5). Cfg starts with the values of this
-	// Config, with CRCAuto already resolved. It must not change the request.
+	// transport.Preparation and the reply. It sees what the peer asks for, and may change cfg,
+	// which decides the reply (draft-carrier-rddp-rnic-interop-00 section 6.2.5). Cfg starts with
+	// the values of this Config, with CRCAuto already resolved. It must not change the request.
 	//
 	// If Choose returns an error, or a cfg that is invalid, the peer is rejected and Accept returns
 	// the error. The reject follows this Config, not cfg.
@@ -207,11 +207,11 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// forDialer returns c with defaults, checked for a Dialer that sends this private data.
-func (c Config) forDialer(private []byte) (Config, error) {
+// forDialer returns c with defaults, checked for a Dialer.
+func (c Config) forDialer() (Config, error) {
 	c = c.withDefaults()
 	startup := c.startup(nil)
-	return c, errors.Join(c.validate(), startup.ValidateInitiator(private))
+	return c, errors.Join(c.validate(), startup.ValidateInitiator(nil))
 }
 
 // forListener returns c with defaults, checked for a Listener.

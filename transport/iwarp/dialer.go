@@ -30,67 +30,88 @@ type Dialer struct {
 
 var _ transport.Dialer = Dialer{}
 
-// Dial connects to addr, "host:port" for TCP, and sends private to the peer: at most
-// mpa.MaxPrivateData bytes or Config.PrivateLimit, four fewer in an enhanced setup. Linux drops
-// connections with more than 256. If the peer refuses, the error wraps *mpa.RejectError and
+// Dial calls prepare, connects to addr, "host:port" for TCP, and sends the peer the private data:
+// at most mpa.MaxPrivateData bytes or Config.PrivateLimit, four fewer in an enhanced setup. Linux
+// drops connections with more than 256. If the peer refuses, the error wraps *mpa.RejectError and
 // *transport.RejectError.
-func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	cfg, err := d.Config.forDialer(private)
+func (d Dialer) Dial(ctx context.Context, addr string, prepare transport.Preparation) (
+	transport.Endpoint, error) {
+	cfg, err := d.Config.forDialer()
 	if err != nil {
 		return nil, opError("dial", nil, err)
 	}
-	below := d.DialContext
+	ep := newEndpoint(&cfg, transport.Info{})
+	// Before there is a connection: one that is closed without sending anything kills the port of
+	// Linux's siw.
+	private, err := prepare.Prepare(ep)
+	if err == nil {
+		startup := cfg.startup(nil)
+		err = startup.ValidateInitiator(private)
+	}
+	if err == nil {
+		err = d.dial(ctx, addr, private, ep)
+	} else {
+		err = opError("dial", nil, err)
+	}
+	if err != nil {
+		ep.discard(err)
+		return nil, err
+	}
+	return ep, nil
+}
+
+// dial connects ep, in a second attempt if need be.
+func (d Dialer) dial(ctx context.Context, addr string, private []byte, ep *endpoint) error {
+	cfg, below := ep.cfg, d.DialContext
 	if below == nil {
 		// Try one address after the other. With two at once, one connection is closed without
 		// sending anything, and that kills the port of Linux's siw.
 		below = (&net.Dialer{Control: cfg.Control, FallbackDelay: -1}).DialContext
 	}
-	ep, err := cfg.dial(ctx, below, addr, private, nil)
+	err := ep.dial(ctx, below, addr, private, nil)
 	if errors.Is(err, mpa.ErrUnenhanced) && cfg.Enhanced == mpa.EnhancedAuto &&
 		!cfg.PeerToPeer && !cfg.ManualReads {
 		// RFC 6581 section 10: the peer knows RFC 5044 only.
 		cfg.Enhanced = mpa.EnhancedNever
-		ep, err = cfg.dial(ctx, below, addr, private, mpa.ErrUnenhanced)
+		err = ep.dial(ctx, below, addr, private, mpa.ErrUnenhanced)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return ep, nil
+	return err
 }
 
 // connect makes a connection for MPA to use.
 type connect func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// dial connects. Again, if not nil, is the error of a first attempt.
-func (c *Config) dial(ctx context.Context, below connect, addr string, private []byte,
-	again error) (*endpoint, error) {
+// dial connects e. Again, if not nil, is the error of a first attempt.
+func (e *endpoint) dial(ctx context.Context, below connect, addr string, private []byte,
+	again error) error {
 	conn, err := below(ctx, "tcp", addr)
 	if err != nil {
-		return nil, opError("dial", nil, err)
+		return opError("dial", nil, err)
 	}
 	peer := conn.RemoteAddr()
-	ep, err := c.initiate(ctx, conn, private)
+	err = e.initiate(ctx, conn, private)
 	if err != nil {
 		err = contextError(ctx, err)
 		if again != nil {
 			err = fmt.Errorf("%w (tried in revision 1: %v)", err, again)
 		}
-		return nil, opError("dial", peer, err)
+		return opError("dial", peer, err)
 	}
-	return ep, nil
+	return nil
 }
 
-// initiate makes an endpoint of a connection, as the side that asks.
-func (c *Config) initiate(ctx context.Context, conn net.Conn, private []byte) (*endpoint, error) {
+// initiate connects e by a connection, as the side that asks.
+func (e *endpoint) initiate(ctx context.Context, conn net.Conn, private []byte) error {
+	c := e.cfg
 	stop, err := limit(ctx, conn, c.HandshakeTimeout)
 	if err != nil {
 		conn.Close()
-		return nil, err
+		return err
 	}
 	setup, err := mpa.Initiate(conn, c.startup(conn), private)
 	stop()
 	if err == nil {
-		return c.endpoint(conn, setup)
+		return e.attach(conn, setup)
 	}
 	var (
 		failed  *mpa.StartupError
@@ -100,7 +121,7 @@ func (c *Config) initiate(ctx context.Context, conn net.Conn, private []byte) (*
 	case errors.As(err, &failed) && failed.Terminate:
 		c.Counters.handshakeFailures.Add(1)
 		go c.sendTerminate(conn, failed) // the caller of Dial need not wait for that
-		return nil, err
+		return err
 	case errors.As(err, &failed):
 		c.Counters.handshakeFailures.Add(1)
 	case errors.As(err, &refused):
@@ -108,7 +129,7 @@ func (c *Config) initiate(ctx context.Context, conn net.Conn, private []byte) (*
 		err = &rejected{refused}
 	}
 	conn.Close()
-	return nil, err
+	return err
 }
 
 // sendTerminate tells a responder that has accepted why this side cannot go on (RFC 6581 sections 8

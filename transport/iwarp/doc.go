@@ -7,12 +7,13 @@
 //
 //	l, err := iwarp.Listen(ctx, ":20049", iwarp.Config{})
 //	req, err := l.Accept(ctx)
-//	ep, err := req.Accept(ctx, nil) // or req.Reject
+//	ep, err := req.Accept(ctx, prepare) // or req.Reject
 //
-//	ep, err := iwarp.Dialer{}.Dial(ctx, "server:20049", nil)
+//	ep, err := iwarp.Dialer{}.Dial(ctx, "server:20049", prepare)
 //
-// See the package example for Sends, Writes and Reads, ExampleNewListener_tls for iWARP over TLS,
-// and package sctp for iWARP over SCTP.
+// To prepare means to post the first receives ([transport.Preparation]). See the package example
+// for Sends, Writes and Reads, ExampleNewListener_tls for iWARP over TLS, and package sctp for
+// iWARP over SCTP.
 //
 // # Peers
 //

@@ -295,7 +295,7 @@ func TestDraft05AnySend(t *testing.T) {
 
 // invalidates is the header of a first Send that invalidates a window of l.
 func invalidates(op rdmap.Opcode, l *local) ddp.Header {
-	tag := l.expose(transport.RemoteInvalidate, make([]byte, 4)).STag
+	tag := l.expose(transport.RemoteRead|transport.RemoteInvalidate, make([]byte, 4)).STag
 	return with(onQueue(op, 1), func(h *ddp.Header) { h.ULP = uint32(tag) })
 }
 

@@ -41,6 +41,21 @@ func (e *endpoint) Close() error {
 	return nil
 }
 
+// discard ends an endpoint that gets no peer.
+func (e *endpoint) discard(cause error) {
+	e.end(cause, nil, nil, "")
+	e.finish()
+}
+
+// unconnected is the LLP of an endpoint without a peer. Only these of its methods are called.
+type unconnected struct{ ddp.LLP }
+
+func (unconnected) Resume()                          {}
+func (unconnected) Cut(bool)                         {}
+func (unconnected) Interrupt()                       {}
+func (unconnected) Close(bool)                       {}
+func (unconnected) Traffic() (sent, received uint64) { return 0, 0 }
+
 // deserted ends the connection because the upper layer has ended the goroutine that called it. That
 // goroutine still runs its deferred calls.
 func (l *link) deserted() { l.end(l.opError("call", transport.ErrGoexit), nil, nil, "") }

@@ -1,13 +1,15 @@
 package iwarp
 
 import (
+	"net"
+
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
 	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
 // endpoint is one end of a connection. It presents the connection to the upper layer, and manages
-// its life: newEndpoint and Start begin it, finish ends it. Its parts do the work:
+// its life: newEndpoint, connect and Start begin it, finish ends it. Its parts do the work:
 //
 //   - the sender takes requests from Post, and sends them as segments (sender.go, segmenter.go);
 //   - the receiver takes the peer's segments, places payload and delivers messages (receiver.go);
@@ -35,49 +37,56 @@ var (
 	_ transport.ProgressReporter = (*endpoint)(nil)
 )
 
-// newEndpoint makes an endpoint of a connection that has been set up. The details are for SetupOf.
-// An initiator sends the agreed RTR.
-func newEndpoint(llp ddp.LLP, s *ddp.Setup, details any, cfg *Config,
-	info transport.Info) *endpoint {
+// newEndpoint makes an endpoint without a peer, for the upper layer to prepare. The info is what is
+// known of the peer. After it comes connect or discard.
+func newEndpoint(cfg *Config, info transport.Info) *endpoint {
 	info.Provider = provider
-	info.PrivateData = s.PrivateData
-	info.IRD, info.ORD = s.IRD, s.ORD
 	info.SendDepth, info.RecvDepth = cfg.SendDepth, cfg.RecvDepth
 	info.MaxMessage, info.MaxRegions = maxMessage, maxRegions
-	info.EndpointTags, info.CanHold = true, true
+	info.EndpointTags, info.RemoteInvalidate, info.CanHold = true, true, true
 	e := &endpoint{
 		link: link{
-			llp:     llp,
-			heard:   s.Initiator || s.EitherFirst,
-			version: version(s.Version),
-			queues:  newQueues(cfg.SendDepth, s.IRD, s.ORD),
+			llp:    unconnected{},
+			queues: newQueues(cfg.SendDepth),
 			constants: &constants{
 				info:     info,
-				draft05:  s.Draft05,
 				counters: cfg.Counters,
 				cfg:      cfg,
 				full:     opError("post", info.RemoteAddr, transport.ErrQueueFull),
 				over:     make(chan struct{}),
 			},
 		},
-		details: details,
 		started: make(chan struct{}),
 		done:    make(chan struct{}),
 	}
 	e.idle.L = &e.mu
 	e.table = stag.New(maxRegions, e.sender.segmenter.detach)
 	e.completer = completer{link: &e.link, flusher: &e.sender.flusher}
-	e.sender.init(&e.link, &e.completer, s.Initiator && !s.EitherFirst)
-	e.receiver.init(&e.link, &e.sender, &e.completer, s)
-	if s.Initiator {
-		e.queues.rtr = s.RTR
-	}
+	e.sender.init(&e.link, &e.completer)
+	e.receiver.init(&e.link, &e.sender, &e.completer)
+	return e
+}
+
+// connect gives e its peer, by a connection that has been set up. The details are for SetupOf. An
+// initiator sends the agreed RTR.
+func (e *endpoint) connect(conn net.Conn, llp ddp.LLP, s *ddp.Setup, details any) {
+	e.mu.Lock() // the upper layer may be posting receives
+	e.llp, e.details = llp, details
+	e.heard = s.Initiator || s.EitherFirst
+	e.version, e.draft05 = version(s.Version), s.Draft05
+	e.info.LocalAddr, e.info.RemoteAddr = conn.LocalAddr(), conn.RemoteAddr()
+	e.info.PrivateData = s.PrivateData
+	e.info.IRD, e.info.ORD = s.IRD, s.ORD
+	e.full = e.opError("post", transport.ErrQueueFull)
+	e.queues.connect(s)
+	e.sender.connect(s)
+	e.receiver.connect(s)
+	e.mu.Unlock()
 	e.counters.connections.Add(1)
 	go e.run()
 	if s.Initiator && s.RTR != 0 {
 		e.sender.send()
 	}
-	return e
 }
 
 // Start begins delivery to r.

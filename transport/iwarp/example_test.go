@@ -48,14 +48,17 @@ func Example() {
 	defer l.Close()
 	go serve(ctx, l)
 
-	ep, err := iwarp.Dialer{}.Dial(ctx, l.Addr().String(), nil)
+	var tag transport.Slice
+	prepare := func(ep transport.Endpoint) (private []byte, err error) {
+		tag = memory(ep, 12)
+		return nil, ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{tag}})
+	}
+	ep, err := iwarp.Dialer{}.Dial(ctx, l.Addr().String(), prepare)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer ep.Close()
 	box := newMailbox()
-	tag := memory(ep, 12)
-	ep.PostRecv(&transport.RecvRequest{Local: []transport.Slice{tag}}) // before the server may send
 	ep.Start(box)
 	// the dialing side must send first; an empty message is enough
 	ep.Post(&transport.WorkRequest{Op: transport.OpSend, Done: box})
@@ -80,7 +83,9 @@ func serve(ctx context.Context, l *iwarp.Listener) {
 	if err != nil {
 		return
 	}
-	ep, err := req.Accept(ctx, nil)
+	ep, err := req.Accept(ctx, func(ep transport.Endpoint) ([]byte, error) {
+		return nil, ep.PostRecv(&transport.RecvRequest{})
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -90,7 +95,6 @@ func serve(ctx context.Context, l *iwarp.Listener) {
 		log.Fatal(err)
 	}
 	window := windows[0] // iWARP always makes one window
-	ep.PostRecv(&transport.RecvRequest{})
 	ep.Start(box)
 	<-box.messages
 	tag := memory(ep, 12)

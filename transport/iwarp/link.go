@@ -27,7 +27,7 @@ type link struct {
 	waiting int32                    // goroutines that wait for idle
 	heard   bool                     // the peer has sent something, or need not be waited for
 
-	version version     // of DDP and RDMAP; never changes
+	version version     // of DDP and RDMAP; a constant
 	offered atomic.Bool // a window to read was exposed since the peer's last message; not guarded
 	queues  queues
 
@@ -40,7 +40,7 @@ type link struct {
 	*constants
 }
 
-// constants never change.
+// constants never change once the endpoint has a peer.
 type constants struct {
 	info     transport.Info
 	draft05  bool // Terminate messages are in the draft's dialect

@@ -17,12 +17,17 @@ type queues struct {
 	blamed    blame
 }
 
-func newQueues(sendDepth, ird, ord int) queues {
-	return queues{
-		requests:  requestQueue{ring: ring.New[requestSlot](sendDepth)},
-		reads:     ring.New[outboundRead](max(ord, 1)), // an RTR may be a Read even if ord is 0
-		responses: ring.New[inboundRead](ird),
-		ord:       ord,
+func newQueues(sendDepth int) queues {
+	return queues{requests: requestQueue{ring: ring.New[requestSlot](sendDepth)}}
+}
+
+// connect makes room for the RDMA Reads agreed on. The RTR of an initiator is the first to be sent.
+func (q *queues) connect(s *ddp.Setup) {
+	q.reads = ring.New[outboundRead](max(s.ORD, 1)) // an RTR may be a Read even if ORD is 0
+	q.responses = ring.New[inboundRead](s.IRD)
+	q.ord = s.ORD
+	if s.Initiator {
+		q.rtr = s.RTR
 	}
 }
 

@@ -34,20 +34,25 @@ type receiver struct {
 
 var _ ddp.Sink = (*receiver)(nil)
 
-// init sets r up for an endpoint with these parts and this setup.
-func (r *receiver) init(l *link, sender *sender, completer *completer, s *ddp.Setup) {
+// init sets r up for an endpoint with these parts.
+func (r *receiver) init(l *link, sender *sender, completer *completer) {
 	r.link, r.sender, r.completer = l, sender, completer
-	r.rtr = rtrGate{link: l}
-	if !s.Initiator && s.RTR != 0 {
-		r.rtr.kinds, r.rtr.anySend, r.rtr.within = s.RTR, s.AnySend, l.cfg.HandshakeTimeout
-	}
-	r.placer = placer{link: l}
+	r.rtr.link = l
+	r.placer.link = l
 	r.assembler = assembler{link: l, receives: &r.receives, inbox: &r.inbox, msn: 1}
 	r.receives = receives{link: l, posted: ring.New[*transport.RecvRequest](l.cfg.RecvDepth)}
 	r.inbox.link, r.inbox.sender = l, sender
 	r.readMSN = 1
-	if !s.Initiator {
-		r.reader = fair.ThisProcess.Join(peerhost.Of(l.info.RemoteAddr))
+}
+
+// connect adapts r to what was agreed on.
+func (r *receiver) connect(s *ddp.Setup) {
+	if s.Initiator {
+		return
+	}
+	r.reader = fair.ThisProcess.Join(peerhost.Of(r.info.RemoteAddr))
+	if s.RTR != 0 {
+		r.rtr.kinds, r.rtr.anySend, r.rtr.within = s.RTR, s.AnySend, r.cfg.HandshakeTimeout
 	}
 }
 

@@ -51,30 +51,39 @@ func RequestOf(r transport.Request) (*mpa.Request, bool) {
 
 // Accept accepts the request and returns the endpoint. It may refuse instead, if the peer's IRD is
 // below RequiredORD, if the peer's revision of MPA does not suit this side, or if Config.Choose
-// says so. Only after an error that wraps transport.ErrPrivateData can the request still be
-// answered.
-func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
+// says so. Only after an error of prepare, or one that wraps transport.ErrPrivateData, can the
+// request still be answered.
+func (r *request) Accept(ctx context.Context, prepare transport.Preparation) (
+	transport.Endpoint, error) {
 	if r.answered {
 		return nil, opError("accept", r.conn.RemoteAddr(), mpa.ErrAnswered)
 	}
-	ep, err := r.accept(ctx, private)
-	if err == nil {
-		return ep, nil
-	}
-	return nil, opError("accept", r.conn.RemoteAddr(), contextError(ctx, err))
-}
-
-func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error) {
 	startup := r.cfg.startup(r.conn)
 	if err := r.choose(&startup); err != nil {
 		r.answered = true
 		r.conn.SetDeadline(time.Now().Add(r.cfg.HandshakeTimeout))
 		r.refused(err, r.mpa.Reject(r.cfg.startup(r.conn), nil))
+		return nil, opError("accept", r.conn.RemoteAddr(), err)
+	}
+	ep := newEndpoint(r.cfg, r.Info())
+	private, err := prepare.Prepare(ep)
+	if err == nil {
+		err = r.accept(ctx, startup, private, ep)
+	}
+	if err != nil {
+		err = opError("accept", r.conn.RemoteAddr(), err)
+		ep.discard(err)
 		return nil, err
 	}
+	return ep, nil
+}
+
+// accept sends the reply, and connects ep.
+func (r *request) accept(ctx context.Context, startup mpa.Config, private []byte,
+	ep *endpoint) error {
 	stop, err := limit(ctx, r.conn, r.cfg.HandshakeTimeout)
 	if err != nil {
-		return nil, err
+		return contextError(ctx, err)
 	}
 	setup, err := r.mpa.Accept(startup, private)
 	stop()
@@ -82,8 +91,9 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 	r.answered = err == nil || errors.As(err, &failed)
 	switch {
 	case err == nil:
-		return r.cfg.endpoint(r.conn, setup)
+		return ep.attach(r.conn, setup)
 	case !r.answered: // the caller's fault; it can try again
+		return err
 	case errors.Is(err, mpa.ErrInsufficientIRD), errors.Is(err, mpa.ErrRevision):
 		r.refused(err, nil)
 	default:
@@ -91,7 +101,7 @@ func (r *request) accept(ctx context.Context, private []byte) (*endpoint, error)
 		r.cfg.fault(r.conn.RemoteAddr(), "connection setup failed", err)
 		r.conn.Close()
 	}
-	return nil, err
+	return contextError(ctx, err)
 }
 
 // choose lets Config.Choose decide the reply.

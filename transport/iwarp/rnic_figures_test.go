@@ -160,11 +160,11 @@ func newPairing(t *testing.T, initiator, responder iwarp.Config) *pairing {
 	c.dialing.cfg.Logger = slog.New(slog.NewTextHandler(c.dialing.log, nil))
 	dial := make(chan dialResult, 1)
 	go func() {
-		ep, err := iwarp.Dialer{Config: c.dialing.cfg}.Dial(t.Context(), c.listening.listener.Addr().String(), []byte("initiator"))
+		ep, err := iwarp.Dialer{Config: c.dialing.cfg}.Dial(t.Context(), c.listening.listener.Addr().String(), transport.Private([]byte("initiator")))
 		dial <- dialResult{ep, err}
 	}()
 	req := c.listening.request()
-	c.accepted, c.acceptErr = req.Accept(t.Context(), []byte("responder"))
+	c.accepted, c.acceptErr = req.Accept(t.Context(), transport.Private([]byte("responder")))
 	c.dialed = hang.Receive(t, "Dial", dial)
 	for _, ep := range []transport.Endpoint{c.accepted, c.dialed.ep} {
 		if ep != nil {

@@ -131,7 +131,7 @@ func TestRDMACInitiator(t *testing.T) {
 				r := newRig(t, false, iwarp.Config{RNIC: tt.rnic, Markers: tt.markers, CRC: crc})
 				p := dialPeer(t, r.listener.Addr().String())
 				p.write(requestFrame(rdmacBits, 0, "peer"))
-				ep, err := r.request().Accept(t.Context(), []byte("us"))
+				ep, err := r.request().Accept(t.Context(), transport.Private([]byte("us")))
 				p.wantStartup(tt.reply)
 				if !tt.connect {
 					p.wantFIN()
@@ -224,7 +224,7 @@ func TestRDMACAsked(t *testing.T) {
 			r := newRig(t, false, iwarp.Config{RNIC: mpa.RDMAC})
 			p := dialPeer(t, r.listener.Addr().String())
 			p.write(tt.request)
-			ep, err := r.request().Accept(t.Context(), []byte("us"))
+			ep, err := r.request().Accept(t.Context(), transport.Private([]byte("us")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -285,7 +285,7 @@ func TestRevision0WithoutMarkers(t *testing.T) {
 				r := newRig(t, false, iwarp.Config{RNIC: rnic})
 				p := dialPeer(t, r.listener.Addr().String())
 				p.write(requestFrame(bits, 0, ""))
-				if ep, err := r.request().Accept(t.Context(), []byte("secret")); !errors.Is(err, mpa.ErrRevision) || ep != nil {
+				if ep, err := r.request().Accept(t.Context(), transport.Private([]byte("secret"))); !errors.Is(err, mpa.ErrRevision) || ep != nil {
 					t.Errorf("Accept: got %v, %v, want %v", ep, err, mpa.ErrRevision)
 				}
 				p.wantStartup(replyFrame(0xe0, 0, ""))

@@ -89,7 +89,7 @@ func TestPrivateDataSCTP(t *testing.T) {
 			l, d := sctprig.Listen(t, tt.cfg, low)
 			defer l.Close()
 			long := bytes.Repeat([]byte("p"), tt.most+1)
-			if _, err := d.Dial(t.Context(), l.Addr().String(), long); !errors.Is(err, transport.ErrPrivateData) {
+			if _, err := d.Dial(t.Context(), l.Addr().String(), transport.Private(long)); !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Dial: got error %v, want %v", err, transport.ErrPrivateData)
 			}
 			type dialed struct {
@@ -98,7 +98,7 @@ func TestPrivateDataSCTP(t *testing.T) {
 			}
 			done := make(chan dialed, 1)
 			go func() {
-				ep, err := d.Dial(t.Context(), l.Addr().String(), long[:tt.most])
+				ep, err := d.Dial(t.Context(), l.Addr().String(), transport.Private(long[:tt.most]))
 				done <- dialed{ep, err}
 			}()
 			req, err := l.Accept(t.Context())
@@ -108,13 +108,13 @@ func TestPrivateDataSCTP(t *testing.T) {
 			if got := req.Info().PrivateData; !bytes.Equal(got, long[:tt.most]) {
 				t.Errorf("private data %q", got)
 			}
-			if _, err := req.Accept(t.Context(), long); !errors.Is(err, transport.ErrPrivateData) {
+			if _, err := req.Accept(t.Context(), transport.Private(long)); !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Accept: got error %v, want %v", err, transport.ErrPrivateData)
 			}
 			if err := req.Reject(long); !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Reject: got error %v, want %v", err, transport.ErrPrivateData)
 			}
-			accepted, err := req.Accept(t.Context(), long[:tt.most])
+			accepted, err := req.Accept(t.Context(), transport.Private(long[:tt.most]))
 			if err != nil {
 				t.Fatal(err)
 			}

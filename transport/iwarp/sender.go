@@ -22,12 +22,18 @@ type sender struct {
 }
 
 // init sets s up for an endpoint with this link and completer.
-func (s *sender) init(l *link, c *completer, initiator bool) {
+func (s *sender) init(l *link, c *completer) {
 	s.link, s.completer = l, c
-	s.segmenter = segmenter{link: l, out: outgoing{version: l.version}}
+	s.segmenter.link = l
 	s.flusher = flusher{link: l, sender: s, completer: c, kick: make(chan struct{}, 1)}
-	if initiator {
-		s.nudger = nudger{sender: s, after: l.cfg.NudgeAfter}
+	s.nudger.sender = s
+}
+
+// connect adapts s to what was agreed on.
+func (s *sender) connect(setup *ddp.Setup) {
+	s.segmenter.out.version = s.version
+	if setup.Initiator && !setup.EitherFirst {
+		s.nudger.after = s.cfg.NudgeAfter
 	}
 }
 

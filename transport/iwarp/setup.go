@@ -30,8 +30,8 @@ func newLLP(conn net.Conn, o mpa.ConnOptions) (ddp.LLP, error) {
 	return mpa.NewConn(conn, o)
 }
 
-// endpoint makes an endpoint of a connection whose startup is complete.
-func (c *Config) endpoint(conn net.Conn, setup *mpa.Setup) (*endpoint, error) {
+// attach connects e by a connection whose startup is complete.
+func (e *endpoint) attach(conn net.Conn, setup *mpa.Setup) error {
 	if own, ok := conn.(carrier); ok {
 		// MPA has these, but not what RFC 6581 section 7 shares with other LLPs.
 		setup.CRC, setup.MarkersIn, setup.MarkersOut = false, false, false
@@ -42,18 +42,18 @@ func (c *Config) endpoint(conn net.Conn, setup *mpa.Setup) (*endpoint, error) {
 	}
 	llp, err := newLLP(conn, mpa.ConnOptions{
 		CRC: setup.CRC, MarkersIn: setup.MarkersIn, MarkersOut: setup.MarkersOut,
-		MaxSegment: c.MaxSegment, Stall: c.StallTimeout,
+		MaxSegment: e.cfg.MaxSegment, Stall: e.cfg.StallTimeout,
 	})
 	if err != nil {
 		conn.Close()
-		return nil, err
+		return err
 	}
-	info := transport.Info{LocalAddr: conn.LocalAddr(), RemoteAddr: conn.RemoteAddr()}
-	return newEndpoint(llp, &setup.Setup, setup, c, info), nil
+	e.connect(conn, llp, &setup.Setup, setup)
+	return nil
 }
 
 // SetupOf returns what was agreed on when the connection of ep was set up, also if ep wraps it
-// (transport.As). It reports false for endpoints of other providers.
+// (transport.As). It reports false for endpoints of other providers, and before the setup.
 func SetupOf(ep transport.Endpoint) (mpa.Setup, bool) {
 	if e, ok := transport.As[*endpoint](ep); ok {
 		if setup, ok := e.details.(*mpa.Setup); ok {

@@ -56,7 +56,7 @@ func TestSetupOf(t *testing.T) {
 		if got := string(req.Info().PrivateData); got != "hello" {
 			t.Errorf("private data %q, want %q", got, "hello")
 		}
-		ep, err := req.Accept(t.Context(), []byte("welcome"))
+		ep, err := req.Accept(t.Context(), transport.Private([]byte("welcome")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,16 +178,16 @@ func TestPrivateDataLimits(t *testing.T) {
 				t.Errorf("private data %q, want %q", got, want)
 			}
 			long := make([]byte, tt.max+1)
-			if _, err := req.Accept(t.Context(), long); !errors.Is(err, transport.ErrPrivateData) {
+			if _, err := req.Accept(t.Context(), transport.Private(long)); !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Accept: got error %v, want %v", err, transport.ErrPrivateData)
 			}
 			if err := req.Reject(long); !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Reject: got error %v, want %v", err, transport.ErrPrivateData)
 			}
-			if _, err := (iwarp.Dialer{Config: tt.cfg}).Dial(t.Context(), r.listener.Addr().String(), long); !errors.Is(err, transport.ErrPrivateData) {
+			if _, err := (iwarp.Dialer{Config: tt.cfg}).Dial(t.Context(), r.listener.Addr().String(), transport.Private(long)); !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Dial: got error %v, want %v", err, transport.ErrPrivateData)
 			}
-			ep, err := req.Accept(t.Context(), long[:tt.max])
+			ep, err := req.Accept(t.Context(), transport.Private(long[:tt.max]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +221,7 @@ func TestAutomaticRejects(t *testing.T) {
 			p := dialPeer(t, r.listener.Addr().String())
 			p.write(tt.request)
 			req := r.request()
-			if ep, err := req.Accept(t.Context(), []byte("secret")); !errors.Is(err, tt.want) || ep != nil {
+			if ep, err := req.Accept(t.Context(), transport.Private([]byte("secret"))); !errors.Is(err, tt.want) || ep != nil {
 				t.Errorf("Accept: got %v, %v, want %v", ep, err, tt.want)
 			}
 			if tt.reply != nil {
@@ -282,7 +282,7 @@ func TestUnenhancedRevision2(t *testing.T) {
 			p.crc = (request|reply)&0x40 != 0
 			p.mark(reply&0x80 != 0, request&0x80 != 0)
 			p.write(requestFrame(request, 2, "hello"))
-			ep, err := r.request().Accept(t.Context(), []byte("welcome"))
+			ep, err := r.request().Accept(t.Context(), transport.Private([]byte("welcome")))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -65,7 +65,8 @@ func newViolationRig(t testing.TB, r *rig) *violationRig {
 	two := func(n int) [][]byte { return [][]byte{piece(s.memory, n), piece(s.memory, n+1)} }
 	s.writable = s.expose(transport.RemoteWrite, two(atWritable)...)
 	s.readable = s.expose(transport.RemoteRead, two(atReadable)...)
-	s.invalidatable = s.expose(transport.RemoteInvalidate, piece(s.memory, atInvalidatable))
+	s.invalidatable = s.expose(transport.RemoteRead|transport.RemoteInvalidate,
+		piece(s.memory, atInvalidatable))
 	s.dead = s.expose(transport.RemoteRead|transport.RemoteWrite|transport.RemoteInvalidate,
 		make([]byte, 64))
 	s.Revoke(s.dead)
@@ -227,7 +228,7 @@ var taggedViolations = []offence{
 		return segment(toSTag(rdmap.OpWrite, s.writable.STag, math.MaxUint64), "xy")
 	}), code: 0x1103, want: transport.ErrBounds},
 	{name: "Write to a window for reading", segments: writeTo(readable, 0, "x"), code: 0x0102, want: transport.ErrAccess},
-	{name: "Write to a window for nothing", segments: writeTo(invalidatable, 0, "x"), code: 0x0102, want: transport.ErrAccess},
+	{name: "Write to a window for reading and invalidation", segments: writeTo(invalidatable, 0, "x"), code: 0x0102, want: transport.ErrAccess},
 
 	{name: "tagged, DDP version 0", segments: plain(with(toSTag(rdmap.OpWrite, 1, 0), version(0)), ""), code: 0x1104, bare: true},
 	{name: "tagged, DDP version 2", segments: plain(with(toSTag(rdmap.OpWrite, 1, 0), version(2)), ""), code: 0x1104, bare: true},

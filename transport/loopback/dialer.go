@@ -22,8 +22,9 @@ var _ transport.Dialer = (*Dialer)(nil)
 // Dial connects to the listener named addr and sends it up to 512 bytes of private data. It waits
 // until the peer accepts or rejects. It fails with ErrRefused if there is no such listener, or if
 // the listener closes before Accept has returned the request.
-func (d *Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	ep, err := d.dial(ctx, Addr(addr), private)
+func (d *Dialer) Dial(ctx context.Context, addr string, prepare transport.Preparation) (
+	transport.Endpoint, error) {
+	ep, err := d.dial(ctx, Addr(addr), prepare)
 	if err != nil {
 		return nil, opError("dial", Addr(addr), err)
 	}
@@ -33,10 +34,8 @@ func (d *Dialer) Dial(ctx context.Context, addr string, private []byte) (transpo
 // MaxPrivateData returns 512.
 func (d *Dialer) MaxPrivateData() int { return maxPrivateData }
 
-func (d *Dialer) dial(ctx context.Context, addr Addr, private []byte) (*endpoint, error) {
-	if len(private) > maxPrivateData {
-		return nil, transport.ErrPrivateData
-	}
+func (d *Dialer) dial(ctx context.Context, addr Addr, prepare transport.Preparation) (
+	*endpoint, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -44,24 +43,26 @@ func (d *Dialer) dial(ctx context.Context, addr Addr, private []byte) (*endpoint
 	if l == nil {
 		return nil, ErrRefused
 	}
+	from := Addr(fmt.Sprintf("%s:%d", d.host, d.ports.Add(1)))
 	r := &request{
 		listener: l,
-		dialer:   d,
-		from:     Addr(fmt.Sprintf("%s:%d", d.host, d.ports.Add(1))),
-		private:  bytes.Clone(private),
+		link:     newLink(d.fabric),
+		cfg:      d.cfg,
+		from:     from,
 		decided:  make(chan struct{}),
 	}
-	select {
-	case l.backlog <- r:
-	case <-l.closed:
-		return nil, ErrRefused
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	e := newEndpoint(r.link, describe(d.cfg, Config{}, from, addr, nil))
+	private, err := prepare.Prepare(e)
+	if err == nil && len(private) > maxPrivateData {
+		err = transport.ErrPrivateData
 	}
-	select {
-	case <-r.decided:
-	case <-ctx.Done():
-		r.abandon(ctx.Err())
+	r.dialing, r.private = e, bytes.Clone(private)
+	if err == nil {
+		err = r.ask(ctx)
 	}
-	return r.ep, r.err
+	if err != nil {
+		e.discard(opError("dial", addr, err))
+		return nil, err
+	}
+	return e, nil
 }

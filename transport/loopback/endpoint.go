@@ -12,7 +12,7 @@ import (
 // endpoint is one end of a link.
 type endpoint struct {
 	link   *link
-	peer   *endpoint
+	peer   *endpoint // nil while this end is prepared
 	domain *Domain
 	info   transport.Info
 	table  *stag.Table
@@ -41,10 +41,10 @@ var (
 	_ transport.ProgressReporter = (*endpoint)(nil)
 )
 
-func newEndpoint(l *link, d *Domain, info transport.Info) *endpoint {
+func newEndpoint(l *link, info transport.Info) *endpoint {
 	return &endpoint{
 		link:   l,
-		domain: d,
+		domain: l.fabric.Domain(),
 		info:   info,
 		table:  stag.New(maxRegions, nil),
 		done:   make(chan struct{}),
@@ -161,7 +161,10 @@ func (e *endpoint) Done() <-chan struct{} { return e.done }
 func (e *endpoint) Close() error {
 	e.link.mu.Lock()
 	defer e.link.mu.Unlock()
-	e.link.end(e, e.opError("close", net.ErrClosed), e.peer.opError("receive", transport.ErrClosedByPeer))
+	if !e.link.ended {
+		e.link.end(e, e.opError("close", net.ErrClosed),
+			e.peer.opError("receive", transport.ErrClosedByPeer))
+	}
 	return nil
 }
 

@@ -13,26 +13,29 @@ type link struct {
 	mu    sync.Mutex  // guards the queues and the state of both ends
 	work  sync.Cond   // there may be something to do; only the pump waits for it
 	busy  atomic.Bool // the pump or a goroutine that polls is at work; may be read without mu
-	ended bool
+	ended bool        // or not connected yet
 	ends  [2]*endpoint
 
+	fabric   *Fabric
 	burst    burst    // of the goroutine at work
 	observer Observer // nil: none
 }
 
-// connect makes the connection that r asks for and returns both ends.
-func connect(r *request, private []byte) (listening, dialing *endpoint) {
-	l := &link{}
+// newLink returns a link without ends.
+func newLink(f *Fabric) *link {
+	l := &link{fabric: f, ended: true}
 	l.work.L = &l.mu
-	d := r.listener.fabric.Domain()
-	here, there := r.listener.cfg, r.dialer.cfg
-	listening = newEndpoint(l, d, describe(here, there, r.listener.addr, r.from, r.private))
-	dialing = newEndpoint(l, d, describe(there, here, r.from, r.listener.addr, private))
+	return l
+}
+
+// connect connects two ends of the link.
+func (l *link) connect(listening, dialing *endpoint) {
+	l.observer = l.fabric.observer(dialing.info, listening.info)
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	listening.peer, dialing.peer = dialing, listening
-	l.ends = [2]*endpoint{listening, dialing}
-	l.observer = r.listener.fabric.observer(dialing.info, listening.info)
+	l.ends, l.ended = [2]*endpoint{listening, dialing}, false
 	go l.pump()
-	return listening, dialing
 }
 
 // describe returns the Info of the end that has the limits own.
@@ -47,9 +50,10 @@ func describe(own, peer Config, local, remote Addr, private []byte) transport.In
 		SendDepth:   own.SendDepth,
 		RecvDepth:   own.RecvDepth,
 
-		MaxRegions:   maxRegions,
-		EndpointTags: true,
-		CanHold:      true,
+		MaxRegions:       maxRegions,
+		EndpointTags:     true,
+		RemoteInvalidate: true,
+		CanHold:          true,
 	}
 }
 
@@ -166,6 +170,16 @@ func (l *link) end(e *endpoint, here, there error) {
 	e.err, e.closed = here, ended(here)
 	e.peer.err, e.peer.closed = there, ended(there)
 	l.work.Signal()
+}
+
+// discard ends an endpoint that gets no peer.
+func (e *endpoint) discard(err error) {
+	e.link.mu.Lock()
+	e.err, e.closed = err, ended(err)
+	e.link.mu.Unlock()
+	e.table.Close()
+	e.flush()
+	close(e.done)
 }
 
 // flush completes requests that were not executed, and drops the receives. The link has ended, so

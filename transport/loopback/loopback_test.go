@@ -54,9 +54,25 @@ func TestConformancePolled(t *testing.T) {
 	})
 }
 
+// TestConformanceDevice runs the suite with everything that an adapter lacks.
+func TestConformanceDevice(t *testing.T) {
+	f := factory(transporttest.Device)
+	f.MayNotKnow, f.ServesUnstarted = true, true
+	transporttest.Run(t, f)
+}
+
 func conformance(t *testing.T, listener func(transport.Listener) transport.Listener,
 	dialer func(transport.Dialer) transport.Dialer) {
-	transporttest.Run(t, transporttest.Factory{
+	transporttest.Run(t, factory(func(l transport.Listener, d transport.Dialer) (
+		transport.Listener, transport.Dialer) {
+		return listener(l), dialer(d)
+	}))
+}
+
+// factory describes the provider, changed by with.
+func factory(with func(transport.Listener, transport.Dialer) (
+	transport.Listener, transport.Dialer)) transporttest.Factory {
+	return transporttest.Factory{
 		New: func(tb testing.TB, o transporttest.Options) (transport.Listener, transport.Dialer, string) {
 			f := New()
 			tb.Cleanup(func() {
@@ -69,11 +85,12 @@ func conformance(t *testing.T, listener func(transport.Listener) transport.Liste
 			if err != nil {
 				tb.Fatal(err)
 			}
-			return listener(l), dialer(f.Dialer(cfg)), "server"
+			changedL, changedD := with(l, f.Dialer(cfg))
+			return changedL, changedD, "server"
 		},
 		UnusedAddr:    "nobody",
 		ReportsCauses: true,
-	})
+	}
 }
 
 // polled has another goroutine poll after each Post, as the suite posts with locks held.

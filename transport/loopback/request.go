@@ -17,15 +17,35 @@ var (
 // request is a dial that waits for the listener's decision.
 type request struct {
 	listener *Listener
-	dialer   *Dialer
-	from     Addr // the dialing end
+	link     *link
+	cfg      Config    // of the dialing end
+	dialing  *endpoint // which is prepared
+	from     Addr      // the dialing end
 	private  []byte
 
-	mu      sync.Mutex    // guards the fields below until decided is closed
-	decided chan struct{} // closed once there is an outcome
-	ep      *endpoint     // of the dialing end
-	err     error
-	gone    bool // the dialer gave up
+	mu       sync.Mutex    // guards the fields below until decided is closed
+	decided  chan struct{} // closed once there is an outcome
+	accepted bool
+	err      error
+	gone     bool // the dialer gave up
+}
+
+// ask asks the listener, and waits for its decision.
+func (r *request) ask(ctx context.Context) error {
+	l := r.listener
+	select {
+	case l.backlog <- r:
+	case <-l.closed:
+		return ErrRefused
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-r.decided:
+	case <-ctx.Done():
+		r.abandon(ctx.Err())
+	}
+	return r.err
 }
 
 // Info returns the names and the peer's private data.
@@ -39,18 +59,26 @@ func (r *request) Info() transport.Info {
 }
 
 // Accept makes the connection. It fails if the dialer has given up.
-func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
+func (r *request) Accept(ctx context.Context, prepare transport.Preparation) (
+	transport.Endpoint, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, opError("accept", r.from, err)
 	}
-	var ep *endpoint
-	err := r.decide(private, func(private []byte) {
-		ep, r.ep = connect(r, private)
-	})
-	if err != nil {
-		return nil, opError("accept", r.from, err)
+	e := newEndpoint(r.link, describe(r.listener.cfg, r.cfg, r.listener.addr, r.from, r.private))
+	private, err := prepare.Prepare(e)
+	if err == nil {
+		err = r.decide(private, func(private []byte) {
+			r.accepted = true
+			r.dialing.info = describe(r.cfg, r.listener.cfg, r.from, r.listener.addr, private)
+			r.link.connect(e, r.dialing)
+		})
 	}
-	return ep, nil
+	if err != nil {
+		err = opError("accept", r.from, err)
+		e.discard(err)
+		return nil, err
+	}
+	return e, nil
 }
 
 // Reject refuses the connection.
@@ -75,7 +103,7 @@ func (r *request) decide(private []byte, set func(private []byte)) error {
 	switch {
 	case r.gone:
 		return errAbandoned
-	case r.ep != nil || r.err != nil:
+	case r.accepted || r.err != nil:
 		return errDecided
 	}
 	set(bytes.Clone(private))
@@ -87,7 +115,7 @@ func (r *request) decide(private []byte, set func(private []byte)) error {
 func (r *request) abandon(reason error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ep == nil && r.err == nil {
+	if !r.accepted && r.err == nil {
 		r.gone = true
 		r.err = reason
 	}

@@ -26,21 +26,20 @@ const maxPrivateRequest = cm.REQPrivateLen - cm.IPLen
 // MaxPrivateData returns 56.
 func (Dialer) MaxPrivateData() int { return maxPrivateRequest }
 
-// Dial connects to addr, "host:port", and sends private to the peer, padded with zeros. If the host
-// has several addresses, it tries one after the other. It fails with
+// Dial connects to addr, "host:port", and sends the private data to the peer, padded with zeros. If
+// the host has several addresses, it tries one after the other, with what prepare has prepared
+// before the first. It fails with
 //
 //   - ErrPortTaken, if this process cannot bind the UDP port of RoCE;
 //   - ErrRefused, if nobody listens at the port of the service;
 //   - ErrNoRoCE, an ErrRefused, if nobody has the UDP port;
 //   - ErrPeerTimeout, if nobody answers;
 //   - an error that wraps a *transport.RejectError, if the peer refuses.
-func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
+func (d Dialer) Dial(ctx context.Context, addr string, prepare transport.Preparation) (
+	transport.Endpoint, error) {
 	cfg, err := d.Config.withDefaults()
 	if err != nil {
 		return nil, opError("dial", nil, err)
-	}
-	if len(private) > maxPrivateRequest {
-		return nil, opError("dial", nil, transport.ErrPrivateData)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, opError("dial", nil, err)
@@ -52,31 +51,46 @@ func (d Dialer) Dial(ctx context.Context, addr string, private []byte) (transpor
 	if len(ips) == 0 {
 		ips = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
 	}
+	e := newEndpoint(cfg, transport.Info{})
+	if err := e.prepareAndDial(ctx, ips, port, prepare); err != nil {
+		e.discard(err)
+		return nil, err
+	}
+	return e, nil
+}
+
+// prepareAndDial prepares the endpoint, and connects it to one of the addresses.
+func (e *endpoint) prepareAndDial(ctx context.Context, ips []netip.Addr, port uint16,
+	prepare transport.Preparation) error {
+	private, err := prepare.Prepare(e)
+	if err == nil && len(private) > maxPrivateRequest {
+		err = transport.ErrPrivateData
+	}
+	if err != nil {
+		return opError("dial", nil, err)
+	}
 	for _, ip := range ips {
-		var ep *endpoint
-		if ep, err = cfg.dial(ctx, ip, port, private); err == nil {
-			return ep, nil
+		if err = e.dial(ctx, ip, port, private); err == nil {
+			return nil
 		}
 		err = opError("dial", Addr{ip, port}, err)
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return nil, err
+	return err
 }
 
-// dial connects to an address.
-func (c *Config) dial(ctx context.Context, ip netip.Addr, port uint16, private []byte) (
-	*endpoint, error) {
+// dial connects the endpoint to an address. After an error it still has no connection.
+func (e *endpoint) dial(ctx context.Context, ip netip.Addr, port uint16, private []byte) error {
+	c := e.cfg
 	dev, mtu, err := c.device(ip)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer dev.release()
 	n := dev.newConn(c, ip)
 	n.port = dev.drawPort()
-	e := newEndpoint(dev, c)
-	e.conn, e.qp = n, n.qp
 	mtu = min(mtu, dev.mtu, c.MTU)
 	psn := random32() & (1<<24 - 1)
 	src := cm.IP{Port: n.port, Src: dev.local.Addr(), Dst: ip}
@@ -93,9 +107,9 @@ func (c *Config) dial(ctx context.Context, ip netip.Addr, port uint16, private [
 	if err != nil {
 		n.remove()
 		c.Counters.setupFailures.Add(1)
-		return nil, err
+		return err
 	}
-	e.connect(&agreed{
+	e.connect(n, &agreed{
 		local: Addr{dev.local.Addr(), n.port}, peer: Addr{ip, port}, private: rep.Private, mtu: mtu,
 		ird: min(c.IRD, int(rep.InitiatorDepth)), ord: min(c.ORD, int(rep.ResponderResources)),
 		rnrRetry: int(rep.RNRRetry), qp: rep.QP, psn: rep.PSN, peerPSN: psn,
@@ -107,7 +121,7 @@ func (c *Config) dial(ctx context.Context, ip netip.Addr, port uint16, private [
 	dev.schedule(e) // to set its timer
 	dev.flush()
 	c.Counters.connections.Add(1)
-	return e, nil
+	return nil
 }
 
 // Values for the REQ and REP of this end (IBTA sections 12.6.5, 12.6.8 and 12.7).

@@ -7,9 +7,11 @@
 //
 //	l, err := roce.Listen(ctx, "192.0.2.1:20049", roce.Config{})
 //	req, err := l.Accept(ctx)
-//	ep, err := req.Accept(ctx, nil) // or req.Reject
+//	ep, err := req.Accept(ctx, prepare) // or req.Reject
 //
-//	ep, err := roce.Dialer{}.Dial(ctx, "192.0.2.1:20049", nil)
+//	ep, err := roce.Dialer{}.Dial(ctx, "192.0.2.1:20049", prepare)
+//
+// The Preparation prepare (package transport) posts the first receives. It may be nil.
 //
 // # Ports
 //

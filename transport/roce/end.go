@@ -1,10 +1,6 @@
 package roce
 
-import (
-	"fmt"
-
-	"github.com/rpcrdma/go-rpcrdma/transport"
-)
+import "github.com/rpcrdma/go-rpcrdma/transport"
 
 // end ends the connection. It reports false if it had ended before; mu is held. The oldest request
 // completes with refused, if that is not nil.
@@ -67,9 +63,18 @@ func (e *endpoint) closedByPeer() {
 	e.end(e.opError("receive", transport.ErrClosedByPeer), nil)
 }
 
-// abort ends a connection that was not yet handed to anyone.
+// abort ends a connection whose setup has failed.
 func (e *endpoint) abort(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.end(fmt.Errorf("not established: %w", err), nil)
+	e.end(err, nil)
+}
+
+// discard ends an endpoint that gets no connection. Its receives are dropped.
+func (e *endpoint) discard(err error) {
+	e.mu.Lock()
+	e.err, e.closed = err, ended(err)
+	e.mu.Unlock()
+	e.table.Close()
+	close(e.done)
 }

@@ -26,7 +26,7 @@ const (
 
 // endpoint is a queue pair.
 type endpoint struct {
-	dev   *device
+	dev   *device // nil before connect, like conn
 	cfg   *Config
 	conn  *conn
 	qp    uint32         // queue pair number
@@ -84,33 +84,39 @@ type agreed struct {
 	psn, peerPSN uint32 // of the first packet to the peer, and from it
 }
 
-// newEndpoint makes a queue pair without a peer. See connect.
-func newEndpoint(d *device, cfg *Config) *endpoint {
-	e := &endpoint{dev: d, cfg: cfg, done: make(chan struct{}), table: stag.New(maxRegions, nil)}
+// newEndpoint makes a queue pair without a peer. It takes receives and windows; then it gets its
+// peer by connect, or ends by discard. The Info has what is known of the peer.
+func newEndpoint(cfg *Config, info transport.Info) *endpoint {
+	info.Provider = provider
+	info.SendDepth, info.RecvDepth = cfg.SendDepth, cfg.RecvDepth
+	info.MaxMessage, info.MaxRegions = maxLength, maxRegions
+	info.EndpointTags, info.RemoteInvalidate, info.CanHold = true, true, true
+	e := &endpoint{
+		cfg: cfg, info: info, table: stag.New(maxRegions, nil), done: make(chan struct{}),
+	}
+	e.full = e.opError("post", transport.ErrQueueFull)
 	e.traffic.Counters = tally{cfg.Counters}
+	e.resp = rc.NewResponder(rc.ResponderConfig{
+		Depth: cfg.RecvDepth, PeerTimeout: cfg.PeerTimeout, Table: e.table, Traffic: &e.traffic,
+	})
 	return e
 }
 
-// connect gives the endpoint its peer, before the device knows the endpoint.
-func (e *endpoint) connect(a *agreed) {
-	d, cfg := e.dev, e.cfg
+// connect gives the endpoint its connection and its peer, before the device knows the endpoint.
+func (e *endpoint) connect(c *conn, a *agreed) {
+	d, cfg := c.dev, e.cfg
+	e.dev, e.conn, e.qp = d, c, c.qp
 	e.peer = netip.AddrPortFrom(a.peer.IP, UDPPort)
 	e.path, e.trace = bth.NewPath(d.local, e.peer), d.traceTo(cfg, e.peer)
-	e.info = transport.Info{
-		Provider: provider, LocalAddr: a.local, RemoteAddr: a.peer, PrivateData: a.private,
-		IRD: a.ird, ORD: a.ord, SendDepth: cfg.SendDepth, RecvDepth: cfg.RecvDepth,
-		MaxMessage: maxLength, MaxRegions: maxRegions, EndpointTags: true, CanHold: true,
-	}
-	e.full = e.opError("post", transport.ErrQueueFull)
+	e.info.LocalAddr, e.info.RemoteAddr, e.info.PrivateData = a.local, a.peer, a.private
+	e.info.IRD, e.info.ORD = a.ird, a.ord
+	e.full = e.opError("post", transport.ErrQueueFull) // now with the peer's address
 	e.req = rc.NewRequester(rc.RequesterConfig{
 		QP: a.qp, PSN: a.psn, MTU: a.mtu, Depth: cfg.SendDepth, Reads: a.ord, RNRRetry: a.rnrRetry,
 		Window: min(windowLen/a.mtu, windowPackets), PeerTimeout: cfg.PeerTimeout,
 		Invalidate: e.table.End, Traffic: &e.traffic,
 	})
-	e.resp = rc.NewResponder(rc.ResponderConfig{
-		QP: a.qp, PSN: a.peerPSN, MTU: a.mtu, Depth: cfg.RecvDepth, Reads: a.ird,
-		PeerTimeout: cfg.PeerTimeout, Table: e.table, Traffic: &e.traffic,
-	})
+	e.resp.Connect(rc.Peer{QP: a.qp, PSN: a.peerPSN, MTU: a.mtu, Reads: a.ird})
 	e.probe.Op = transport.OpWrite
 	e.heard = time.Now()
 	e.timer = time.AfterFunc(time.Hour, e.ring)

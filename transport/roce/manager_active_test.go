@@ -21,7 +21,7 @@ func TestActive(t *testing.T) {
 		dialled := make(chan result, 1)
 		d := Dialer{Config: p.config(Config{IRD: 3, ORD: 16})}
 		go func() {
-			ep, err := d.Dial(t.Context(), "192.0.2.1:20049", []byte("hello"))
+			ep, err := d.Dial(t.Context(), "192.0.2.1:20049", transport.Private([]byte("hello")))
 			dialled <- result{ep, err}
 		}()
 		synctest.Wait()

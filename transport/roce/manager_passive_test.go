@@ -119,7 +119,7 @@ func TestPassive(t *testing.T) {
 		}
 		accepted := make(chan transport.Endpoint)
 		go func() {
-			ep, err := req.Accept(t.Context(), []byte("welcome"))
+			ep, err := req.Accept(t.Context(), transport.Private([]byte("welcome")))
 			if err != nil {
 				t.Error(err)
 			}

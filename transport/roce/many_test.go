@@ -61,7 +61,7 @@ func TestManyConnections(t *testing.T) {
 			for i := range each {
 				dials.Go(func() {
 					ep, err := roce.Dialer{Config: cfg}.Dial(t.Context(), at,
-						[]byte{byte(i % 3)})
+						transport.Private([]byte{byte(i % 3)}))
 					if err != nil {
 						t.Error(err)
 						return

@@ -262,7 +262,7 @@ func (r *rig) accept(private []byte) <-chan transport.Endpoint {
 			r.t.Errorf("Listener.Accept: %v", err)
 			return
 		}
-		ep, err := req.Accept(context.Background(), private)
+		ep, err := req.Accept(context.Background(), transport.Private(private))
 		if err != nil {
 			r.t.Errorf("Request.Accept: %v", err)
 			return

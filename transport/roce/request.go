@@ -1,6 +1,7 @@
 package roce
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,16 @@ func (r *request) Info() transport.Info {
 	}
 }
 
+// unanswered fails if the request has been answered.
+func (r *request) unanswered() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.answered {
+		return errAnswered
+	}
+	return nil
+}
+
 // answer claims the right to answer the request, with private data of at most most bytes.
 func (r *request) answer(private []byte, most int) error {
 	r.mu.Lock()
@@ -48,24 +59,33 @@ func (r *request) answer(private []byte, most int) error {
 	return nil
 }
 
-// Accept accepts the request, and waits until the peer knows.
-func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoint, error) {
-	if err := r.answer(private, cm.REPPrivateLen); err != nil {
+// Accept accepts the request with up to 196 bytes of private data, and waits until the peer knows.
+func (r *request) Accept(ctx context.Context, prepare transport.Preparation) (
+	transport.Endpoint, error) {
+	if err := r.unanswered(); err != nil {
 		return nil, opError("accept", r.peer, err)
 	}
 	c, d := r.c, r.c.dev
+	e := newEndpoint(c.cfg, r.Info())
+	private, err := prepare.Prepare(e)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = r.answer(private, cm.REPPrivateLen)
+	}
+	if err != nil {
+		err = opError("accept", r.peer, err)
+		e.discard(err)
+		return nil, err
+	}
 	psn := random32()
 	a := r.agreed(psn)
-	e := newEndpoint(d, c.cfg)
-	e.conn, e.qp = c, c.qp
-	e.connect(a)
+	e.connect(c, a)
 	rep := &cm.REP{
 		Local: c.id, Remote: c.peerID, QP: c.qp, PSN: a.peerPSN, ResponderResources: uint8(a.ird),
 		InitiatorDepth: uint8(a.ord), AckDelay: ackDelay, RNRRetry: rnrRetry, CAGUID: d.guid,
-		Private: private,
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, r.failed(e, err)
+		Private: bytes.Clone(private),
 	}
 	c.know(known{peerID: c.peerID, peerQP: c.peerQP, ep: e, again: rep})
 	if err := c.grant(ctx, rep); err != nil {
@@ -77,12 +97,13 @@ func (r *request) Accept(ctx context.Context, private []byte) (transport.Endpoin
 	return e, nil
 }
 
-// failed undoes what Accept has begun, and returns its error.
+// failed undoes what Accept has begun, and returns its error. That is another one if the connection
+// has ended at the same time.
 func (r *request) failed(e *endpoint, err error) error {
-	e.abort(err)
+	e.abort(opError("accept", r.peer, err))
 	<-e.done
 	r.c.cfg.Counters.setupFailures.Add(1)
-	return opError("accept", r.peer, err)
+	return e.Err()
 }
 
 // grant sends a REP until the peer considers the connection made.
@@ -125,7 +146,7 @@ func (r *request) Reject(private []byte) error {
 		return opError("reject", r.peer, err)
 	}
 	r.c.cfg.Counters.rejected.Add(1)
-	r.refuse(cm.ConsumerDefined, private)
+	r.refuse(cm.ConsumerDefined, bytes.Clone(private))
 	return nil
 }
 

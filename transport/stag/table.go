@@ -59,8 +59,12 @@ func New(limit int, detach func(transport.STag)) *Table {
 }
 
 // Expose opens a window over the memory in list. It copies the list, but not the memory. It fails
-// with ErrNoMemory if the table is full, and with net.ErrClosed after Close.
+// with ErrWorkRequest if access permits neither Reads nor Writes, with ErrNoMemory if the table is
+// full, and with net.ErrClosed after Close.
 func (t *Table) Expose(list []transport.Slice, access transport.Access) (transport.Region, error) {
+	if access&(transport.RemoteRead|transport.RemoteWrite) == 0 {
+		return transport.Region{}, transport.ErrWorkRequest
+	}
 	t.mu.Lock()
 	if t.closed {
 		t.mu.Unlock()

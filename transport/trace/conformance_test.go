@@ -176,7 +176,7 @@ func TestSCTP(t *testing.T) {
 			}
 		}
 	}()
-	ep, err := d.Dial(t.Context(), l.Addr().String(), []byte("private"))
+	ep, err := d.Dial(t.Context(), l.Addr().String(), transport.Private([]byte("private")))
 	if err != nil {
 		t.Fatal(err)
 	}

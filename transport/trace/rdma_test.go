@@ -168,11 +168,11 @@ func TestLoopback(t *testing.T) {
 	go func() {
 		req, err := l.Accept(context.Background())
 		if err == nil {
-			server, err = req.Accept(context.Background(), []byte("there"))
+			server, err = req.Accept(context.Background(), transport.Private([]byte("there")))
 		}
 		accepted <- err
 	}()
-	client, err := fabric.Dialer(loopback.Config{}).Dial(t.Context(), "server", []byte("here"))
+	client, err := fabric.Dialer(loopback.Config{}).Dial(t.Context(), "server", transport.Private([]byte("here")))
 	if err != nil {
 		t.Fatal(err)
 	}

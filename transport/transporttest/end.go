@@ -19,21 +19,44 @@ type end struct {
 	ledger  ledger
 	inbox   inbox
 	started sync.Once
+	failed  bool   // no connection was made
+	source  source // of a SharedReceiver
 
 	mu      sync.Mutex // guards the fields below
 	bufs    []transport.Slice
 	regions []transport.Region
 }
 
+// end makes an end of an endpoint that is being prepared.
 func (r *rig) end(name string, ep transport.Endpoint) *end {
 	e := &end{Endpoint: ep, t: r.t, name: name}
 	if !r.f.DialerFirst {
 		e.advice = " (if the listening end may send only after the dialing end, set Factory.DialerFirst)"
 	}
 	e.inbox.arrived = make(chan struct{}, 1)
+	if s, ok := transport.As[transport.SharedReceiver](ep); ok {
+		s.ShareRecv(&e.source)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.ends = append(r.ends, e)
 	return e
 }
+
+// source is the RecvSource of an end, which it gets when it is prepared. A test may replace what it
+// returns before it starts the end.
+type source struct{ by transport.RecvSource }
+
+// Receive implements transport.RecvSource.
+func (s *source) Receive() *transport.RecvRequest {
+	if s.by == nil {
+		return nil
+	}
+	return s.by.Receive()
+}
+
+// Ready implements transport.RecvSource.
+func (s *source) Ready() bool { return s.by == nil || s.by.Ready() }
 
 // start starts the endpoint if it has not been started.
 func (e *end) start() { e.started.Do(func() { e.Start(&e.inbox) }) }

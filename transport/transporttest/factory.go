@@ -46,6 +46,15 @@ type Factory struct {
 	// ErrBounds or ErrAccess. Otherwise the suite expects only ErrRemoteAccess.
 	ReportsCauses bool
 
+	// MayNotKnow says that an end may not learn why an operation was refused, as with adapters.
+	// Then its Err says ErrClosedByPeer, or the reason.
+	MayNotKnow bool
+
+	// ServesUnstarted says that an end serves the peer's RDMA Reads and Writes, and takes messages
+	// into receives, before its own Start. So receives must be posted in a
+	// transport.Preparation.
+	ServesUnstarted bool
+
 	// Bubble runs each subtest in a bubble of testing/synctest, where waiting for a timer costs
 	// nothing. The network below the provider must be in memory too.
 	Bubble bool
@@ -80,7 +89,7 @@ func Run(t *testing.T, f Factory) {
 		})
 	}
 	for _, tests := range [][]pairTest{
-		messageTests, orderTests, readTests, listTests, zeroTests,
+		prepareTests, messageTests, orderTests, readTests, listTests, zeroTests,
 		refusalTests(), invalidateTests, localTests, abandonTests,
 		queueTests, sharedTests, closeTests, callbackTests, goexitTests, concurrencyTests,
 		memoryTests, regionTests, progressTests,

@@ -109,7 +109,7 @@ func goexitReceive(p *pair) {
 		p.t.Skip("the provider cannot share receives")
 	}
 	other := p.connect().start()
-	r.ShareRecv(gone{})
+	p.b.source.by = gone{}
 	if err := r.PromiseRecv(4); err != nil {
 		p.t.Fatalf("PromiseRecv: %v", err)
 	}

@@ -13,6 +13,14 @@ var invalidateTests = []pairTest{
 
 const all = transport.RemoteRead | transport.RemoteWrite | transport.RemoteInvalidate
 
+// wantRemoteInvalidate skips a test unless the peer can end windows of b.
+func (p *pair) wantRemoteInvalidate() {
+	p.t.Helper()
+	if !p.b.Info().RemoteInvalidate {
+		p.t.Skip("the provider cannot invalidate for a peer")
+	}
+}
+
 // sendInvalidate is a request to send "done" and end a window.
 func sendInvalidate(from *end, tag transport.STag) *transport.WorkRequest {
 	return &transport.WorkRequest{
@@ -34,6 +42,7 @@ func wantInvalidated(p *pair, tag transport.STag) {
 
 // The window has ended when the message is delivered, and Revoke ignores it. Another window stays.
 func invalidateAllowed(p *pair) {
+	p.wantRemoteInvalidate()
 	p.start()
 	mem := p.b.alloc(8)
 	window, neighbour := p.b.expose(all, mem), p.b.expose(all, p.b.alloc(8))
@@ -56,6 +65,7 @@ func invalidateAllowed(p *pair) {
 }
 
 func invalidateUsed(p *pair) {
+	p.wantRemoteInvalidate()
 	p.start()
 	mem := p.b.alloc(8)
 	window := p.b.expose(all, mem)
@@ -68,6 +78,7 @@ func invalidateUsed(p *pair) {
 }
 
 func invalidateNotAllowed(p *pair) {
+	p.wantRemoteInvalidate()
 	p.start()
 	window := p.b.expose(rw, p.b.alloc(8))
 	p.b.receives(1, 8)
@@ -76,6 +87,7 @@ func invalidateNotAllowed(p *pair) {
 }
 
 func invalidateUnknown(p *pair) {
+	p.wantRemoteInvalidate()
 	p.start()
 	other := p.connect().start()
 	foreign := other.b.expose(all, other.b.alloc(8))
@@ -91,6 +103,7 @@ func invalidateUnknown(p *pair) {
 }
 
 func invalidateTwice(p *pair) {
+	p.wantRemoteInvalidate()
 	p.start()
 	window := p.b.expose(all, p.b.alloc(8))
 	p.b.receives(2, 8)
@@ -100,6 +113,7 @@ func invalidateTwice(p *pair) {
 }
 
 func invalidateAbandoned(p *pair) {
+	p.wantRemoteInvalidate()
 	ab := abandoner(p)
 	p.start()
 	window := p.b.expose(all, p.b.alloc(8))

@@ -19,31 +19,13 @@ type Limits struct {
 // Limit returns an endpoint like ep with smaller limits. It refuses what exceeds them. It makes one
 // Region for each Slice, as hardware does.
 func Limit(ep FullEndpoint, limits Limits) FullEndpoint {
-	l := &limited{FullEndpoint: ep, limits: limits, info: ep.Info(), open: make(map[transport.STag]bool)}
-	for _, x := range []struct {
-		limit int
-		info  *int
-	}{
-		{limits.MaxSendSGE, &l.info.MaxSendSGE},
-		{limits.MaxRecvSGE, &l.info.MaxRecvSGE},
-		{limits.MaxReadSGE, &l.info.MaxReadSGE},
-		{limits.MaxMessage, &l.info.MaxMessage},
-		{limits.MaxRegion, &l.info.MaxRegion},
-		{limits.MaxRegions, &l.info.MaxRegions},
-	} {
-		if x.limit > 0 {
-			*x.info = x.limit
-		}
-	}
-	l.info.CanHold = l.info.CanHold && !limits.NoHold
-	return l
+	return &limited{FullEndpoint: ep, limits: limits, open: make(map[transport.STag]bool)}
 }
 
 // limited implements all abilities itself; otherwise calls of them would bypass it.
 type limited struct {
 	FullEndpoint
 	limits Limits
-	info   transport.Info
 
 	mu   sync.Mutex              // guards open
 	open map[transport.STag]bool // the windows
@@ -53,10 +35,30 @@ type limited struct {
 func (l *limited) Unwrap() transport.Endpoint { return l.FullEndpoint }
 
 // Info implements transport.Endpoint.
-func (l *limited) Info() transport.Info { return l.info }
+func (l *limited) Info() transport.Info {
+	info := l.FullEndpoint.Info()
+	for _, x := range []struct {
+		limit int
+		info  *int
+	}{
+		{l.limits.MaxSendSGE, &info.MaxSendSGE},
+		{l.limits.MaxRecvSGE, &info.MaxRecvSGE},
+		{l.limits.MaxReadSGE, &info.MaxReadSGE},
+		{l.limits.MaxMessage, &info.MaxMessage},
+		{l.limits.MaxRegion, &info.MaxRegion},
+		{l.limits.MaxRegions, &info.MaxRegions},
+	} {
+		if x.limit > 0 {
+			*x.info = x.limit
+		}
+	}
+	info.CanHold = info.CanHold && !l.limits.NoHold
+	return info
+}
 
 func (l *limited) opError(op string, err error) error {
-	return &transport.OpError{Op: op, Provider: l.info.Provider, Peer: l.info.RemoteAddr, Err: err}
+	info := l.FullEndpoint.Info()
+	return &transport.OpError{Op: op, Provider: info.Provider, Peer: info.RemoteAddr, Err: err}
 }
 
 // over reports whether n exceeds a limit.
@@ -71,7 +73,8 @@ func (l *limited) PostPolled(wrs ...*transport.WorkRequest) error {
 }
 
 func (l *limited) post(post func(...*transport.WorkRequest) error, wrs []*transport.WorkRequest) error {
-	if err := l.info.CheckPost(wrs); err != nil {
+	info := l.Info()
+	if err := info.CheckPost(wrs); err != nil {
 		return l.opError("post", err)
 	}
 	var ended []transport.STag
@@ -90,7 +93,8 @@ func (l *limited) post(post func(...*transport.WorkRequest) error, wrs []*transp
 
 // PostRecv implements transport.Endpoint.
 func (l *limited) PostRecv(rs ...*transport.RecvRequest) error {
-	if err := l.info.CheckPostRecv(rs); err != nil {
+	info := l.Info()
+	if err := info.CheckPostRecv(rs); err != nil {
 		return l.opError("post", err)
 	}
 	return l.FullEndpoint.PostRecv(rs...)
@@ -103,12 +107,14 @@ func (l *limited) Expose(dst []transport.Region, list []transport.Slice,
 	for _, s := range list {
 		for s.Len() > 0 {
 			n := s.Len()
-			if l.info.MaxRegion > 0 {
-				n = min(n, l.info.MaxRegion)
+			if most := l.Info().MaxRegion; most > 0 {
+				n = min(n, most)
 			}
 			var err error
 			if rs, err = l.expose(rs, s.Sub(0, n), access); err != nil {
-				l.Revoke(rs[len(dst):]...)
+				if len(rs) > len(dst) {
+					l.Revoke(rs[len(dst):]...)
+				}
 				return dst, err
 			}
 			s = s.Sub(n, s.Len()-n)
@@ -122,7 +128,7 @@ func (l *limited) expose(dst []transport.Region, s transport.Slice,
 	access transport.Access) ([]transport.Region, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if over(len(l.open)+1, l.info.MaxRegions) {
+	if over(len(l.open)+1, l.Info().MaxRegions) {
 		return dst, l.opError("expose", transport.ErrNoMemory)
 	}
 	dst, err := l.FullEndpoint.Expose(dst, []transport.Slice{s}, access)
@@ -182,7 +188,8 @@ type limitedSource struct {
 // Receive ends the connection if the source returns nil.
 func (s limitedSource) Receive() *transport.RecvRequest {
 	r := s.RecvSource.Receive()
-	if r == nil && !s.l.info.CanHold || r != nil && over(len(r.Local), s.l.info.MaxRecvSGE) {
+	info := s.l.Info()
+	if r == nil && !info.CanHold || r != nil && over(len(r.Local), info.MaxRecvSGE) {
 		s.l.Close()
 		return nil
 	}
@@ -190,4 +197,4 @@ func (s limitedSource) Receive() *transport.RecvRequest {
 }
 
 // Ready implements transport.RecvSource.
-func (s limitedSource) Ready() bool { return !s.l.info.CanHold || s.RecvSource.Ready() }
+func (s limitedSource) Ready() bool { return !s.l.Info().CanHold || s.RecvSource.Ready() }

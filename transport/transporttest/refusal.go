@@ -84,9 +84,6 @@ var refusals = []struct {
 	{"offset that wraps", rw, func(p *pair, r transport.Region) (transport.Remote, int) {
 		return transport.Remote{STag: r.STag, Offset: math.MaxUint64 - 3}, 8
 	}, transport.ErrBounds},
-	{"no access", transport.RemoteInvalidate, func(p *pair, r transport.Region) (transport.Remote, int) {
-		return at(r, 0), 8
-	}, transport.ErrAccess},
 }
 
 // wantEndpointTags skips a test unless steering tags are valid on one connection alone.

@@ -1,11 +1,16 @@
 package transporttest
 
-import "github.com/rpcrdma/go-rpcrdma/transport"
+import (
+	"fmt"
+
+	"github.com/rpcrdma/go-rpcrdma/transport"
+)
 
 var regionTests = []pairTest{
 	{"regions/of scattered memory", Options{}, regionsScattered},
 	{"regions/some of them ended", Options{}, regionsSome},
 	{"regions/no more", Options{}, regionsNoMore},
+	{"regions/without rights", Options{}, regionsWithoutRights},
 }
 
 // The Regions of a window cover its memory, in order, and nothing else.
@@ -91,6 +96,23 @@ func regionsNoMore(p *pair) {
 	p.b.Revoke(w[0])
 	w = append(w[1:], p.b.expose(rw, one[0]))
 	p.a.do(write(w[len(w)-1], 0, p.a.alloc(8)))
+	p.alive()
+}
+
+// There is no window that the peer can neither read nor write.
+func regionsWithoutRights(p *pair) {
+	p.start()
+	other := []transport.Region{{STag: 1, Base: 2, Len: 3}}
+	mem := []transport.Slice{p.b.alloc(8)}
+	for _, access := range []transport.Access{
+		0, transport.RemoteInvalidate, transport.LocalWrite | transport.RemoteInvalidate,
+	} {
+		rs, err := p.b.Expose(other, mem, access)
+		wantError(p.t, fmt.Sprintf("Expose for access %#x", access), err, transport.ErrWorkRequest)
+		if len(rs) != 1 || rs[0] != other[0] {
+			p.t.Errorf("a failed Expose returned %+v, want what it was given", rs)
+		}
+	}
 	p.alive()
 }
 

@@ -29,6 +29,8 @@ var setupTests = []struct {
 	{"private data", true, setupPrivateData},
 	{"private data too long", true, setupPrivateDataTooLong},
 	{"reject", true, setupReject},
+	{"dial unprepared", false, setupDialUnprepared},
+	{"accept unprepared", false, setupAcceptUnprepared},
 	{"dial to nobody", false, setupNobody},
 	{"dial cancelled", true, setupDialCancelled},
 	{"dial with a cancelled context", false, setupDialDead},
@@ -73,7 +75,7 @@ func setupPrivateData(r *rig) {
 	for _, size := range [][2]int{{0, 0}, {0, m}, {n, 0}, {min(1, n), m}, {n, m}} {
 		dialer, listener := pattern(size[0], 1), pattern(size[1], 2)
 		want := [2][]byte{pattern(size[0], 1), pattern(size[1], 2)}
-		p := r.connectWith(dialer, listener)
+		p := r.connectWith(private(dialer), private(listener))
 		clear(dialer) // the caller's again
 		clear(listener)
 		wantPrivate(r.t, "private data at the listening end", p.b.Info().PrivateData, want[0])
@@ -92,13 +94,13 @@ func wantPrivate(t *testing.T, what string, got, want []byte) {
 func setupPrivateDataTooLong(r *rig) {
 	ctx := patient(r.t)
 	for _, n := range []int{r.dialer.MaxPrivateData() + 1, tooMuchPrivateData} {
-		_, err := r.dialer.Dial(ctx, r.addr, make([]byte, n))
-		wantError(r.t, fmt.Sprintf("Dial with %d bytes", n), err, transport.ErrPrivateData)
+		d := wait(r.t, "Dial", r.dial(ctx, private(make([]byte, n))))
+		wantError(r.t, fmt.Sprintf("Dial with %d bytes", n), d.err, transport.ErrPrivateData)
 	}
 
 	dial := r.dial(ctx, nil)
 	req := r.accept(ctx)
-	_, err := req.Accept(ctx, make([]byte, tooMuchPrivateData))
+	_, err := r.answer(ctx, req, private(make([]byte, tooMuchPrivateData)))
 	wantError(r.t, "Request.Accept", err, transport.ErrPrivateData)
 	wantError(r.t, "Request.Reject", req.Reject(make([]byte, tooMuchPrivateData)), transport.ErrPrivateData)
 	// The request is still undecided.
@@ -110,19 +112,22 @@ func setupPrivateDataTooLong(r *rig) {
 
 func setupReject(r *rig) {
 	ctx := patient(r.t)
-	please := pattern(r.dialer.MaxPrivateData(), 1)
+	please := func(e *end) ([]byte, error) {
+		e.receives(2, 8) // they come back
+		return pattern(r.dialer.MaxPrivateData(), 1), nil
+	}
 	_, n := r.listener.MaxPrivateReply()
-	for _, private := range [][]byte{nil, pattern(min(1, n), 2), pattern(n, 3)} {
+	for _, reason := range [][]byte{nil, pattern(min(1, n), 2), pattern(n, 3)} {
 		dial := r.dial(ctx, please)
 		req := r.accept(ctx)
-		wantPrivate(r.t, "private data of the request", req.Info().PrivateData, please)
+		wantPrivate(r.t, "private data of the request", req.Info().PrivateData, pattern(r.dialer.MaxPrivateData(), 1))
 		if req.Info().RemoteAddr == nil {
 			r.t.Error("the request has no remote address")
 		}
-		if err := req.Reject(private); err != nil {
+		if err := req.Reject(reason); err != nil {
 			r.t.Fatalf("Request.Reject: %v", err)
 		}
-		r.wantRejected(wait(r.t, "Dial", dial), private)
+		r.wantRejected(wait(r.t, "Dial", dial), reason)
 	}
 	r.connect().start().alive()
 }
@@ -151,13 +156,12 @@ func setupNobody(r *rig) {
 		addr = r.addr
 		r.listener.Close()
 	}
-	ep, err := r.dialer.Dial(patient(r.t), addr, nil)
-	if err == nil {
-		ep.Close()
+	d := wait(r.t, "Dial", r.dialTo(patient(r.t), addr, nil))
+	if d.err == nil {
 		r.t.Fatal("Dial succeeded")
 	}
-	if problem := unwrapped(err); problem != "" {
-		r.t.Errorf("Dial: error %q %s", err, problem)
+	if problem := unwrapped(d.err); problem != "" {
+		r.t.Errorf("Dial: error %q %s", d.err, problem)
 	}
 }
 
@@ -165,7 +169,7 @@ func setupNobody(r *rig) {
 func setupDialCancelled(r *rig) {
 	ctx, cancel := context.WithCancel(patient(r.t))
 	defer time.AfterFunc(soon, cancel).Stop()
-	dial := r.dial(ctx, []byte("given up"))
+	dial := r.dial(ctx, private([]byte("given up")))
 	d := wait(r.t, "Dial", dial)
 	if d.err == nil {
 		r.t.Fatal("Dial succeeded, though nobody had accepted")
@@ -173,26 +177,24 @@ func setupDialCancelled(r *rig) {
 	wantError(r.t, "Dial", d.err, context.Canceled)
 
 	ctx = patient(r.t)
-	dial = r.dial(ctx, []byte("in earnest"))
+	dial = r.dial(ctx, private([]byte("in earnest")))
 	for {
 		req := r.accept(ctx)
 		earnest := bytes.HasPrefix(req.Info().PrivateData, []byte("in earnest"))
-		ep, err := req.Accept(ctx, nil)
+		e, err := r.answer(ctx, req, nil)
 		switch {
 		case earnest && err != nil:
 			r.t.Fatalf("Request.Accept: %v", err)
 		case earnest:
 			d := wait(r.t, "Dial", dial)
 			if d.err != nil {
-				ep.Close()
 				r.t.Fatalf("Dial: %v", d.err)
 			}
-			p := &pair{rig: r, a: r.end("dialing end", d.ep), b: r.end("listening end", ep)}
+			p := &pair{rig: r, a: d.end, b: e}
 			p.start().alive()
 			return
 		case err == nil:
 			// This endpoint must notice by itself that it has no peer.
-			e := r.end("end without a peer", ep)
 			e.start()
 			e.ended()
 		}
@@ -202,8 +204,8 @@ func setupDialCancelled(r *rig) {
 func setupDialDead(r *rig) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	cancel()
-	_, err := r.dialer.Dial(ctx, r.addr, nil)
-	wantError(r.t, "Dial", err, context.Canceled)
+	d := wait(r.t, "Dial", r.dial(ctx, nil))
+	wantError(r.t, "Dial", d.err, context.Canceled)
 }
 
 func setupAcceptCancelled(r *rig) {
@@ -244,7 +246,6 @@ func setupListenerCloseDial(r *rig) {
 	dial := r.dial(r.t.Context(), nil)
 	defer time.AfterFunc(soon, func() { r.listener.Close() }).Stop()
 	if d := wait(r.t, "Dial", dial); d.err == nil {
-		d.ep.Close()
 		r.t.Error("Dial succeeded, though nobody had accepted")
 	}
 }

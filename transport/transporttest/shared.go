@@ -42,7 +42,7 @@ func share(p *pair, size, left int) *sharedSource {
 		p.t.Skip("the provider cannot share receives")
 	}
 	s := &sharedSource{end: p.b, SharedReceiver: r, size: size, left: left, denied: make(chan struct{}, 1)}
-	r.ShareRecv(s)
+	p.b.source.by = s
 	return s
 }
 

@@ -31,8 +31,11 @@ func zeroTagged(p *pair) {
 	dead := p.b.expose(transport.RemoteRead|transport.RemoteWrite, p.b.alloc(8))
 	p.b.Revoke(dead)
 	foreign := other.b.expose(transport.RemoteRead|transport.RemoteWrite, other.b.alloc(8))
-	inaccessible := p.b.expose(transport.RemoteInvalidate, p.b.alloc(8))
-	for _, r := range []transport.Region{{}, dead, foreign, inaccessible, {STag: 0xffffffff, Base: 1<<64 - 1}} {
+	readable := p.b.expose(transport.RemoteRead, p.b.alloc(8))
+	writable := p.b.expose(transport.RemoteWrite, p.b.alloc(8))
+	for _, r := range []transport.Region{
+		{}, dead, foreign, readable, writable, {STag: 0xffffffff, Base: 1<<64 - 1},
+	} {
 		for _, off := range []int{0, -1, 100} {
 			p.a.do(write(r, off))
 			p.a.do(write(r, off, p.a.alloc(8).Sub(8, 0)))

@@ -6,7 +6,7 @@
 //
 //	d, err := sctp.NewDialer(sctp.Config{})
 //	dialer := iwarp.Dialer{DialContext: d.DialContext}
-//	ep, err := dialer.Dial(ctx, "server:20049", nil)
+//	ep, err := dialer.Dial(ctx, "server:20049", prepare)
 //
 // See the package example for the whole program. Ports in addresses are SCTP ports. SCTP itself
 // travels in UDP (RFC 6951), by default on port 9899, so it needs neither privileges nor the

@@ -14,6 +14,7 @@
 //
 //	resp := rc.NewResponder(rc.ResponderConfig{...})
 //	resp.PostRecv(receive)
+//	resp.Connect(rc.Peer{...})
 //	err = resp.Take(&h, nil, time.Now()) // requests
 //	messages := resp.Arrived()
 //

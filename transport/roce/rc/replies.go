@@ -80,7 +80,7 @@ func (r *Responder) Fill(out Outbox) (more bool, err error) {
 	}
 	psn, aeth := r.acknowledgement()
 	r.header = bth.Packet{
-		Opcode: bth.Acknowledge, Migrated: true, PKey: bth.DefaultPKey, QP: r.cfg.QP,
+		Opcode: bth.Acknowledge, Migrated: true, PKey: bth.DefaultPKey, QP: r.peer.QP,
 		PSN: psn, AETH: aeth,
 	}
 	if _, ok := out.Packet(&r.header, 0); !ok {
@@ -92,14 +92,14 @@ func (r *Responder) Fill(out Outbox) (more bool, err error) {
 
 // respond sends a packet of the response to an RDMA Read.
 func (r *Responder) respond(a *answer, out Outbox) (ok bool, err error) {
-	off := int(a.sent) * r.cfg.MTU
-	n := min(r.cfg.MTU, a.length-off)
+	off := int(a.sent) * r.peer.MTU
+	n := min(r.peer.MTU, a.length-off)
 	h := &r.header
 	*h = bth.Packet{
-		Opcode: bth.ReadMiddle, Migrated: true, PKey: bth.DefaultPKey, QP: r.cfg.QP,
+		Opcode: bth.ReadMiddle, Migrated: true, PKey: bth.DefaultPKey, QP: r.peer.QP,
 		PSN: r.wire.psn(a.first + a.sent), AETH: bth.AETH{Syndrome: bth.ACK, MSN: a.msn},
 	}
-	switch first, last := a.sent == 0, a.sent == packetsOf(a.length, r.cfg.MTU)-1; {
+	switch first, last := a.sent == 0, a.sent == packetsOf(a.length, r.peer.MTU)-1; {
 	case first && last:
 		h.Opcode = bth.ReadOnly
 	case first:

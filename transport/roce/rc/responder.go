@@ -22,21 +22,25 @@ const mostLength = 1<<31 - 1
 
 // ResponderConfig configures a Responder.
 type ResponderConfig struct {
-	QP    uint32 // of the peer
-	PSN   uint32 // of the first packet from the peer
-	MTU   int    // path MTU in bytes
-	Depth int    // receives that can be posted or promised
-	Reads int    // RDMA Reads that the peer may have outstanding
-
+	Depth       int // receives that can be posted or promised
 	PeerTimeout time.Duration
 
 	Table   *stag.Table
 	Traffic *Traffic
 }
 
+// Peer is what a Responder must know of its peer.
+type Peer struct {
+	QP    uint32
+	PSN   uint32 // of its first packet
+	MTU   int    // path MTU in bytes
+	Reads int    // RDMA Reads that it may have outstanding
+}
+
 // Responder carries out the peer's requests.
 type Responder struct {
 	cfg   ResponderConfig
+	peer  Peer
 	wire  numbering
 	ready bool
 
@@ -92,13 +96,15 @@ type answer struct {
 	again                bool // a repeated request
 }
 
-// NewResponder returns a Responder for a peer that has sent nothing.
+// NewResponder returns a Responder without a peer. It only takes receives and promises.
 func NewResponder(cfg ResponderConfig) *Responder {
-	return &Responder{
-		cfg: cfg, wire: numbering{cfg.PSN},
-		receives: ring.New[*transport.RecvRequest](cfg.Depth),
-		answers:  ring.New[answer](2 * max(cfg.Reads, 1)),
-	}
+	return &Responder{cfg: cfg, receives: ring.New[*transport.RecvRequest](cfg.Depth)}
+}
+
+// Connect gives the Responder its peer, which has sent nothing yet.
+func (r *Responder) Connect(p Peer) {
+	r.peer, r.wire = p, numbering{p.PSN}
+	r.answers = ring.New[answer](2 * max(p.Reads, 1))
 }
 
 // Start allows messages. Before, the peer is told to send them later.
@@ -229,7 +235,7 @@ func (r *Responder) again(h *bth.Packet, back uint64) {
 	if h.RETH.Len > mostLength {
 		return
 	}
-	n := packetsOf(length, r.cfg.MTU)
+	n := packetsOf(length, r.peer.MTU)
 	if n > back {
 		return
 	}
@@ -268,7 +274,7 @@ func (r *Responder) request(h *bth.Packet, promised *transport.RecvRequest) (bth
 		return bth.NAKInvalid, fmt.Errorf("%w: unsupported opcode %#x", ErrProtocol, uint8(h.Opcode))
 	case first != (r.message == noMessage), !first && r.message != what:
 		return bth.NAKInvalid, fmt.Errorf("%w: unexpected opcode %#x", ErrProtocol, uint8(h.Opcode))
-	case n > r.cfg.MTU, !last && n != r.cfg.MTU, !first && n == 0:
+	case n > r.peer.MTU, !last && n != r.peer.MTU, !first && n == 0:
 		return bth.NAKInvalid, fmt.Errorf("%w: a packet of %d bytes", ErrProtocol, n)
 	case what == aWrite:
 		return r.write(h, first, last)
@@ -386,7 +392,7 @@ func (r *Responder) read(h *bth.Packet) (bth.Syndrome, error) {
 			under++
 		}
 	}
-	if under >= r.cfg.Reads || !r.answers.Room(1) {
+	if under >= r.peer.Reads || !r.answers.Room(1) {
 		return bth.NAKInvalid, transport.ErrTooManyReads
 	}
 	tag, length := transport.STag(h.RETH.RKey), int(h.RETH.Len)
@@ -394,7 +400,7 @@ func (r *Responder) read(h *bth.Packet) (bth.Syndrome, error) {
 	if err != nil {
 		return bth.NAKAccess, err
 	}
-	n := packetsOf(length, r.cfg.MTU)
+	n := packetsOf(length, r.peer.MTU)
 	if n > mostPackets {
 		return bth.NAKInvalid, fmt.Errorf("%w: an RDMA Read of %d bytes", ErrProtocol, length)
 	}

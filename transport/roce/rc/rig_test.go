@@ -86,9 +86,9 @@ func newPair(t testing.TB, seed uint64) *pair {
 			PeerTimeout: 15 * time.Second, Invalidate: table.End, Traffic: traffic,
 		})
 		s.Responder = NewResponder(ResponderConfig{
-			QP: qp, PSN: theirs, MTU: testMTU, Depth: 64, Reads: 4,
-			PeerTimeout: 15 * time.Second, Table: table, Traffic: traffic,
+			Depth: 64, PeerTimeout: 15 * time.Second, Table: table, Traffic: traffic,
 		})
+		s.Connect(Peer{QP: qp, PSN: theirs, MTU: testMTU, Reads: 4})
 		s.Start()
 		return s
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/rpcbind"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // configs are the configurations of the two ends. In the draft's dialect they send nothing at
@@ -95,7 +96,11 @@ func (d *draft) lookUp(ctx context.Context, conn *rpcrdma.Conn) (string, error) 
 
 // read reads everything over a connection that offers no chunks for replies.
 func (d *draft) read(ctx context.Context, addr string, data []byte) error {
-	dialer := &slowDialer{Dialer: d.server.dialer}
+	var ep *slowEndpoint
+	dialer := transport.WrapDialer(d.server.dialer, func(below transport.Endpoint) transport.Endpoint {
+		ep = newSlowEndpoint(below)
+		return ep
+	})
 	cfg := d.cfg
 	cfg.NoReplyChunks = true
 	conn, end, err := dial(ctx, dialer, addr, cfg)
@@ -115,7 +120,7 @@ func (d *draft) read(ctx context.Context, addr string, data []byte) error {
 			return fmt.Errorf("download of %s: %w", partName(i), err)
 		}
 	}
-	if err := d.withhold(ctx, fs, dialer.made); err != nil {
+	if err := d.withhold(ctx, fs, ep); err != nil {
 		return err
 	}
 	return d.count(ctx, conn)

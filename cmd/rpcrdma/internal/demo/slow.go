@@ -1,36 +1,13 @@
 package demo
 
 import (
-	"context"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// slowDialer makes connections whose RDMA Reads can be delayed, like those of a client that is slow
-// to read its replies.
-type slowDialer struct {
-	transport.Dialer
-	made *slowEndpoint // by the last Dial
-}
-
-// Dial connects.
-func (d *slowDialer) Dial(ctx context.Context, addr string, private []byte) (transport.Endpoint, error) {
-	ep, err := d.Dialer.Dial(ctx, addr, private)
-	if err != nil {
-		return nil, err
-	}
-	e := &slowEndpoint{Endpoint: ep, done: make(chan struct{})}
-	go func() {
-		<-ep.Done()
-		e.goOn() // so that the delayed Reads complete
-		close(e.done)
-	}()
-	d.made = e
-	return e, nil
-}
-
-// slowEndpoint is an endpoint that delays RDMA Reads, from slow until goOn.
+// slowEndpoint is an endpoint that delays RDMA Reads, from slow until goOn, like a client that is
+// slow to read its replies.
 type slowEndpoint struct {
 	transport.Endpoint
 	done chan struct{}
@@ -38,6 +15,16 @@ type slowEndpoint struct {
 	mu   sync.Mutex // guards what follows
 	stop bool
 	kept []*transport.WorkRequest
+}
+
+func newSlowEndpoint(ep transport.Endpoint) *slowEndpoint {
+	e := &slowEndpoint{Endpoint: ep, done: make(chan struct{})}
+	go func() {
+		<-ep.Done()
+		e.goOn() // so that the delayed Reads complete
+		close(e.done)
+	}()
+	return e
 }
 
 // Post posts requests, now or later.
