@@ -2,6 +2,7 @@ package stag
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"testing"
 
@@ -75,15 +76,20 @@ func FuzzTable(f *testing.F) {
 					rest -= k
 				}
 				m.mem = make([]byte, n)
-				full := live() == 8
+				var want error
+				if m.access&(transport.RemoteRead|transport.RemoteWrite) == 0 {
+					want = transport.ErrWorkRequest
+				} else if live() == 8 {
+					want = transport.ErrNoMemory
+				}
 				var list []transport.Slice
 				for _, b := range m.bufs {
 					list = append(list, transport.Slice{Bytes: b})
 				}
 				var err error
 				m.region, err = tab.Expose(list, m.access)
-				if (err != nil) != full {
-					t.Fatalf("Expose with %d alive: %v", live(), err)
+				if !errors.Is(err, want) {
+					t.Fatalf("Expose for %#x with %d alive: %v, want %v", m.access, live(), err, want)
 				}
 				clear(list) // not the table's
 				if err == nil {

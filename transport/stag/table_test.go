@@ -298,7 +298,7 @@ func TestEnd(t *testing.T) {
 	}{
 		{"alive", read, nil},
 		{"revoked", read, func(r transport.Region) { tab.Revoke(r) }},
-		{"invalidated", invalidate, func(r transport.Region) {
+		{"invalidated", read | invalidate, func(r transport.Region) {
 			if err := tab.Invalidate(r.STag); err != nil {
 				t.Error(err)
 			}
