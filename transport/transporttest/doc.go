@@ -28,7 +28,9 @@
 //
 //   - A Send or Write that completes without error has been sent. If the peer refuses it, both ends
 //     may learn that only from the end of the connection and its reason. For a bad tagged operation
-//     the reason is ErrRemoteAccess, or a more exact error with Factory.ReportsCauses.
+//     the reason is ErrRemoteAccess, or a more exact error with Factory.ReportsCauses. With
+//     Factory.MayNotKnow an end may learn no reason.
+//   - An endpoint is prepared once, and that one is connected, or ends by itself.
 //   - What was refused is not placed. Operations that must not be placed in part fit in one segment
 //     of any network.
 //   - Nothing about time. The suite waits for events, and gives up after two minutes.
@@ -43,5 +45,5 @@
 // # Limits
 //
 // The suite stays within transport.Info. It needs messages and Regions of 4096 bytes, lists of one
-// element, and 32 Regions. Abilities are tested if the provider has them.
+// element, and 32 Regions. Abilities, and remote invalidation, are tested if the provider has them.
 package transporttest

@@ -55,11 +55,11 @@ func prepareReceives(p *pair) {
 		b.receives(2, 8)
 		return nil, nil
 	})
-	q.sentEarly(p)
+	q.sentEarly(p, func() {})
 }
 
-// sentEarly sends two messages to b before its Start.
-func (p *pair) sentEarly(other *pair) {
+// sentEarly sends two messages to b before its Start. It calls still just before that.
+func (p *pair) sentEarly(other *pair, still func()) {
 	p.t.Helper()
 	p.a.start()
 	entries := p.a.post(
@@ -73,6 +73,7 @@ func (p *pair) sentEarly(other *pair) {
 	if err := p.b.Err(); err != nil {
 		p.t.Fatalf("the connection ended before Start: %v", err)
 	}
+	still()
 	p.b.start()
 	for _, want := range []string{"early", "and late"} {
 		if got := string(p.b.next().data); got != want {
@@ -87,11 +88,14 @@ func preparePromises(p *pair) {
 	if _, ok := transport.As[transport.SharedReceiver](p.b.Endpoint); !ok {
 		p.t.Skip("the provider cannot share receives")
 	}
+	var s *sharedSource
 	q := p.prepared(func(b *end) ([]byte, error) {
-		share(&pair{rig: p.rig, b: b}, 8, 4).promise(2)
+		s = share(&pair{rig: p.rig, b: b}, 8, 4)
+		s.promise(2)
 		return nil, nil
 	})
-	q.sentEarly(p)
+	q.sentEarly(p, func() { s.wantTaken(0) })
+	s.wantTaken(2)
 }
 
 // A window is opened before the connection is made, and told to the peer in the private data. So
