@@ -79,8 +79,8 @@ type Config struct {
 	// each second of it.
 	PeerTimeout time.Duration
 	// NoRemoteInvalidate turns Send with Invalidate off, in both directions (RFC 8797 section 4.1).
-	// Otherwise each side may use it in replies to calls with one window, if the caller's provider
-	// can do that (transport.Info); the caller ends other windows itself.
+	// Otherwise each side may use it in replies to calls with one window, if the providers of both
+	// can take it (transport.Info); the caller ends other windows itself.
 	NoRemoteInvalidate bool
 	// NoPrivateData makes this side send no private data at setup and ignore the peer's, like an
 	// implementation without RFC 8797. Both sides then begin with 1024 bytes inline, and may agree
@@ -194,8 +194,7 @@ func (c *Config) private(invalidate bool) []byte {
 	return p.append(nil)
 }
 
-// check fails with ErrProviderLimits if the connection cannot carry what is configured. It is too
-// late to lower sizes: the peer has been told.
+// check fails with ErrProviderLimits if the connection cannot carry what is configured.
 func (c *Config) check(info *transport.Info) error {
 	switch {
 	case info.MaxMessage > 0 && info.MaxMessage < c.InlineSend:

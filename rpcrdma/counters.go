@@ -23,8 +23,9 @@ type Totals struct {
 	Traffic
 	// Conns counts the connections of each provider (transport.Info.Provider).
 	Conns map[string]ConnTotals
-	// Refused counts connections that Serve closed at once with ErrReceiveMemory. That happens only
-	// with providers that cannot hold messages back (transport.Info.CanHold).
+	// Refused counts connections that Serve refused for want of memory. That happens only with
+	// providers that cannot hold messages back (transport.Info.CanHold): with ErrReceiveMemory, or
+	// because the provider has none for the first receives.
 	Refused uint64
 
 	// The fields below describe the connections that exist now.
@@ -117,7 +118,7 @@ func (n *Counters) count(provider string, f func(*ConnTotals)) {
 	n.ended.Conns[provider] = t
 }
 
-// refused notes a connection that Serve closed at once.
+// refused notes a connection that Serve refused for want of memory.
 func (n *Counters) refused() {
 	if n != nil {
 		n.mu.Lock()

@@ -35,7 +35,7 @@
 // fewer credits meanwhile. Peer hosts share the limits fairly. An idle connection holds no memory
 // for messages where the provider can hold messages back ([transport.SharedReceiver]), as those of
 // this module can. Other providers need memory for each posted receive; a connection whose first
-// receives do not fit is closed ([ErrReceiveMemory]).
+// receives do not fit is refused ([ErrReceiveMemory]).
 //
 // A peer that does nothing for a call within Config.PeerTimeout loses its connection
 // ([ErrStalled]). docs/memory.md has the arithmetic, and shows why no call waits for ever.

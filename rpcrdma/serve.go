@@ -117,7 +117,7 @@ func (a *acceptor) serve(ctx context.Context, req transport.Request, from oncrpc
 	defer release()
 	var c *Conn
 	var refused error
-	ep, err := req.Accept(ctx, func(ep transport.Endpoint) (private []byte, err error) {
+	_, err = req.Accept(ctx, func(ep transport.Endpoint) (private []byte, err error) {
 		if c, refused = a.newConn(ep); refused == nil {
 			private, refused = c.prepare()
 		}
@@ -141,11 +141,11 @@ func (a *acceptor) serve(ctx context.Context, req transport.Request, from oncrpc
 	a.mu.Unlock()
 	c.serve(from)
 	if ctx.Err() != nil {
-		ep.Close() // closeConns may have missed this connection
+		c.ep.Close() // closeConns may have missed this connection
 	}
 	c.ep.Start(&c.receiver)
 	c.watch()
-	if !errors.Is(ep.Err(), net.ErrClosed) {
+	if !errors.Is(c.ep.Err(), net.ErrClosed) {
 		c.logLoss(c.Err())
 	}
 	a.mu.Lock()
@@ -165,11 +165,11 @@ func (a *acceptor) notMade(ctx context.Context, peer net.Addr, err error) {
 // refused logs and counts a connection that this end does not want.
 func (a *acceptor) refused(ctx context.Context, peer net.Addr, err error) {
 	const what = "rpcrdma: connection refused"
-	if !errors.Is(err, ErrReceiveMemory) { // the configuration is at fault
+	if errors.Is(err, ErrProviderLimits) { // the configuration is at fault
 		a.cfg.Logger.Log(ctx, slog.LevelWarn, what, "peer", peer, "err", err)
 		return
 	}
-	a.cfg.faults.Fault(peer, what, ErrReceiveMemory, "err", err)
+	a.cfg.faults.Fault(peer, what, errors.Is(err, ErrReceiveMemory), "err", err)
 	a.cfg.Counters.refused()
 }
 

@@ -48,8 +48,9 @@ type Request interface {
 	Info() Info
 
 	// Accept makes the connection. It calls prepare, if that is not nil, before it answers the
-	// peer. After an error of prepare, or one that wraps ErrPrivateData, the request is still
-	// unanswered.
+	// peer, and may then wait until the peer knows, for as long as ctx lasts. After an error of
+	// prepare, or one that wraps ErrPrivateData, the request is still unanswered. Another Accept
+	// makes another endpoint.
 	Accept(ctx context.Context, prepare Preparation) (Endpoint, error)
 
 	// Reject refuses the connection and sends the private data to the peer. After an error that
@@ -62,15 +63,19 @@ type Request interface {
 // a message that finds no receive ends the connection.
 //
 // A call of Dial or Accept calls its Preparation at most once, on the same goroutine. It passes the
-// endpoint that it will return. A Preparation may call Domain, Info, PostRecv, Expose and Revoke,
-// and the methods ShareRecv and PromiseRecv. It must not call Start, Post or Close.
+// endpoint that it will return. Dial has chosen the device by then, and keeps to it.
+//
+// A Preparation may call Domain, Info, PostRecv, Expose and Revoke, and the methods ShareRecv and
+// PromiseRecv. Apart from these, nobody may call anything but Done and Err until Dial or Accept has
+// returned. To give up, end the context.
 //
 // So far Info has the limits of one request and of what can be posted or exposed, at the listening
 // end also the addresses and the peer's private data. The rest of it is known when Dial or Accept
 // returns.
 //
-// If Dial or Accept fails after it has called the Preparation, the endpoint ends by itself, and
-// need not be started. As at any end, its memory is free when its Done is closed.
+// If the Preparation fails, panics or ends the goroutine, or no connection is made for another
+// reason, the endpoint ends by itself, and need not be started. As at any end, its memory is free
+// when its Done is closed.
 type Preparation func(ep Endpoint) (private []byte, err error)
 
 // Private returns a Preparation that posts nothing and has the peer sent p.

@@ -5,7 +5,7 @@ import (
 )
 
 // Endpoint is one end of an RDMA connection: a queue pair. Its methods may be called concurrently.
-// Only Revoke may block.
+// Only Revoke may block, that is, wait for the peer or for a callback.
 //
 // The provider calls Completers, MessageHandlers and RecvSources on its own goroutines. They must
 // not block. For one endpoint, calls of Received do not overlap each other, and calls of Complete
@@ -15,9 +15,12 @@ import (
 // the connection. Its requests complete as at any end, and other connections are served.
 type Endpoint interface {
 	// Start begins delivery to r. The caller calls it exactly once, even if the connection has
-	// ended already. Before Start the endpoint delivers no message and calls no RecvSource. It may
-	// serve the peer's RDMA Reads and Writes: an adapter does, as soon as it is connected. It need
-	// not notice before Start that the peer has ended the connection.
+	// ended already. Before Start the endpoint delivers no message and calls no RecvSource.
+	//
+	// The rest may go on before. Requests posted before are carried out and complete. The endpoint
+	// may serve the peer's RDMA Reads and Writes, and take messages into receives: an adapter does,
+	// as soon as it is connected. It need not notice before Start that the peer has ended the
+	// connection.
 	Start(r MessageHandler)
 
 	// Post queues work requests in order, all of them or none. It never blocks and never calls a
@@ -69,7 +72,7 @@ type Endpoint interface {
 	// Domain returns the Domain that memory for this endpoint comes from.
 	Domain() Domain
 
-	// Info describes the connection. It does not change after Start.
+	// Info describes the connection. It does not change after Dial or Accept has returned.
 	Info() Info
 
 	// Close ends the connection. Queued requests are carried out first or flushed: to be sure, wait

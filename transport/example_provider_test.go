@@ -113,21 +113,26 @@ func newEndpoint(l *link, limits transport.Info, local, remote addr) *endpoint {
 	}
 }
 
-// prepare calls p, and returns the private data if it is not too long.
-func (e *endpoint) prepare(p transport.Preparation) ([]byte, error) {
+// connect prepares the endpoint, and then calls by with the private data, which connects it. If
+// there is no connection, the endpoint ends.
+func (e *endpoint) connect(op string, p transport.Preparation, by func(private []byte) error) (
+	err error) {
+	err = transport.ErrGoexit // unless p returns
+	defer func() {
+		if err = opError(op, err); err != nil {
+			e.locked(func() { e.err = err })
+			e.table.Close()
+			close(e.done)
+		}
+	}()
 	private, err := p.Prepare(e)
-	if len(private) > maxPrivate {
-		err = transport.ErrPrivateData
+	switch {
+	case err != nil:
+		return err
+	case len(private) > maxPrivate:
+		return transport.ErrPrivateData
 	}
-	return bytes.Clone(private), err
-}
-
-// discard ends an endpoint that gets no peer, and returns why.
-func (e *endpoint) discard(why error) error {
-	e.locked(func() { e.err = why })
-	e.table.Close()
-	close(e.done)
-	return why
+	return by(bytes.Clone(private))
 }
 
 // locked calls f in the lock of the link, and wakes run.
@@ -340,12 +345,8 @@ func (d dialer) Dial(ctx context.Context, a string, prepare transport.Preparatio
 	r := &request{l: d.l, link: new(link), ctx: ctx, answer: make(chan answer)}
 	r.work.L = &r.mu
 	r.client = newEndpoint(r.link, d.l.limits, "client", d.l.addr)
-	var err error
-	if r.private, err = r.client.prepare(prepare); err == nil {
-		err = r.ask()
-	}
-	if err != nil {
-		return nil, r.client.discard(opError("dial", err))
+	if err := r.client.connect("dial", prepare, r.ask); err != nil {
+		return nil, err
 	}
 	return r.client, nil
 }
@@ -366,7 +367,8 @@ type answer struct {
 }
 
 // ask asks the listener, and waits for the decision.
-func (r *request) ask() error {
+func (r *request) ask(private []byte) error {
+	r.private = private
 	select {
 	case r.l.backlog <- r:
 	case <-r.l.closed:
@@ -393,13 +395,12 @@ func (r *request) Accept(_ context.Context, prepare transport.Preparation) (
 	transport.Endpoint, error) {
 	e := newEndpoint(r.link, r.l.limits, r.l.addr, "client")
 	e.info.PrivateData = r.private
-	private, err := e.prepare(prepare)
-	if err == nil {
+	err := e.connect("accept", prepare, func(private []byte) error {
 		r.server, r.client.peer, e.peer = e, e, r.client
-		err = r.decide(answer{private: private})
-	}
+		return r.decide(answer{private: private})
+	})
 	if err != nil {
-		return nil, e.discard(opError("accept", err))
+		return nil, err
 	}
 	go r.run()
 	return e, nil

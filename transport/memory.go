@@ -30,7 +30,11 @@ func TotalLen(list []Slice) int {
 
 // Domain hands out memory that a provider has pinned and registered (a protection domain of the
 // verbs). Registering may be slow, so callers keep such memory in pools. The methods may be called
-// concurrently.
+// concurrently, as long as anybody holds an endpoint of the Domain or memory of it, even after the
+// connections have ended.
+//
+// Domains are comparable. Endpoints that can use the same memory, such as those of one device,
+// return equal ones.
 type Domain interface {
 	// Alloc returns n bytes for access; Expose may not ask for more access to them than that. Their
 	// content is unspecified. It fails with an error that wraps ErrNoMemory if the provider has no
@@ -68,7 +72,8 @@ const (
 	// RemoteInvalidate: the peer may end its Region by Send with Invalidate, if
 	// Info().RemoteInvalidate is set. Only Expose uses it; Alloc and Import ignore it.
 	RemoteInvalidate
-	// LocalWrite: the provider writes to it, for a posted receive or an RDMA Read of this end.
+	// LocalWrite: the provider writes to it, for a posted receive or an RDMA Read of this end. Over
+	// iWARP the request for the Read names a steering tag of it, by which the peer can write there.
 	// Expose ignores it.
 	LocalWrite
 )

@@ -99,7 +99,7 @@ type Message struct {
 	// Invalidated is the local steering tag that the message ended, if HasInvalidate is set.
 	Invalidated   STag
 	HasInvalidate bool
-	Solicited     bool
+	Solicited     bool // it was sent so, if the provider can tell; adapters cannot
 }
 
 // MessageHandler takes the messages that arrive at an endpoint.

@@ -98,10 +98,6 @@ func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
 	if err := e.Err(); err != nil {
 		return e.opError("post", closedError(err))
 	}
-	e.provider.mu.Lock()
-	work := e.provider.work
-	e.provider.mu.Unlock()
-
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
@@ -110,6 +106,8 @@ func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
 	case len(e.queue)+len(wrs) > info.SendDepth:
 		return e.opError("post", transport.ErrQueueFull)
 	}
+	var work Work
+	work, e.random = e.provider.begin(e.random)
 	now := time.Now()
 	for _, wr := range wrs {
 		r := &request{posted: wr, copy: *wr}

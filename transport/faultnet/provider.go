@@ -47,7 +47,7 @@ func (w *Work) check() {
 // ProviderConfig configures a Provider.
 type ProviderConfig struct {
 	// Seed is the seed of all random numbers. The same seed, and the same requests on connections
-	// made in the same order, give the same faults.
+	// whose first requests come in the same order, give the same faults.
 	Seed uint64
 
 	// Work describes the faults at first.
@@ -67,7 +67,7 @@ type Provider struct {
 	work    Work
 	memory  *rand.Rand // decides when to refuse memory
 	domains map[transport.Domain]transport.Domain
-	made    int // number of endpoints made
+	working int // number of endpoints that requests were posted to
 }
 
 // NewProvider returns a Provider.
@@ -103,15 +103,12 @@ func (p *Provider) SetWork(w Work) {
 
 func (p *Provider) wrap(below transport.Endpoint) transport.Endpoint {
 	p.mu.Lock()
-	number := p.made
-	p.made++
 	domain := p.domain(below.Domain())
 	p.mu.Unlock()
 	e := &endpoint{
 		Endpoint: below,
 		provider: p,
 		domain:   domain,
-		random:   source(p.seed, number, Up, forWork),
 		woken:    make(chan struct{}, 1),
 		done:     make(chan struct{}),
 	}
@@ -120,6 +117,17 @@ func (p *Provider) wrap(below transport.Endpoint) transport.Endpoint {
 		return pollingEndpoint{e, poller}
 	}
 	return e
+}
+
+// begin returns what Work is now, and the random numbers of an endpoint if it has none yet.
+func (p *Provider) begin(random *rand.Rand) (Work, *rand.Rand) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if random == nil {
+		random = source(p.seed, p.working, Up, forWork)
+		p.working++
+	}
+	return p.work, random
 }
 
 // domain returns the wrapper of a Domain; p.mu is held. It is always the same one, because upper

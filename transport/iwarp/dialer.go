@@ -41,34 +41,38 @@ func (d Dialer) Dial(ctx context.Context, addr string, prepare transport.Prepara
 		return nil, opError("dial", nil, err)
 	}
 	ep := newEndpoint(&cfg, transport.Info{})
-	// Before there is a connection: one that is closed without sending anything kills the port of
-	// Linux's siw.
-	private, err := prepare.Prepare(ep)
-	if err == nil {
-		startup := cfg.startup(nil)
-		err = startup.ValidateInitiator(private)
-	}
-	if err == nil {
-		err = d.dial(ctx, addr, private, ep)
-	} else {
-		err = opError("dial", nil, err)
-	}
-	if err != nil {
-		ep.discard(err)
+	if err := d.dial(ctx, addr, prepare, ep); err != nil {
 		return nil, err
 	}
 	return ep, nil
 }
 
-// dial connects ep, in a second attempt if need be.
-func (d Dialer) dial(ctx context.Context, addr string, private []byte, ep *endpoint) error {
+// dial prepares ep and connects it, in a second attempt if need be, or ends it.
+func (d Dialer) dial(ctx context.Context, addr string, prepare transport.Preparation,
+	ep *endpoint) (err error) {
+	err = opError("dial", nil, transport.ErrGoexit) // unless prepare returns
+	defer func() {
+		if err != nil {
+			ep.discard(err)
+		}
+	}()
+	// Before there is a connection: one that is closed without sending anything kills the port of
+	// Linux's siw.
+	private, perr := prepare.Prepare(ep)
+	if perr == nil {
+		startup := ep.cfg.startup(nil)
+		perr = startup.ValidateInitiator(private)
+	}
+	if perr != nil {
+		return opError("dial", nil, perr)
+	}
 	cfg, below := ep.cfg, d.DialContext
 	if below == nil {
 		// Try one address after the other. With two at once, one connection is closed without
 		// sending anything, and that kills the port of Linux's siw.
 		below = (&net.Dialer{Control: cfg.Control, FallbackDelay: -1}).DialContext
 	}
-	err := ep.dial(ctx, below, addr, private, nil)
+	err = ep.dial(ctx, below, addr, private, nil)
 	if errors.Is(err, mpa.ErrUnenhanced) && cfg.Enhanced == mpa.EnhancedAuto &&
 		!cfg.PeerToPeer && !cfg.ManualReads {
 		// RFC 6581 section 10: the peer knows RFC 5044 only.

@@ -70,7 +70,6 @@ func newEndpoint(cfg *Config, info transport.Info) *endpoint {
 // connect gives e its peer, by a connection that has been set up. The details are for SetupOf. An
 // initiator sends the agreed RTR.
 func (e *endpoint) connect(conn net.Conn, llp ddp.LLP, s *ddp.Setup, details any) {
-	e.mu.Lock() // the upper layer may be posting receives
 	e.llp, e.details = llp, details
 	e.heard = s.Initiator || s.EitherFirst
 	e.version, e.draft05 = version(s.Version), s.Draft05
@@ -81,7 +80,6 @@ func (e *endpoint) connect(conn net.Conn, llp ddp.LLP, s *ddp.Setup, details any
 	e.queues.connect(s)
 	e.sender.connect(s)
 	e.receiver.connect(s)
-	e.mu.Unlock()
 	e.counters.connections.Add(1)
 	go e.run()
 	if s.Initiator && s.RTR != 0 {

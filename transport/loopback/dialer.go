@@ -35,7 +35,7 @@ func (d *Dialer) Dial(ctx context.Context, addr string, prepare transport.Prepar
 func (d *Dialer) MaxPrivateData() int { return maxPrivateData }
 
 func (d *Dialer) dial(ctx context.Context, addr Addr, prepare transport.Preparation) (
-	*endpoint, error) {
+	_ *endpoint, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -52,17 +52,19 @@ func (d *Dialer) dial(ctx context.Context, addr Addr, prepare transport.Preparat
 		decided:  make(chan struct{}),
 	}
 	e := newEndpoint(r.link, describe(d.cfg, Config{}, from, addr, nil))
+	err = transport.ErrGoexit // unless prepare returns
+	defer func() {
+		if err != nil {
+			e.discard(opError("dial", addr, err))
+		}
+	}()
 	private, err := prepare.Prepare(e)
-	if err == nil && len(private) > maxPrivateData {
-		err = transport.ErrPrivateData
-	}
-	r.dialing, r.private = e, bytes.Clone(private)
-	if err == nil {
-		err = r.ask(ctx)
-	}
 	if err != nil {
-		e.discard(opError("dial", addr, err))
 		return nil, err
 	}
-	return e, nil
+	if len(private) > maxPrivateData {
+		return nil, transport.ErrPrivateData
+	}
+	r.dialing, r.private = e, bytes.Clone(private)
+	return e, r.ask(ctx)
 }

@@ -161,7 +161,7 @@ func (e *endpoint) Done() <-chan struct{} { return e.done }
 func (e *endpoint) Close() error {
 	e.link.mu.Lock()
 	defer e.link.mu.Unlock()
-	if !e.link.ended {
+	if e.err == nil && !e.link.ended {
 		e.link.end(e, e.opError("close", net.ErrClosed),
 			e.peer.opError("receive", transport.ErrClosedByPeer))
 	}

@@ -57,7 +57,7 @@ func TestConformancePolled(t *testing.T) {
 // TestConformanceDevice runs the suite with everything that an adapter lacks.
 func TestConformanceDevice(t *testing.T) {
 	f := factory(transporttest.Device)
-	f.MayNotKnow, f.ServesUnstarted = true, true
+	f.MayNotKnow, f.ServesUnstarted, f.NoSolicited = true, true, true
 	transporttest.Run(t, f)
 }
 

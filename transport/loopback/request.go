@@ -61,24 +61,34 @@ func (r *request) Info() transport.Info {
 // Accept makes the connection. It fails if the dialer has given up.
 func (r *request) Accept(ctx context.Context, prepare transport.Preparation) (
 	transport.Endpoint, error) {
-	if err := ctx.Err(); err != nil {
+	e, err := r.accept(ctx, prepare)
+	if err != nil {
 		return nil, opError("accept", r.from, err)
 	}
-	e := newEndpoint(r.link, describe(r.listener.cfg, r.cfg, r.listener.addr, r.from, r.private))
-	private, err := prepare.Prepare(e)
-	if err == nil {
-		err = r.decide(private, func(private []byte) {
-			r.accepted = true
-			r.dialing.info = describe(r.cfg, r.listener.cfg, r.from, r.listener.addr, private)
-			r.link.connect(e, r.dialing)
-		})
-	}
-	if err != nil {
-		err = opError("accept", r.from, err)
-		e.discard(err)
+	return e, nil
+}
+
+func (r *request) accept(ctx context.Context, prepare transport.Preparation) (
+	_ *endpoint, err error) {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return e, nil
+	e := newEndpoint(r.link, describe(r.listener.cfg, r.cfg, r.listener.addr, r.from, r.private))
+	err = transport.ErrGoexit // unless prepare returns
+	defer func() {
+		if err != nil {
+			e.discard(opError("accept", r.from, err))
+		}
+	}()
+	private, err := prepare.Prepare(e)
+	if err != nil {
+		return nil, err
+	}
+	return e, r.decide(private, func(private []byte) {
+		r.accepted = true
+		r.dialing.info = describe(r.cfg, r.listener.cfg, r.from, r.listener.addr, private)
+		r.link.connect(e, r.dialing)
+	})
 }
 
 // Reject refuses the connection.

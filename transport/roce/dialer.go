@@ -53,21 +53,26 @@ func (d Dialer) Dial(ctx context.Context, addr string, prepare transport.Prepara
 	}
 	e := newEndpoint(cfg, transport.Info{})
 	if err := e.prepareAndDial(ctx, ips, port, prepare); err != nil {
-		e.discard(err)
 		return nil, err
 	}
 	return e, nil
 }
 
-// prepareAndDial prepares the endpoint, and connects it to one of the addresses.
+// prepareAndDial prepares the endpoint, and connects it to one of the addresses, or ends it.
 func (e *endpoint) prepareAndDial(ctx context.Context, ips []netip.Addr, port uint16,
-	prepare transport.Preparation) error {
-	private, err := prepare.Prepare(e)
-	if err == nil && len(private) > maxPrivateRequest {
-		err = transport.ErrPrivateData
+	prepare transport.Preparation) (err error) {
+	err = opError("dial", nil, transport.ErrGoexit) // unless prepare returns
+	defer func() {
+		if err != nil {
+			e.discard(err)
+		}
+	}()
+	private, perr := prepare.Prepare(e)
+	if perr == nil && len(private) > maxPrivateRequest {
+		perr = transport.ErrPrivateData
 	}
-	if err != nil {
-		return opError("dial", nil, err)
+	if perr != nil {
+		return opError("dial", nil, perr)
 	}
 	for _, ip := range ips {
 		if err = e.dial(ctx, ip, port, private); err == nil {

@@ -67,16 +67,8 @@ func (r *request) Accept(ctx context.Context, prepare transport.Preparation) (
 	}
 	c, d := r.c, r.c.dev
 	e := newEndpoint(c.cfg, r.Info())
-	private, err := prepare.Prepare(e)
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err == nil {
-		err = r.answer(private, cm.REPPrivateLen)
-	}
+	private, err := r.prepare(ctx, e, prepare)
 	if err != nil {
-		err = opError("accept", r.peer, err)
-		e.discard(err)
 		return nil, err
 	}
 	psn := random32()
@@ -95,6 +87,26 @@ func (r *request) Accept(ctx context.Context, prepare transport.Preparation) (
 	d.flush()
 	c.cfg.Counters.connections.Add(1)
 	return e, nil
+}
+
+// prepare prepares the endpoint and claims the right to answer, or ends the endpoint. It returns
+// the private data.
+func (r *request) prepare(ctx context.Context, e *endpoint, p transport.Preparation) (
+	private []byte, err error) {
+	err = transport.ErrGoexit // unless p returns
+	defer func() {
+		if err != nil {
+			err = opError("accept", r.peer, err)
+			e.discard(err)
+		}
+	}()
+	if private, err = p.Prepare(e); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return private, r.answer(private, cm.REPPrivateLen)
 }
 
 // failed undoes what Accept has begun, and returns its error. That is another one if the connection

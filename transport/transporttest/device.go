@@ -11,7 +11,7 @@ import (
 
 // deviceLimits are within those of many adapters, and below those of any software provider.
 var deviceLimits = Limits{
-	MaxSendSGE: 4, MaxRecvSGE: 4, MaxReadSGE: 1,
+	MaxSendSGE: 3, MaxRecvSGE: 2, MaxReadSGE: 1,
 	MaxMessage: 64 << 10, MaxRegion: 1 << 20, MaxRegions: 2048, NoHold: true,
 }
 
@@ -30,10 +30,11 @@ const (
 //   - The peer cannot invalidate. Its Send with Invalidate ends the connection.
 //   - From the beginning, RDMA Reads and Writes are served, and messages taken into receives. A
 //     message that finds no receive ends the connection, even before Start.
-//   - Only the end that posted an operation learns why it was refused.
-//   - Private data is short, and padded with zeros at the listening end.
+//   - Only the end that posted an operation learns why it was refused. No end learns which messages
+//     were solicited.
+//   - Private data is short, and padded with zeros.
 //
-// In a Factory for it, MayNotKnow and ServesUnstarted are set.
+// In a Factory for it, MayNotKnow, ServesUnstarted and NoSolicited are set.
 func Device(l transport.Listener, d transport.Dialer) (transport.Listener, transport.Dialer) {
 	return deviceListener{l}, deviceDialer{d}
 }
@@ -95,7 +96,7 @@ func onDevice(prepare transport.Preparation, most int,
 	by func(transport.Preparation) (transport.Endpoint, error)) (transport.Endpoint, error) {
 	var e *device
 	_, err := by(func(below transport.Endpoint) ([]byte, error) {
-		e = &device{Endpoint: Limit(unable{Endpoint: below}, deviceLimits)}
+		e = newDevice(below)
 		private, err := prepare.Prepare(e)
 		if err != nil {
 			return nil, err
@@ -125,16 +126,35 @@ type unable struct {
 // it is started itself.
 type device struct {
 	transport.Endpoint
+	done       chan struct{}
+	delivering sync.Mutex // held while messages that were kept are delivered
 
 	mu      sync.Mutex // guards what follows
 	kept    []transport.Message
 	handler transport.MessageHandler // nil until all that was kept has been delivered
+	gone    bool                     // the upper layer has ended the goroutine that delivered
+}
+
+func newDevice(below transport.Endpoint) *device {
+	e := &device{
+		Endpoint: Limit(unable{Endpoint: below}, deviceLimits), done: make(chan struct{}),
+	}
+	go func() {
+		<-below.Done()
+		e.delivering.Lock()
+		defer e.delivering.Unlock()
+		close(e.done)
+	}()
+	return e
 }
 
 // Received implements transport.MessageHandler, for the endpoint below.
 func (e *device) Received(batch []transport.Message) {
 	e.mu.Lock()
 	handler := e.handler
+	for i := range batch {
+		batch[i].Solicited = false
+	}
 	if handler == nil {
 		e.kept = append(e.kept, batch...)
 	}
@@ -144,8 +164,8 @@ func (e *device) Received(batch []transport.Message) {
 	}
 }
 
-// Start implements transport.Endpoint. It returns when what was kept has been delivered. After the
-// end of the connection nothing is.
+// Start implements transport.Endpoint. It returns when what was kept has been delivered, or when
+// that is the last thing that its goroutine has done.
 func (e *device) Start(r transport.MessageHandler) {
 	delivered := make(chan struct{})
 	go func() { // as a provider calls no handler on the goroutine of its caller
@@ -155,7 +175,18 @@ func (e *device) Start(r transport.MessageHandler) {
 	<-delivered
 }
 
+// deliver delivers what was kept, unless the connection has ended.
 func (e *device) deliver(r transport.MessageHandler) {
+	e.delivering.Lock()
+	defer e.delivering.Unlock()
+	defer func() {
+		e.mu.Lock()
+		e.gone = e.handler == nil
+		e.mu.Unlock()
+		if e.gone {
+			e.Endpoint.Close()
+		}
+	}()
 	for {
 		e.mu.Lock()
 		batch := e.kept
@@ -167,12 +198,15 @@ func (e *device) deliver(r transport.MessageHandler) {
 		}
 		e.mu.Unlock()
 		select {
-		case <-e.Done():
+		case <-e.Endpoint.Done():
 		default:
 			r.Received(batch)
 		}
 	}
 }
+
+// Done implements transport.Endpoint.
+func (e *device) Done() <-chan struct{} { return e.done }
 
 // Info implements transport.Endpoint.
 func (e *device) Info() transport.Info {
@@ -183,6 +217,11 @@ func (e *device) Info() transport.Info {
 
 // Err implements transport.Endpoint. An end whose peer posted what was refused does not know.
 func (e *device) Err() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.gone {
+		return deviceError("receive", transport.ErrGoexit)
+	}
 	err := e.Endpoint.Err()
 	for _, refused := range []error{
 		transport.ErrRemoteAccess, transport.ErrNoReceive, transport.ErrTooLong,

@@ -50,10 +50,13 @@ type Factory struct {
 	// Then its Err says ErrClosedByPeer, or the reason.
 	MayNotKnow bool
 
-	// ServesUnstarted says that an end serves the peer's RDMA Reads and Writes, and takes messages
-	// into receives, before its own Start. So receives must be posted in a
+	// ServesUnstarted says that before its own Start an end serves the peer's RDMA Reads and
+	// Writes, or takes messages into receives. So receives must be posted in a
 	// transport.Preparation.
 	ServesUnstarted bool
+
+	// NoSolicited says that an end cannot tell which messages were sent with transport.Solicited.
+	NoSolicited bool
 
 	// Bubble runs each subtest in a bubble of testing/synctest, where waiting for a timer costs
 	// nothing. The network below the provider must be in memory too.

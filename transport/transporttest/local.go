@@ -105,7 +105,7 @@ func localFenced(p *pair) {
 	if !p.f.ServesUnstarted {
 		select {
 		case <-entries[1].done:
-			p.t.Error("the request has completed before the Read")
+			p.t.Error("the request has completed before the Read" + served)
 		default:
 		}
 	}
@@ -268,7 +268,7 @@ func localFlushed(p *pair) {
 	p.b.Close()
 	p.b.ended()
 	if err := p.b.completion(entries[1]); err != nil || !p.f.ServesUnstarted {
-		wantError(p.t, entries[1].String(), err, transport.ErrFlushed)
+		wantError(p.t, entries[1].String()+served, err, transport.ErrFlushed)
 	}
 	copy(mem.Bytes, "00000000")
 	p.a.start()

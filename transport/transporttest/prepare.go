@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
@@ -174,18 +175,31 @@ func setupAcceptUnprepared(r *rig) {
 			r.wantRejected(wait(r.t, "Dial", dial), nil)
 			continue
 		}
-		b, err := r.answer(ctx, req, nil)
-		if err != nil {
-			r.t.Fatalf("Request.Accept: %v", err)
-		}
-		d := wait(r.t, "Dial", dial)
-		if d.err != nil {
-			r.t.Fatalf("Dial: %v", d.err)
-		}
-		p := &pair{rig: r, a: d.end, b: b}
-		if r.f.DialerFirst {
-			p.a.do(write(transport.Region{}, 0))
-		}
-		p.start().alive()
+		r.accepted(ctx, req, dial, nil).start().alive()
 	}
+}
+
+// Preparations may end their goroutine. Nothing has been sent then, or answered.
+func setupGoexit(r *rig) {
+	ctx := patient(r.t)
+	gone := func(name string, by func(transport.Preparation)) {
+		var e *end
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			by(func(ep transport.Endpoint) ([]byte, error) {
+				e = r.end(name, ep)
+				e.failed = true
+				runtime.Goexit()
+				return nil, nil
+			})
+		}()
+		wait(r.t, name+": the end of the goroutine", over)
+		e.wantOver()
+	}
+	gone("dialing end", func(p transport.Preparation) { _, _ = r.dialer.Dial(ctx, r.addr, p) })
+	dial := r.dial(ctx, nil)
+	req := r.accept(ctx)
+	gone("listening end", func(p transport.Preparation) { _, _ = req.Accept(ctx, p) })
+	r.accepted(ctx, req, dial, nil).start().alive()
 }

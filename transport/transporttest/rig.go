@@ -94,7 +94,14 @@ func (r *rig) connectWith(dialer, listener preparation) *pair {
 	r.t.Helper()
 	ctx := patient(r.t)
 	dial := r.dial(ctx, dialer)
-	b, err := r.answer(ctx, r.accept(ctx), listener)
+	return r.accepted(ctx, r.accept(ctx), dial, listener)
+}
+
+// accepted accepts the request of a dial, and returns the connection.
+func (r *rig) accepted(ctx context.Context, req transport.Request, dial <-chan dialed,
+	listener preparation) *pair {
+	r.t.Helper()
+	b, err := r.answer(ctx, req, listener)
 	if err != nil {
 		r.t.Fatalf("Request.Accept: %v", err)
 	}
@@ -139,7 +146,8 @@ func (p *pair) endedBy(want error) {
 	for _, e := range []*end{p.a, p.b} {
 		e.ended()
 		if !p.unaware(e, want) {
-			wantError(p.t, e.name+": Err", e.Err(), want)
+			wantError(p.t, e.name+": Err (if an end may not know, set Factory.MayNotKnow)",
+				e.Err(), want)
 		}
 	}
 }
@@ -175,10 +183,12 @@ func (r *rig) dial(ctx context.Context, prepare preparation) <-chan dialed {
 func (r *rig) dialTo(ctx context.Context, addr string, prepare preparation) <-chan dialed {
 	c := make(chan dialed, 1)
 	go func() {
-		e, err := r.made("dialing end", prepare, func(p transport.Preparation) (transport.Endpoint, error) {
-			return r.dialer.Dial(ctx, addr, p)
-		})
-		c <- dialed{e, err}
+		d := dialed{nil, errors.New("the test has ended the goroutine of Dial")}
+		defer func() { c <- d }()
+		d.end, d.err = r.made("dialing end", prepare,
+			func(p transport.Preparation) (transport.Endpoint, error) {
+				return r.dialer.Dial(ctx, addr, p)
+			})
 	}()
 	return c
 }
@@ -219,6 +229,9 @@ func (r *rig) made(name string, prepare preparation,
 // wantOver checks that an endpoint that got no peer ends by itself.
 func (e *end) wantOver() {
 	wait(e.t, e.name+": Done without a connection", e.Done())
+	if err := e.Close(); err != nil {
+		e.t.Errorf("%s: Close without a connection: %v", e.name, err)
+	}
 	if e.Err() == nil {
 		e.t.Errorf("%s: no connection was made, but Err is nil", e.name)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -31,6 +30,7 @@ var setupTests = []struct {
 	{"reject", true, setupReject},
 	{"dial unprepared", false, setupDialUnprepared},
 	{"accept unprepared", false, setupAcceptUnprepared},
+	{"goroutine ended in a preparation", false, setupGoexit},
 	{"dial to nobody", false, setupNobody},
 	{"dial cancelled", true, setupDialCancelled},
 	{"dial with a cancelled context", false, setupDialDead},
@@ -54,6 +54,9 @@ func setupInfo(r *rig) {
 		case i.IRD < 0 || i.ORD < 0:
 			r.t.Errorf("an impossible limit of reads in %+v", i)
 		}
+	}
+	if domains := map[transport.Domain]bool{p.a.Domain(): true}; !domains[p.a.Domain()] {
+		r.t.Error("the Domain is not equal to itself")
 	}
 	if a.ORD > b.IRD || b.ORD > a.IRD {
 		r.t.Errorf("an ORD exceeds the peer's IRD: %+v, %+v", a, b)
@@ -93,10 +96,8 @@ func wantPrivate(t *testing.T, what string, got, want []byte) {
 
 func setupPrivateDataTooLong(r *rig) {
 	ctx := patient(r.t)
-	for _, n := range []int{r.dialer.MaxPrivateData() + 1, tooMuchPrivateData} {
-		d := wait(r.t, "Dial", r.dial(ctx, private(make([]byte, n))))
-		wantError(r.t, fmt.Sprintf("Dial with %d bytes", n), d.err, transport.ErrPrivateData)
-	}
+	d := wait(r.t, "Dial", r.dial(ctx, private(make([]byte, tooMuchPrivateData))))
+	wantError(r.t, "Dial", d.err, transport.ErrPrivateData)
 
 	dial := r.dial(ctx, nil)
 	req := r.accept(ctx)
