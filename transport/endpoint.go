@@ -17,10 +17,10 @@ type Endpoint interface {
 	// Start begins delivery to r. The caller calls it exactly once, even if the connection has
 	// ended already. Before Start the endpoint delivers no message and calls no RecvSource.
 	//
-	// The rest may go on before. Requests posted before are carried out and complete. The endpoint
-	// may serve the peer's RDMA Reads and Writes, and take messages into receives: an adapter does,
-	// as soon as it is connected. It need not notice before Start that the peer has ended the
-	// connection.
+	// Requests posted before are carried out as soon as the setup of the connection permits. The
+	// endpoint may serve the peer's RDMA Reads and Writes, and take messages into receives: an
+	// adapter does, as soon as it is connected. It need not notice before Start that the peer has
+	// ended the connection.
 	Start(r MessageHandler)
 
 	// Post queues work requests in order, all of them or none. It never blocks and never calls a

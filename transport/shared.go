@@ -8,7 +8,8 @@ package transport
 // Send that finds neither ends the connection.
 type SharedReceiver interface {
 	// ShareRecv sets the source of memory for promises. The caller calls it once, in a Preparation,
-	// and before PromiseRecv: an adapter's queue pair is made with its shared receive queue.
+	// before it posts or promises receives: an adapter's queue pair is made with its shared receive
+	// queue.
 	ShareRecv(src RecvSource)
 
 	// PromiseRecv queues n promises, all of them or none. It fails like PostRecv.
