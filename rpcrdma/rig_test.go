@@ -22,6 +22,7 @@ type rig struct {
 	program *program
 	server  *oncrpc.Server
 	served  chan error
+	started chan struct{} // on a device: the server has started an end
 	cfg     rpcrdma.Config
 	ledgers ledgers // of the server's connections
 	hosts   hosts   // the hosts from which connections seem to come
@@ -94,6 +95,10 @@ func serveRig(t testing.TB, cfg rpcrdma.Config, l transport.Listener, d transpor
 	}
 	if asDevice {
 		l, _ = transporttest.Device(l, nil)
+		r.started = make(chan struct{}, 1<<10)
+		l = transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
+			return startNoted{ep, r.started}
+		})
 	}
 	go func() { r.served <- rpcrdma.Serve(context.Background(), l, r.server, cfg) }()
 	t.Cleanup(func() {
@@ -103,6 +108,26 @@ func serveRig(t testing.TB, cfg rpcrdma.Config, l transport.Listener, d transpor
 		}
 	})
 	return r
+}
+
+// startNoted is an endpoint that says when it has been started.
+type startNoted struct {
+	transport.Endpoint
+	started chan<- struct{}
+}
+
+func (e startNoted) Start(h transport.MessageHandler) {
+	e.Endpoint.Start(h)
+	e.started <- struct{}{}
+}
+
+// awaitStart waits until the server has started its end of a new connection, if it is on a device.
+// That takes messages before, until its first receives are used up.
+func (r *rig) awaitStart() {
+	r.t.Helper()
+	if r.started != nil {
+		wait(r.t, r.started)
+	}
 }
 
 // dial connects a client.
@@ -129,6 +154,7 @@ func (r *rig) tryDial(cfg rpcrdma.Config, wrap endpointWrapper) (*rpcrdma.Conn, 
 	c, err := rpcrdma.Dial(context.Background(), wrapDialer(r.dialer, wrap), r.addr, cfg)
 	if err == nil {
 		r.t.Cleanup(func() { c.Close() })
+		r.awaitStart()
 	}
 	return c, err
 }
@@ -155,6 +181,7 @@ func (r *rig) endpoint(p privateData) transport.Endpoint {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.awaitStart()
 	return ep
 }
 
