@@ -41,7 +41,7 @@ func (d *draft) readReply(k *call, from *arguments) *replyFetch {
 	if f == nil {
 		f = newReplyFetch()
 	}
-	f.k, f.ack.Done = k, (*callSent)(k)
+	f.k, f.ack.Done = k, (*doneSent)(k)
 	if from != nil {
 		f.loads = append(f.loads, from.loads...)
 		from.loads = from.loads[:0]
@@ -197,6 +197,16 @@ func (f *replyFetch) sendDone() {
 		return
 	}
 	c.caller.window.DoneSent()
+}
+
+// doneSent is the Completer of the RDMA_DONE of a call, whose reply has come.
+type doneSent call
+
+// Complete drops the reference of the RDMA_DONE. After a failure the connection ends.
+func (s *doneSent) Complete(*transport.WorkRequest, error) {
+	k := (*call)(s)
+	k.c.queue.completed()
+	k.unref()
 }
 
 // release gives back the memory of the reply.

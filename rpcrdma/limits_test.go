@@ -191,7 +191,6 @@ var onAnything = []limitedTest{
 	{"TestInvalidate", TestInvalidate},
 	{"TestInlineSizes", TestInlineSizes},
 	{"TestAgreeTogether", TestAgreeTogether},
-	{"TestWithheldStorm", TestWithheldStorm},
 	{"TestNotExceeded", TestNotExceeded},
 	{"TestLoweredGrantExceeded", TestLoweredGrantExceeded},
 	{"TestDonesWithinGrant", TestDonesWithinGrant},
