@@ -38,7 +38,8 @@ type provider struct {
 
 var providers = []provider{
 	{"loopback", false, false, onLoopback},
-	{"iwarp", false, false, func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer) {
+	{"iwarp", false, false, func(t *testing.T, serverReads, clientReads int) (
+		transport.Listener, transport.Dialer) {
 		l, err := iwarp.Listen(t.Context(), "127.0.0.1:0", iwarp.Config{Logger: quiet, IRD: serverReads})
 		if err != nil {
 			t.Fatal(err)

@@ -154,7 +154,8 @@ func (p tapped) look(wrs []*transport.WorkRequest) {
 // tapped returns the provider with a tap on its connections.
 func (p provider) tapped(tp *tap) provider {
 	tp.posted = p.posted && !p.device
-	return provider{p.name, p.posted, p.device, func(t *testing.T, serverReads, clientReads int) (transport.Listener, transport.Dialer) {
+	return provider{p.name, p.posted, p.device, func(t *testing.T, serverReads, clientReads int) (
+		transport.Listener, transport.Dialer) {
 		l, d := p.make(t, serverReads, clientReads)
 		return transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return tp.on(ep, accepting) }),
 			transport.WrapDialer(d, func(ep transport.Endpoint) transport.Endpoint { return tp.on(ep, dialing) })

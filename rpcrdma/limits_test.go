@@ -47,9 +47,8 @@ func TestOnSmallLimits(t *testing.T) {
 func TestOnDevice(t *testing.T) {
 	asDevice = true
 	defer func() { asDevice = false }()
-	onLimits(t, transporttest.Limits{}, slices.DeleteFunc(slices.Clone(onAnything), func(tt limitedTest) bool {
-		return slices.Contains(notOnDevice, tt.name)
-	}))
+	impossible := func(tt limitedTest) bool { return slices.Contains(notOnDevice, tt.name) }
+	onLimits(t, transporttest.Limits{}, slices.DeleteFunc(slices.Clone(onAnything), impossible))
 }
 
 // notOnDevice are tests that a device cannot pass.

@@ -285,7 +285,8 @@ func TestWithheldStorm(t *testing.T) {
 			})
 		}
 		for n := range slow {
-			ep, err := f.Dialer(lcfg).Dial(context.Background(), rigAddr, transport.Private(inline4k.bytes()))
+			ep, err := f.Dialer(lcfg).Dial(context.Background(), rigAddr,
+				transport.Private(inline4k.bytes()))
 			if err != nil {
 				rt.Fatal(err)
 			}

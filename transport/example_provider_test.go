@@ -387,7 +387,8 @@ func (r *request) ask(private []byte) error {
 
 func (r *request) Info() transport.Info {
 	return transport.Info{
-		Provider: "minimal", LocalAddr: r.l.addr, RemoteAddr: addr("client"), PrivateData: r.private,
+		Provider: "minimal", LocalAddr: r.l.addr, RemoteAddr: addr("client"),
+		PrivateData: r.private,
 	}
 }
 

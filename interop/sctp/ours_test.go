@@ -186,7 +186,8 @@ type dialed struct {
 func (r *rig) dial(private string) <-chan dialed {
 	c := make(chan dialed, 1)
 	go func() {
-		ep, err := r.dialer.Dial(r.t.Context(), "127.0.0.1:5000", transport.Private([]byte(private)))
+		ep, err := r.dialer.Dial(r.t.Context(), "127.0.0.1:5000",
+			transport.Private([]byte(private)))
 		c <- dialed{ep, err}
 	}()
 	return c

@@ -35,7 +35,9 @@ func countDialer(d transport.Dialer) *counted {
 	return c
 }
 
-func (c *counted) endpoint(ep transport.Endpoint) transport.Endpoint { return &countedEndpoint{ep, c} }
+func (c *counted) endpoint(ep transport.Endpoint) transport.Endpoint {
+	return &countedEndpoint{ep, c}
+}
 
 type countedEndpoint struct {
 	transport.Endpoint

@@ -71,8 +71,12 @@ func everywhere(t *testing.T, dialects []rpcrdma.Dialect, f func(*testing.T, rpc
 			t.Run(p.name+"/"+d.String(), func(t *testing.T) {
 				tap := &tap{copies: p.copies}
 				l, dial := p.new(t)
-				l = transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint { return tap.endpoint(ep, server) })
-				dial = transport.WrapDialer(dial, func(ep transport.Endpoint) transport.Endpoint { return tap.endpoint(ep, client) })
+				l = transport.WrapListener(l, func(ep transport.Endpoint) transport.Endpoint {
+					return tap.endpoint(ep, server)
+				})
+				dial = transport.WrapDialer(dial, func(ep transport.Endpoint) transport.Endpoint {
+					return tap.endpoint(ep, client)
+				})
 				if p.device {
 					l, dial = transporttest.Device(l, dial)
 				}

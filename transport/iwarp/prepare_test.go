@@ -13,8 +13,9 @@ import (
 // a byte kills the port of Linux's siw.
 func TestDialUnprepared(t *testing.T) {
 	unprepared := errors.New("not prepared")
+	fails := func(transport.Endpoint) ([]byte, error) { return nil, unprepared }
 	for want, prepare := range map[error]transport.Preparation{
-		unprepared:               func(transport.Endpoint) ([]byte, error) { return nil, unprepared },
+		unprepared:               fails,
 		transport.ErrPrivateData: transport.Private(make([]byte, 509)),
 	} {
 		r := newRig(t, true, iwarp.Config{CRC: iwarp.CRCOff})

@@ -114,7 +114,8 @@ func TestPresetsPrivateData(t *testing.T) {
 			fits, most := strings.Repeat("x", setup.limit), strings.Repeat("x", setup.limit+1)
 			t.Run(tt.name+", "+setup.name+", dialing", func(t *testing.T) {
 				r := newRig(t, true, cfg)
-				_, err := iwarp.Dialer{Config: r.cfg}.Dial(t.Context(), r.peers.Addr().String(), transport.Private([]byte(most)))
+				_, err := iwarp.Dialer{Config: r.cfg}.Dial(t.Context(), r.peers.Addr().String(),
+					transport.Private([]byte(most)))
 				if !errors.Is(err, transport.ErrPrivateData) {
 					t.Errorf("Dial: got error %v, want %v", err, transport.ErrPrivateData)
 				}
@@ -123,7 +124,8 @@ func TestPresetsPrivateData(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				dial := make(chan error, 1)
 				go func() {
-					_, err := iwarp.Dialer{Config: r.cfg}.Dial(ctx, r.peers.Addr().String(), transport.Private([]byte(fits)))
+					_, err := iwarp.Dialer{Config: r.cfg}.Dial(ctx, r.peers.Addr().String(),
+						transport.Private([]byte(fits)))
 					dial <- err
 				}()
 				p := acceptPeer(t, r.peers)
@@ -143,7 +145,8 @@ func TestPresetsPrivateData(t *testing.T) {
 				}
 				p.write(requestFrame(setup.bits, setup.rev, private))
 				req := r.request()
-				if _, err := req.Accept(t.Context(), transport.Private([]byte(most))); !errors.Is(err, transport.ErrPrivateData) {
+				_, err := req.Accept(t.Context(), transport.Private([]byte(most)))
+				if !errors.Is(err, transport.ErrPrivateData) {
 					t.Errorf("Accept: got error %v, want %v", err, transport.ErrPrivateData)
 				}
 				if err := req.Reject([]byte(most)); !errors.Is(err, transport.ErrPrivateData) {

@@ -164,7 +164,8 @@ var errNoRequest = errors.New("no request")
 // connect makes our end of the connection. gone is closed when the peer has gone.
 func (st *replayStage) connect(gone context.Context) (transport.Endpoint, error) {
 	if st.s.initiator {
-		return iwarp.Dialer{Config: st.s.config}.Dial(context.Background(), st.peers.Addr().String(), transport.Private(st.s.ours.private))
+		return iwarp.Dialer{Config: st.s.config}.Dial(context.Background(),
+			st.peers.Addr().String(), transport.Private(st.s.ours.private))
 	}
 	req, err := st.listener.Accept(gone)
 	if err != nil {

@@ -160,7 +160,8 @@ func newPairing(t *testing.T, initiator, responder iwarp.Config) *pairing {
 	c.dialing.cfg.Logger = slog.New(slog.NewTextHandler(c.dialing.log, nil))
 	dial := make(chan dialResult, 1)
 	go func() {
-		ep, err := iwarp.Dialer{Config: c.dialing.cfg}.Dial(t.Context(), c.listening.listener.Addr().String(), transport.Private([]byte("initiator")))
+		ep, err := iwarp.Dialer{Config: c.dialing.cfg}.Dial(t.Context(),
+			c.listening.listener.Addr().String(), transport.Private([]byte("initiator")))
 		dial <- dialResult{ep, err}
 	}()
 	req := c.listening.request()

@@ -285,7 +285,8 @@ func TestRevision0WithoutMarkers(t *testing.T) {
 				r := newRig(t, false, iwarp.Config{RNIC: rnic})
 				p := dialPeer(t, r.listener.Addr().String())
 				p.write(requestFrame(bits, 0, ""))
-				if ep, err := r.request().Accept(t.Context(), transport.Private([]byte("secret"))); !errors.Is(err, mpa.ErrRevision) || ep != nil {
+				ep, err := r.request().Accept(t.Context(), transport.Private([]byte("secret")))
+				if !errors.Is(err, mpa.ErrRevision) || ep != nil {
 					t.Errorf("Accept: got %v, %v, want %v", ep, err, mpa.ErrRevision)
 				}
 				p.wantStartup(replyFrame(0xe0, 0, ""))

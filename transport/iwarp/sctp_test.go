@@ -89,7 +89,8 @@ func TestPrivateDataSCTP(t *testing.T) {
 			l, d := sctprig.Listen(t, tt.cfg, low)
 			defer l.Close()
 			long := bytes.Repeat([]byte("p"), tt.most+1)
-			if _, err := d.Dial(t.Context(), l.Addr().String(), transport.Private(long)); !errors.Is(err, transport.ErrPrivateData) {
+			_, err := d.Dial(t.Context(), l.Addr().String(), transport.Private(long))
+			if !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Dial: got error %v, want %v", err, transport.ErrPrivateData)
 			}
 			type dialed struct {
@@ -108,7 +109,8 @@ func TestPrivateDataSCTP(t *testing.T) {
 			if got := req.Info().PrivateData; !bytes.Equal(got, long[:tt.most]) {
 				t.Errorf("private data %q", got)
 			}
-			if _, err := req.Accept(t.Context(), transport.Private(long)); !errors.Is(err, transport.ErrPrivateData) {
+			_, err = req.Accept(t.Context(), transport.Private(long))
+			if !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Accept: got error %v, want %v", err, transport.ErrPrivateData)
 			}
 			if err := req.Reject(long); !errors.Is(err, transport.ErrPrivateData) {

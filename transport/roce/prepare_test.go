@@ -13,8 +13,9 @@ func TestDialUnprepared(t *testing.T) {
 	r := newRig(t, roce.Config{})
 	d := roce.Dialer{Config: r.cfg}
 	unprepared := errors.New("not prepared")
+	fails := func(transport.Endpoint) ([]byte, error) { return nil, unprepared }
 	for want, prepare := range map[error]transport.Preparation{
-		unprepared:               func(transport.Endpoint) ([]byte, error) { return nil, unprepared },
+		unprepared:               fails,
 		transport.ErrPrivateData: transport.Private(make([]byte, d.MaxPrivateData()+1)),
 	} {
 		p := r.host()

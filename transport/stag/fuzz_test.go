@@ -89,7 +89,7 @@ func FuzzTable(f *testing.F) {
 				var err error
 				m.region, err = tab.Expose(list, m.access)
 				if !errors.Is(err, want) {
-					t.Fatalf("Expose for %#x with %d alive: %v, want %v", m.access, live(), err, want)
+					t.Fatalf("Expose for %#x, %d alive: %v, want %v", m.access, live(), err, want)
 				}
 				clear(list) // not the table's
 				if err == nil {

@@ -172,7 +172,8 @@ func TestLoopback(t *testing.T) {
 		}
 		accepted <- err
 	}()
-	client, err := fabric.Dialer(loopback.Config{}).Dial(t.Context(), "server", transport.Private([]byte("here")))
+	client, err := fabric.Dialer(loopback.Config{}).Dial(t.Context(), "server",
+		transport.Private([]byte("here")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,9 @@ func (r deviceRequest) Unwrap() transport.Request { return r.Request }
 func (r deviceRequest) Accept(ctx context.Context, prepare transport.Preparation) (
 	transport.Endpoint, error) {
 	return onDevice(prepare, devicePrivateReply,
-		func(p transport.Preparation) (transport.Endpoint, error) { return r.Request.Accept(ctx, p) })
+		func(p transport.Preparation) (transport.Endpoint, error) {
+			return r.Request.Accept(ctx, p)
+		})
 }
 
 // Reject implements transport.Request.
@@ -84,7 +86,9 @@ func (deviceDialer) MaxPrivateData() int { return devicePrivateRequest }
 func (d deviceDialer) Dial(ctx context.Context, addr string, prepare transport.Preparation) (
 	transport.Endpoint, error) {
 	return onDevice(prepare, devicePrivateRequest,
-		func(p transport.Preparation) (transport.Endpoint, error) { return d.Dialer.Dial(ctx, addr, p) })
+		func(p transport.Preparation) (transport.Endpoint, error) {
+			return d.Dialer.Dial(ctx, addr, p)
+		})
 }
 
 func deviceError(op string, err error) error {

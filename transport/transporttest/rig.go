@@ -194,10 +194,10 @@ func (r *rig) dialTo(ctx context.Context, addr string, prepare preparation) <-ch
 }
 
 // answer accepts a request.
-func (r *rig) answer(ctx context.Context, req transport.Request, prepare preparation) (*end, error) {
-	return r.made("listening end", prepare, func(p transport.Preparation) (transport.Endpoint, error) {
-		return req.Accept(ctx, p)
-	})
+func (r *rig) answer(ctx context.Context, req transport.Request, prepare preparation) (
+	*end, error) {
+	return r.made("listening end", prepare,
+		func(p transport.Preparation) (transport.Endpoint, error) { return req.Accept(ctx, p) })
 }
 
 // made makes an end by a Dial or Accept, and checks what becomes of the endpoint that it prepares.

@@ -113,15 +113,16 @@ func setupPrivateDataTooLong(r *rig) {
 
 func setupReject(r *rig) {
 	ctx := patient(r.t)
+	asked := pattern(r.dialer.MaxPrivateData(), 1)
 	please := func(e *end) ([]byte, error) {
 		e.receives(2, 8) // they come back
-		return pattern(r.dialer.MaxPrivateData(), 1), nil
+		return asked, nil
 	}
 	_, n := r.listener.MaxPrivateReply()
 	for _, reason := range [][]byte{nil, pattern(min(1, n), 2), pattern(n, 3)} {
 		dial := r.dial(ctx, please)
 		req := r.accept(ctx)
-		wantPrivate(r.t, "private data of the request", req.Info().PrivateData, pattern(r.dialer.MaxPrivateData(), 1))
+		wantPrivate(r.t, "private data of the request", req.Info().PrivateData, asked)
 		if req.Info().RemoteAddr == nil {
 			r.t.Error("the request has no remote address")
 		}

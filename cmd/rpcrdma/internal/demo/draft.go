@@ -97,10 +97,11 @@ func (d *draft) lookUp(ctx context.Context, conn *rpcrdma.Conn) (string, error) 
 // read reads everything over a connection that offers no chunks for replies.
 func (d *draft) read(ctx context.Context, addr string, data []byte) error {
 	var ep *slowEndpoint
-	dialer := transport.WrapDialer(d.server.dialer, func(below transport.Endpoint) transport.Endpoint {
+	slow := func(below transport.Endpoint) transport.Endpoint {
 		ep = newSlowEndpoint(below)
 		return ep
-	})
+	}
+	dialer := transport.WrapDialer(d.server.dialer, slow)
 	cfg := d.cfg
 	cfg.NoReplyChunks = true
 	conn, end, err := dial(ctx, dialer, addr, cfg)
