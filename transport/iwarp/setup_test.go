@@ -178,13 +178,16 @@ func TestPrivateDataLimits(t *testing.T) {
 				t.Errorf("private data %q, want %q", got, want)
 			}
 			long := make([]byte, tt.max+1)
-			if _, err := req.Accept(t.Context(), transport.Private(long)); !errors.Is(err, transport.ErrPrivateData) {
+			_, err := req.Accept(t.Context(), transport.Private(long))
+			if !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Accept: got error %v, want %v", err, transport.ErrPrivateData)
 			}
 			if err := req.Reject(long); !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Reject: got error %v, want %v", err, transport.ErrPrivateData)
 			}
-			if _, err := (iwarp.Dialer{Config: tt.cfg}).Dial(t.Context(), r.listener.Addr().String(), transport.Private(long)); !errors.Is(err, transport.ErrPrivateData) {
+			_, err = iwarp.Dialer{Config: tt.cfg}.Dial(t.Context(), r.listener.Addr().String(),
+				transport.Private(long))
+			if !errors.Is(err, transport.ErrPrivateData) {
 				t.Errorf("Dial: got error %v, want %v", err, transport.ErrPrivateData)
 			}
 			ep, err := req.Accept(t.Context(), transport.Private(long[:tt.max]))
@@ -221,7 +224,8 @@ func TestAutomaticRejects(t *testing.T) {
 			p := dialPeer(t, r.listener.Addr().String())
 			p.write(tt.request)
 			req := r.request()
-			if ep, err := req.Accept(t.Context(), transport.Private([]byte("secret"))); !errors.Is(err, tt.want) || ep != nil {
+			ep, err := req.Accept(t.Context(), transport.Private([]byte("secret")))
+			if !errors.Is(err, tt.want) || ep != nil {
 				t.Errorf("Accept: got %v, %v, want %v", ep, err, tt.want)
 			}
 			if tt.reply != nil {

@@ -228,7 +228,8 @@ var taggedViolations = []offence{
 		return segment(toSTag(rdmap.OpWrite, s.writable.STag, math.MaxUint64), "xy")
 	}), code: 0x1103, want: transport.ErrBounds},
 	{name: "Write to a window for reading", segments: writeTo(readable, 0, "x"), code: 0x0102, want: transport.ErrAccess},
-	{name: "Write to a window for reading and invalidation", segments: writeTo(invalidatable, 0, "x"), code: 0x0102, want: transport.ErrAccess},
+	{name: "Write to a window for reading and invalidation",
+		segments: writeTo(invalidatable, 0, "x"), code: 0x0102, want: transport.ErrAccess},
 
 	{name: "tagged, DDP version 0", segments: plain(with(toSTag(rdmap.OpWrite, 1, 0), version(0)), ""), code: 0x1104, bare: true},
 	{name: "tagged, DDP version 2", segments: plain(with(toSTag(rdmap.OpWrite, 1, 0), version(2)), ""), code: 0x1104, bare: true},
