@@ -1,12 +1,12 @@
 package oncrpc
 
 import (
-	"container/heap"
 	"sync"
 	"time"
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/indexheap"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -50,9 +50,9 @@ type replyCache struct {
 	calls map[replyKey]*cachedCall
 	bytes int64
 	hosts map[hostID]*hostResults
-	heap  mostResults // the same hosts
-	swept time.Time   // last search for expired replies
-	free  *cachedCall // unused
+	most  indexheap.Heap[*hostResults] // the same hosts; the one that uses the most memory first
+	swept time.Time                    // last search for expired replies
+	free  *cachedCall                  // unused
 }
 
 // cachedCall is a pending call or the results of an executed one. It is the State of an OnceCall.
@@ -79,8 +79,14 @@ type hostResults struct {
 	host  hostID
 	procs []procResults // there are few procedures marked Once
 	bytes int64
-	place int // index in the heap
+	place int // in replyCache.most
 }
+
+// Before reports whether the host uses more memory than another one.
+func (h *hostResults) Before(o *hostResults) bool { return h.bytes > o.bytes }
+
+// Place is for indexheap.
+func (h *hostResults) Place() *int { return &h.place }
 
 // procResults are the results kept for one procedure of a host.
 type procResults struct {
@@ -357,7 +363,6 @@ func (r *replyCache) keep(o *cachedCall) {
 	if h == nil {
 		h = &hostResults{host: o.key.host}
 		r.hosts[h.host] = h
-		heap.Push(&r.heap, h)
 	}
 	p := h.of(o.key.procKey)
 	if p.last == nil {
@@ -370,8 +375,8 @@ func (r *replyCache) keep(o *cachedCall) {
 	if now.Sub(r.swept) > sweepPause {
 		r.sweep(now)
 	}
-	for r.bytes > r.limit && len(r.heap) > 0 {
-		h := r.heap[0]
+	for r.bytes > r.limit && r.most.Len() > 0 {
+		h := r.most.First()
 		r.dropOldest(h, h.most())
 	}
 }
@@ -426,7 +431,6 @@ func (r *replyCache) dropOldest(h *hostResults, p *procResults) {
 	}
 	if h.bytes == 0 {
 		delete(r.hosts, h.host)
-		heap.Remove(&r.heap, h.place)
 	}
 }
 
@@ -435,32 +439,5 @@ func (r *replyCache) count(h *hostResults, p *procResults, n int64) {
 	r.bytes += n
 	h.bytes += n
 	p.bytes += n
-	heap.Fix(&r.heap, h.place)
-}
-
-// mostResults is a heap with the host that uses the most memory first.
-type mostResults []*hostResults
-
-func (m mostResults) Len() int           { return len(m) }
-func (m mostResults) Less(i, j int) bool { return m[i].bytes > m[j].bytes }
-
-func (m mostResults) Swap(i, j int) {
-	m[i], m[j] = m[j], m[i]
-	m[i].place, m[j].place = i, j
-}
-
-// Push implements heap.Interface.
-func (m *mostResults) Push(x any) {
-	h := x.(*hostResults)
-	h.place = len(*m)
-	*m = append(*m, h)
-}
-
-// Pop implements heap.Interface.
-func (m *mostResults) Pop() any {
-	last := len(*m) - 1
-	h := (*m)[last]
-	(*m)[last] = nil
-	*m = (*m)[:last]
-	return h
+	r.most.Set(h, h.bytes > 0)
 }

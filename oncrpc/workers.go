@@ -1,10 +1,10 @@
 package oncrpc
 
 import (
-	"container/heap"
 	"slices"
 	"sync"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/indexheap"
 	"github.com/rpcrdma/go-rpcrdma/internal/list"
 )
 
@@ -45,8 +45,8 @@ type share struct {
 	id      uint64
 	running int
 	hosts   map[hostID]*hostQueue // those with handlers that run or wait
-	waiting fewestRunning         // the hosts in which something waits
-	turn    uint64                // workers.turns when last served
+	waiting indexheap.Heap[*hostQueue]
+	turn    uint64 // workers.turns when last served
 }
 
 // hostQueue is the running and waiting calls of one host in a share.
@@ -57,8 +57,19 @@ type hostQueue struct {
 	returning []chan struct{} // started handlers that wait for a place, oldest first
 	calls     list.List[Call]
 	turn      uint64 // workers.turns when last served
-	place     int    // index in share.waiting plus 1; 0 if not there
+	place     int    // in share.waiting
 }
+
+// Before reports whether the host gets a free place before another one that waits.
+func (q *hostQueue) Before(o *hostQueue) bool {
+	if q.running != o.running {
+		return q.running < o.running
+	}
+	return q.turn < o.turn
+}
+
+// Place is for indexheap.
+func (q *hostQueue) Place() *int { return &q.place }
 
 // place says whose place a handler occupies: that of a share, for a host.
 type place struct {
@@ -76,7 +87,7 @@ func (w *workers) mayTake(sh *share) bool {
 func (w *workers) do(c *Call) {
 	w.mu.Lock()
 	q := w.of(c.place)
-	if len(q.share.waiting) > 0 || !w.mayTake(q.share) {
+	if q.share.waiting.Len() > 0 || !w.mayTake(q.share) {
 		q.calls.Push(&c.waiting, c)
 		w.order(q)
 		w.mu.Unlock()
@@ -186,7 +197,7 @@ func (w *workers) ended(at place) {
 	w.used--
 	switch {
 	case q.place > 0:
-		heap.Fix(&sh.waiting, q.place-1)
+		sh.waiting.Set(q, true)
 	case q.running == 0:
 		delete(sh.hosts, at.host)
 		q.turn = 0
@@ -206,7 +217,7 @@ func (w *workers) pick() *hostQueue {
 	if best == nil {
 		return nil
 	}
-	return best.waiting[0]
+	return best.waiting.First()
 }
 
 // next gives a place to a queue. It returns the call to run, or nil if it let a started handler go
@@ -254,16 +265,9 @@ func (w *workers) take() {
 // held.
 func (w *workers) order(q *hostQueue) {
 	sh := q.share
-	was := len(sh.waiting)
-	switch waits := len(q.returning) > 0 || q.calls.First() != nil; {
-	case waits && q.place == 0:
-		heap.Push(&sh.waiting, q)
-	case waits:
-		heap.Fix(&sh.waiting, q.place-1)
-	case q.place > 0:
-		heap.Remove(&sh.waiting, q.place-1)
-	}
-	switch now := len(sh.waiting); {
+	was := sh.waiting.Len()
+	sh.waiting.Set(q, len(q.returning) > 0 || q.calls.First() != nil)
+	switch now := sh.waiting.Len(); {
 	case was == 0 && now > 0:
 		w.pending = append(w.pending, sh)
 	case was > 0 && now == 0:
@@ -284,7 +288,7 @@ func (w *workers) leave(at place) {
 func (w *workers) enter(at place) {
 	w.mu.Lock()
 	q := w.of(at)
-	if len(q.share.waiting) == 0 && w.mayTake(q.share) {
+	if q.share.waiting.Len() == 0 && w.mayTake(q.share) {
 		w.began(q)
 		w.take()
 		w.mu.Unlock()
@@ -307,38 +311,4 @@ func (w *workers) stop() {
 	}
 	w.n -= len(w.idle)
 	w.idle = nil
-}
-
-// fewestRunning is a heap with the queue that has the fewest running handlers first.
-type fewestRunning []*hostQueue
-
-func (f fewestRunning) Len() int { return len(f) }
-
-func (f fewestRunning) Less(i, j int) bool {
-	if f[i].running != f[j].running {
-		return f[i].running < f[j].running
-	}
-	return f[i].turn < f[j].turn
-}
-
-func (f fewestRunning) Swap(i, j int) {
-	f[i], f[j] = f[j], f[i]
-	f[i].place, f[j].place = i+1, j+1
-}
-
-// Push implements heap.Interface.
-func (f *fewestRunning) Push(x any) {
-	q := x.(*hostQueue)
-	*f = append(*f, q)
-	q.place = len(*f)
-}
-
-// Pop implements heap.Interface.
-func (f *fewestRunning) Pop() any {
-	last := len(*f) - 1
-	q := (*f)[last]
-	(*f)[last] = nil
-	*f = (*f)[:last]
-	q.place = 0
-	return q
 }
