@@ -1,17 +1,13 @@
 package iwarp
 
 import (
-	"sync/atomic"
-
+	"github.com/rpcrdma/go-rpcrdma/internal/stats"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
 // Counters counts events on all connections of the Configs that refer to it. The zero value is
 // ready to use.
-type Counters struct {
-	connections, handshakeFailures, rejected, dropped, terminatesSent, terminatesReceived,
-	crcErrors, markerErrors, stalls atomic.Uint64
-}
+type Counters struct{ stats Stats }
 
 // Stats is a snapshot of Counters.
 type Stats struct {
@@ -27,27 +23,15 @@ type Stats struct {
 }
 
 // Stats returns the current values.
-func (c *Counters) Stats() Stats {
-	return Stats{
-		Connections:        c.connections.Load(),
-		HandshakeFailures:  c.handshakeFailures.Load(),
-		Rejected:           c.rejected.Load(),
-		Dropped:            c.dropped.Load(),
-		TerminatesSent:     c.terminatesSent.Load(),
-		TerminatesReceived: c.terminatesReceived.Load(),
-		CRCErrors:          c.crcErrors.Load(),
-		MarkerErrors:       c.markerErrors.Load(),
-		Stalls:             c.stalls.Load(),
-	}
-}
+func (c *Counters) Stats() Stats { return stats.Load(&c.stats) }
 
 // faults returns the counter of connections that this side ended with an LLP code, or nil.
-func (c *Counters) faults(code rdmap.Code) *atomic.Uint64 {
+func (c *Counters) faults(code rdmap.Code) *uint64 {
 	switch code {
 	case rdmap.MPACRC:
-		return &c.crcErrors
+		return &c.stats.CRCErrors
 	case rdmap.MPAMarker:
-		return &c.markerErrors
+		return &c.stats.MarkerErrors
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -123,13 +124,13 @@ func (e *endpoint) initiate(ctx context.Context, conn net.Conn, private []byte) 
 	)
 	switch {
 	case errors.As(err, &failed) && failed.Terminate:
-		c.Counters.handshakeFailures.Add(1)
+		atomic.AddUint64(&c.Counters.stats.HandshakeFailures, 1)
 		go c.sendTerminate(conn, failed) // the caller of Dial need not wait for that
 		return err
 	case errors.As(err, &failed):
-		c.Counters.handshakeFailures.Add(1)
+		atomic.AddUint64(&c.Counters.stats.HandshakeFailures, 1)
 	case errors.As(err, &refused):
-		c.Counters.rejected.Add(1)
+		atomic.AddUint64(&c.Counters.stats.Rejected, 1)
 		err = &rejected{refused}
 	}
 	conn.Close()
@@ -148,7 +149,7 @@ func (c *Config) sendTerminate(conn net.Conn, cause *mpa.StartupError) {
 	}
 	t := rdmap.Terminate{Code: rdmap.MPAClosed&^0xff | rdmap.Code(cause.Code), Draft05: c.Draft05}
 	appendTerminate(llp, ddp.Version, t.Append(nil))
-	c.Counters.terminatesSent.Add(1)
+	atomic.AddUint64(&c.Counters.stats.TerminatesSent, 1)
 	llp.Close(true)
 }
 

@@ -13,7 +13,7 @@ import (
 // end ends the connection with the error cause, if it has not ended before. It sends t to the peer,
 // if t is not nil and this side may send. It increments count, if not nil, and logs line, if not
 // empty. endpoint.finish does the rest.
-func (l *link) end(cause error, t *rdmap.Terminate, count *atomic.Uint64, line string) {
+func (l *link) end(cause error, t *rdmap.Terminate, count *uint64, line string) {
 	l.mu.Lock()
 	if l.err != nil {
 		l.mu.Unlock()
@@ -26,7 +26,7 @@ func (l *link) end(cause error, t *rdmap.Terminate, count *atomic.Uint64, line s
 	}
 	l.mu.Unlock()
 	if count != nil {
-		count.Add(1)
+		atomic.AddUint64(count, 1)
 	}
 	if line != "" {
 		l.cfg.fault(l.info.RemoteAddr, line, cause)

@@ -2,6 +2,7 @@ package iwarp
 
 import (
 	"net"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
@@ -80,7 +81,7 @@ func (e *endpoint) connect(conn net.Conn, llp ddp.LLP, s *ddp.Setup, details any
 	e.queues.connect(s)
 	e.sender.connect(s)
 	e.receiver.connect(s)
-	e.counters.connections.Add(1)
+	atomic.AddUint64(&e.counters.stats.Connections, 1)
 	go e.run()
 	if s.Initiator && s.RTR != 0 {
 		e.sender.send()

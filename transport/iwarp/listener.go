@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
@@ -221,7 +222,7 @@ func (l *Listener) admit(conn *silent) bool {
 		return true
 	}
 	if !closed {
-		l.cfg.Counters.dropped.Add(1)
+		atomic.AddUint64(&l.cfg.Counters.stats.Dropped, 1)
 	}
 	drop.Close()
 	return drop != conn
@@ -259,10 +260,10 @@ func (l *Listener) startup(conn *silent) {
 	switch {
 	case !kept: // dropped, or the listener is closed
 	case errors.Is(err, io.EOF): // not even a byte: somebody checks whether the port is open
-		l.cfg.Counters.handshakeFailures.Add(1)
+		atomic.AddUint64(&l.cfg.Counters.stats.HandshakeFailures, 1)
 		l.cfg.Logger.Debug("iwarp: connection setup failed", "peer", conn.RemoteAddr(), "err", err)
 	case err != nil:
-		l.cfg.Counters.handshakeFailures.Add(1)
+		atomic.AddUint64(&l.cfg.Counters.stats.HandshakeFailures, 1)
 		first := l.cfg.fault(conn.RemoteAddr(), "connection setup failed", err)
 		if !first && errors.Is(err, mpa.ErrNotMPA) {
 			l.holder.hold(l.over)

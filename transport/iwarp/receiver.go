@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
@@ -190,20 +189,21 @@ func (r *receiver) fail(err error) {
 		told  *terminated
 		fault *ddp.Fault
 		words *rdmap.Terminate
-		count *atomic.Uint64
+		count *uint64
 		line  string
 	)
 	switch {
 	case errors.As(err, &bad):
 		err, words, line = bad.err, &bad.terminate, "connection terminated: bad segment"
 	case errors.As(err, &told):
-		err, count, line = told.err, &r.counters.terminatesReceived, "connection terminated by peer"
+		err, count = told.err, &r.counters.stats.TerminatesReceived
+		line = "connection terminated by peer"
 	case errors.As(err, &fault):
 		code := rdmap.Code(fault.Code)
 		words, count = &rdmap.Terminate{Code: code}, r.counters.faults(code)
 		line = "connection terminated"
 	case errors.Is(err, ddp.ErrStalled):
-		count, line = &r.counters.stalls, "connection ended"
+		count, line = &r.counters.stats.Stalls, "connection ended"
 		if message, _ := r.Unfinished(); message != 0 {
 			err = fmt.Errorf("%w in the middle of a message", err)
 			words = &rdmap.Terminate{Code: rdmap.OperationStream}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -108,7 +109,7 @@ func (r *request) accept(ctx context.Context, startup mpa.Config, private []byte
 	case errors.Is(err, mpa.ErrInsufficientIRD), errors.Is(err, mpa.ErrRevision):
 		r.refused(err, nil)
 	default:
-		r.cfg.Counters.handshakeFailures.Add(1)
+		atomic.AddUint64(&r.cfg.Counters.stats.HandshakeFailures, 1)
 		r.cfg.fault(r.conn.RemoteAddr(), "connection setup failed", err)
 		r.conn.Close()
 	}
@@ -129,7 +130,7 @@ func (r *request) choose(startup *mpa.Config) error {
 // refused ends the connection of a peer that this side has rejected by itself. Failed says why the
 // reject could not be sent, if so.
 func (r *request) refused(cause, failed error) {
-	r.cfg.Counters.rejected.Add(1)
+	atomic.AddUint64(&r.cfg.Counters.stats.Rejected, 1)
 	r.cfg.fault(r.conn.RemoteAddr(), "connection refused", cause)
 	if failed != nil {
 		r.conn.Close()
@@ -149,11 +150,11 @@ func (r *request) Reject(private []byte) error {
 	r.answered = err == nil || errors.As(err, &failed)
 	switch {
 	case err == nil:
-		r.cfg.Counters.rejected.Add(1)
+		atomic.AddUint64(&r.cfg.Counters.stats.Rejected, 1)
 		r.part()
 		return nil
 	case r.answered:
-		r.cfg.Counters.handshakeFailures.Add(1)
+		atomic.AddUint64(&r.cfg.Counters.stats.HandshakeFailures, 1)
 		r.conn.Close()
 	}
 	return opError("reject", r.conn.RemoteAddr(), err)

@@ -44,7 +44,7 @@ func (g *rtrGate) miss() {
 	heard := g.heard
 	g.mu.Unlock()
 	if !heard {
-		g.end(g.opError("receive", errNoRTR), nil, &g.counters.stalls, "connection ended")
+		g.end(g.opError("receive", errNoRTR), nil, &g.counters.stats.Stalls, "connection ended")
 	}
 }
 

@@ -3,6 +3,7 @@ package iwarp
 import (
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
@@ -252,7 +253,7 @@ func (s *segmenter) cut(peerGone bool, words []byte) {
 	s.link.llp.Cut(peerGone)
 	s.unpin()
 	if words != nil {
-		s.link.counters.terminatesSent.Add(1)
+		atomic.AddUint64(&s.link.counters.stats.TerminatesSent, 1)
 		appendTerminate(s.link.llp, s.link.version, words)
 	}
 }

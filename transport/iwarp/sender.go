@@ -165,7 +165,7 @@ func (s *sender) fail(err error) {
 		const line = "connection terminated: window ended during a read"
 		s.end(s.opError("read by peer", bad.err), &bad.terminate, nil, line)
 	case err == ddp.ErrStalled:
-		s.end(s.opError("send", err), nil, &s.counters.stalls, "connection ended")
+		s.end(s.opError("send", err), nil, &s.counters.stats.Stalls, "connection ended")
 	default:
 		s.breakOff(err)
 	}

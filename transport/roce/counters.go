@@ -3,18 +3,14 @@ package roce
 import (
 	"sync/atomic"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/stats"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/rc"
 )
 
 // Counters counts events on all connections of the Configs that refer to it. The zero value is
 // ready to use.
-type Counters struct {
-	connections, setupFailures, rejected, refused,
-	packetsSent, packetsReceived, retransmitted, duplicates, outOfSequence,
-	timeouts, naksSent, naksReceived, rnrsSent, rnrsReceived,
-	cnpsSent, cnpsReceived, badPackets, strays atomic.Uint64
-}
+type Counters struct{ stats Stats }
 
 // Stats is a snapshot of Counters.
 type Stats struct {
@@ -39,51 +35,30 @@ type Stats struct {
 }
 
 // Stats returns the current values.
-func (c *Counters) Stats() Stats {
-	return Stats{
-		Connections:     c.connections.Load(),
-		SetupFailures:   c.setupFailures.Load(),
-		Rejected:        c.rejected.Load(),
-		Refused:         c.refused.Load(),
-		PacketsSent:     c.packetsSent.Load(),
-		PacketsReceived: c.packetsReceived.Load(),
-		Retransmitted:   c.retransmitted.Load(),
-		Duplicates:      c.duplicates.Load(),
-		OutOfSequence:   c.outOfSequence.Load(),
-		Timeouts:        c.timeouts.Load(),
-		NAKsSent:        c.naksSent.Load(),
-		NAKsReceived:    c.naksReceived.Load(),
-		RNRsSent:        c.rnrsSent.Load(),
-		RNRsReceived:    c.rnrsReceived.Load(),
-		CNPsSent:        c.cnpsSent.Load(),
-		CNPsReceived:    c.cnpsReceived.Load(),
-		BadPackets:      c.badPackets.Load(),
-		Strays:          c.strays.Load(),
-	}
-}
+func (c *Counters) Stats() Stats { return stats.Load(&c.stats) }
 
 // tally implements rc.Counters for connections.
 type tally struct{ *Counters }
 
 var _ rc.Counters = tally{}
 
-func (c tally) Retransmitted() { c.retransmitted.Add(1) }
-func (c tally) TimedOut()      { c.timeouts.Add(1) }
-func (c tally) Duplicate()     { c.duplicates.Add(1) }
-func (c tally) OutOfSequence() { c.outOfSequence.Add(1) }
+func (c tally) Retransmitted() { atomic.AddUint64(&c.stats.Retransmitted, 1) }
+func (c tally) TimedOut()      { atomic.AddUint64(&c.stats.Timeouts, 1) }
+func (c tally) Duplicate()     { atomic.AddUint64(&c.stats.Duplicates, 1) }
+func (c tally) OutOfSequence() { atomic.AddUint64(&c.stats.OutOfSequence, 1) }
 
 func (c tally) SentNAK(s bth.Syndrome) {
 	if s.IsRNR() {
-		c.rnrsSent.Add(1)
+		atomic.AddUint64(&c.stats.RNRsSent, 1)
 	} else {
-		c.naksSent.Add(1)
+		atomic.AddUint64(&c.stats.NAKsSent, 1)
 	}
 }
 
 func (c tally) ReceivedNAK(s bth.Syndrome) {
 	if s.IsRNR() {
-		c.rnrsReceived.Add(1)
+		atomic.AddUint64(&c.stats.RNRsReceived, 1)
 	} else {
-		c.naksReceived.Add(1)
+		atomic.AddUint64(&c.stats.NAKsReceived, 1)
 	}
 }

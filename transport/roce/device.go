@@ -383,7 +383,7 @@ func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 			err = errPartition
 		}
 		if err != nil {
-			d.counters.badPackets.Add(1)
+			atomic.AddUint64(&d.counters.stats.BadPackets, 1)
 			continue
 		}
 		if h.QP == cm.QP {
@@ -391,7 +391,7 @@ func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 			continue
 		}
 		if h.Opcode == bth.Datagram { // to a queue pair of another kind (IBTA section 9.6.1.1.3)
-			d.counters.badPackets.Add(1)
+			atomic.AddUint64(&d.counters.stats.BadPackets, 1)
 			continue
 		}
 		if e == nil || e.qp != h.QP {
@@ -399,7 +399,7 @@ func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 				e.conclude()
 			}
 			if e = d.pair(h.QP, from.Addr()); e == nil || !e.begin(now) {
-				d.counters.strays.Add(1)
+				atomic.AddUint64(&d.counters.stats.Strays, 1)
 				e = nil
 				continue
 			}

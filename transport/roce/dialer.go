@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -111,7 +112,7 @@ func (e *endpoint) dial(ctx context.Context, ip netip.Addr, port uint16, private
 	rep, err := n.ask(ctx, req)
 	if err != nil {
 		n.remove()
-		c.Counters.setupFailures.Add(1)
+		atomic.AddUint64(&c.Counters.stats.SetupFailures, 1)
 		return err
 	}
 	e.connect(n, &agreed{
@@ -125,7 +126,7 @@ func (e *endpoint) dial(ctx context.Context, ip netip.Addr, port uint16, private
 	n.send(rtu)
 	dev.schedule(e) // to set its timer
 	dev.flush()
-	c.Counters.connections.Add(1)
+	atomic.AddUint64(&c.Counters.stats.Connections, 1)
 	return nil
 }
 
@@ -179,7 +180,7 @@ func (n *conn) ask(ctx context.Context, req *cm.REQ) (*cm.REP, error) {
 				}
 				return m, nil
 			case *cm.REJ:
-				n.cfg.Counters.rejected.Add(1)
+				atomic.AddUint64(&n.cfg.Counters.stats.Rejected, 1)
 				return nil, rejection(m)
 			case *cm.MRA:
 				heard = true

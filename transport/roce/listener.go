@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
@@ -202,7 +203,7 @@ func (l *Listener) asked(d *device, m *cm.REQ, transaction uint64, from netip.Ad
 	}
 	host := peerhost.Of(peer)
 	tooMany := func(what string) cm.Reason {
-		l.cfg.Counters.refused.Add(1)
+		atomic.AddUint64(&l.cfg.Counters.stats.Refused, 1)
 		l.cfg.faults.Fault(peer, "roce: connection refused", nil, "err", "too many "+what)
 		return cm.NoResources
 	}

@@ -2,6 +2,7 @@ package roce
 
 import (
 	"net/netip"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
@@ -11,12 +12,12 @@ import (
 func (d *device) management(h *bth.Packet, p []byte, src netip.AddrPort) {
 	from := src.Addr()
 	if h.Opcode != bth.Datagram || h.DETH.QKey != cm.QKey {
-		d.counters.badPackets.Add(1)
+		atomic.AddUint64(&d.counters.stats.BadPackets, 1)
 		return
 	}
 	m, transaction, err := cm.Parse(h.Payload)
 	if err != nil {
-		d.counters.badPackets.Add(1)
+		atomic.AddUint64(&d.counters.stats.BadPackets, 1)
 		return
 	}
 	d.traceFrom(d.addressee(m, from), src, p)
@@ -90,7 +91,7 @@ func (d *device) conn(id uint32, from netip.Addr) (*conn, known) {
 func (d *device) ends(m *cm.DREQ, transaction uint64, from netip.Addr) {
 	c, k := d.conn(m.Remote, from)
 	if c != nil && (k.peerID != m.Local || c.qp != m.QP || k.ep == nil) {
-		d.counters.strays.Add(1)
+		atomic.AddUint64(&d.counters.stats.Strays, 1)
 		return
 	}
 	// A DREQ for an unknown connection comes after its DREP was lost. So it is answered again.
@@ -139,7 +140,7 @@ func (d *device) asks(m *cm.REQ, transaction uint64, from netip.Addr) {
 		return
 	}
 	if why := l.asked(d, m, transaction, from); why != 0 {
-		l.cfg.Counters.rejected.Add(1)
+		atomic.AddUint64(&l.cfg.Counters.stats.Rejected, 1)
 		refuse(why)
 	}
 }

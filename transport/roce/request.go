@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -85,7 +86,7 @@ func (r *request) Accept(ctx context.Context, prepare transport.Preparation) (
 	}
 	d.schedule(e) // to set its timer
 	d.flush()
-	c.cfg.Counters.connections.Add(1)
+	atomic.AddUint64(&c.cfg.Counters.stats.Connections, 1)
 	return e, nil
 }
 
@@ -114,7 +115,7 @@ func (r *request) prepare(ctx context.Context, e *endpoint, p transport.Preparat
 func (r *request) failed(e *endpoint, err error) error {
 	e.abort(opError("accept", r.peer, err))
 	<-e.done
-	r.c.cfg.Counters.setupFailures.Add(1)
+	atomic.AddUint64(&r.c.cfg.Counters.stats.SetupFailures, 1)
 	return e.Err()
 }
 
@@ -137,7 +138,7 @@ func (c *conn) grant(ctx context.Context, rep *cm.REP) error {
 		case m := <-c.events:
 			switch m := m.(type) {
 			case *cm.REJ:
-				c.cfg.Counters.rejected.Add(1)
+				atomic.AddUint64(&c.cfg.Counters.stats.Rejected, 1)
 				return fmt.Errorf("%w: %v", transport.ErrClosedByPeer, m.Reason)
 			case *cm.MRA:
 				retry.Reset(serviceTime(m.ServiceTimeout))
@@ -157,7 +158,7 @@ func (r *request) Reject(private []byte) error {
 	if err := r.answer(private, cm.REJPrivateLen); err != nil {
 		return opError("reject", r.peer, err)
 	}
-	r.c.cfg.Counters.rejected.Add(1)
+	atomic.AddUint64(&r.c.cfg.Counters.stats.Rejected, 1)
 	r.refuse(cm.ConsumerDefined, bytes.Clone(private))
 	return nil
 }

@@ -3,6 +3,7 @@ package roce
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -29,10 +30,10 @@ func (e *endpoint) begin(now time.Time) bool {
 // take takes a packet from the peer.
 func (e *endpoint) take(h *bth.Packet, id uint16, marked bool, now time.Time) {
 	if e.peer.Addr().Is4() && !e.ids.plausible(id, now) {
-		e.cfg.Counters.badPackets.Add(1)
+		atomic.AddUint64(&e.cfg.Counters.stats.BadPackets, 1)
 		return
 	}
-	e.cfg.Counters.packetsReceived.Add(1)
+	atomic.AddUint64(&e.cfg.Counters.stats.PacketsReceived, 1)
 	e.conn.established()
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -43,7 +44,7 @@ func (e *endpoint) take(h *bth.Packet, id uint16, marked bool, now time.Time) {
 	switch {
 	case e.err != nil && !e.resp.Refused():
 	case h.Opcode == bth.CNP:
-		e.cfg.Counters.cnpsReceived.Add(1)
+		atomic.AddUint64(&e.cfg.Counters.stats.CNPsReceived, 1)
 		e.req.Congested()
 	case h.Opcode.IsResponse():
 		if e.err != nil {
@@ -159,7 +160,7 @@ func (e *endpoint) fill(b *batch, now time.Time) (more, completed bool) {
 	b.begin(&e.path, e.peer, e.trace)
 	defer func() {
 		b.seal()
-		e.cfg.Counters.packetsSent.Add(uint64(b.packets))
+		atomic.AddUint64(&e.cfg.Counters.stats.PacketsSent, uint64(b.packets))
 	}()
 	if e.err != nil && !e.resp.Refused() {
 		return false, false
@@ -191,7 +192,7 @@ func (e *endpoint) notify(b *batch) {
 	if p, ok := b.Packet(&h, reserved); ok {
 		clear(p)
 		e.notice = false
-		e.cfg.Counters.cnpsSent.Add(1)
+		atomic.AddUint64(&e.cfg.Counters.stats.CNPsSent, 1)
 	}
 }
 

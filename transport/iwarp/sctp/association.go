@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
@@ -44,7 +45,7 @@ func newAssociation(cfg *Config, l lower.Association, local, remote Addr, offer 
 	if cfg.Draft {
 		a.order = newTSNOrder(l.FirstTSN())
 	}
-	cfg.Counters.associations.Add(1)
+	atomic.AddUint64(&cfg.Counters.stats.Associations, 1)
 	go a.run()
 	go a.lower.Watch(a.over)
 	if offer != nil {
@@ -243,7 +244,7 @@ func (a *association) end(err error) {
 		var abort *AbortError
 		closed := errors.As(err, &abort) && a.unended == 0
 		if err != io.EOF && !errors.Is(err, errClosed) && !closed {
-			a.cfg.Counters.lost.Add(1)
+			atomic.AddUint64(&a.cfg.Counters.stats.Lost, 1)
 		}
 	}
 	err = a.err

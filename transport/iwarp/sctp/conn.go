@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
@@ -212,7 +213,7 @@ func (c *Conn) keep(control bool, data []byte, early bool) (*held, error) {
 	if early && c.ahead+h.size() > aheadMost*c.a.cfg.Window || !early && !c.awaitRoom(h.size()) ||
 		!c.a.reserve(h.size()) {
 		h.release()
-		c.a.cfg.Counters.overruns.Add(1)
+		atomic.AddUint64(&c.a.cfg.Counters.stats.Overruns, 1)
 		return nil, ErrOverrun
 	}
 	if !early {
@@ -347,7 +348,7 @@ func (c *Conn) controlled(m control) error {
 		c.offer()
 	case (f == accept || f == enhancedAccept) && answers:
 		c.state = open
-		c.a.cfg.Counters.sessions.Add(1)
+		atomic.AddUint64(&c.a.cfg.Counters.stats.Sessions, 1)
 		c.setup = append(c.setup, m)
 	case (f == reject || f == enhancedReject) && answers:
 		c.setup = append(c.setup, m)
@@ -375,7 +376,7 @@ func (c *Conn) concluded() {
 // (RFC 5043 section 6.4).
 func (c *Conn) offer() {
 	if !c.a.offer(c) {
-		c.a.cfg.Counters.pending.Add(1)
+		atomic.AddUint64(&c.a.cfg.Counters.stats.Pending, 1)
 		c.close(errClosed)
 	}
 }
@@ -385,7 +386,7 @@ func (c *Conn) violated(err error) {
 	c.deaf = true
 	c.forget()
 	if errors.Is(err, ErrViolation) {
-		c.a.cfg.Counters.violations.Add(1)
+		atomic.AddUint64(&c.a.cfg.Counters.stats.Violations, 1)
 	}
 	c.a.cfg.faults.Fault(c.a.remote, "sctp: session ended", nil, "stream", c.id, "err", err)
 	offered := c.active || c.state != idle

@@ -1,13 +1,10 @@
 package sctp
 
-import "sync/atomic"
+import "github.com/rpcrdma/go-rpcrdma/internal/stats"
 
 // Counters counts events on the sockets and associations of the Configs that refer to it. The zero
 // value is ready to use.
-type Counters struct {
-	associations, lost, sessions, refused, indications, pending, violations, overruns, badPackets,
-	outOfTheBlue atomic.Uint64
-}
+type Counters struct{ stats Stats }
 
 // Stats is a snapshot of Counters.
 type Stats struct {
@@ -24,17 +21,4 @@ type Stats struct {
 }
 
 // Stats returns the current values.
-func (c *Counters) Stats() Stats {
-	return Stats{
-		Associations: c.associations.Load(),
-		Lost:         c.lost.Load(),
-		Sessions:     c.sessions.Load(),
-		Refused:      c.refused.Load(),
-		Indications:  c.indications.Load(),
-		Pending:      c.pending.Load(),
-		Violations:   c.violations.Load(),
-		Overruns:     c.overruns.Load(),
-		BadPackets:   c.badPackets.Load(),
-		OutOfTheBlue: c.outOfTheBlue.Load(),
-	}
-}
+func (c *Counters) Stats() Stats { return stats.Load(&c.stats) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -108,7 +109,7 @@ func (s *socket) answered(d *dial, c chunk) (theirs initiation, err error) {
 	if err == nil {
 		if err = s.cfg.agree(theirs.indication); err != nil {
 			cause = causeUserAbort
-			s.cfg.Counters.indications.Add(1)
+			atomic.AddUint64(&s.cfg.Counters.stats.Indications, 1)
 		}
 	}
 	if err != nil {

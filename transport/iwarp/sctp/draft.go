@@ -3,6 +3,7 @@ package sctp
 import (
 	"encoding/binary"
 	"io"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
@@ -133,7 +134,7 @@ func (c *Conn) beginDraft() {
 // writeDraftFrame makes the session open; c.mu is held.
 func (c *Conn) writeDraftFrame(f *mpa.Frame) error {
 	c.state = open
-	c.a.cfg.Counters.sessions.Add(1)
+	atomic.AddUint64(&c.a.cfg.Counters.stats.Sessions, 1)
 	if !f.Reply {
 		c.setup = append(c.setup, control{function: accept})
 	}

@@ -3,6 +3,7 @@ package sctp
 import (
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
@@ -52,7 +53,7 @@ func (c *Conn) WriteFrame(f *mpa.Frame) error {
 	}
 	switch c.state = next; next {
 	case open:
-		c.a.cfg.Counters.sessions.Add(1)
+		atomic.AddUint64(&c.a.cfg.Counters.stats.Sessions, 1)
 	case concluded:
 		c.said, c.last = true, true // the peer is silent from now on
 		c.changed.Broadcast()

@@ -127,14 +127,14 @@ func random() uint32 {
 func (s *socket) packet(p []byte, from path) {
 	h, ok := parseHeader(p)
 	if !ok {
-		s.cfg.Counters.badPackets.Add(1)
+		atomic.AddUint64(&s.cfg.Counters.stats.BadPackets, 1)
 		return
 	}
 	chunks := p[headerLen:]
 	first, rest := nextChunk(chunks)
 	switch {
 	case first == nil:
-		s.cfg.Counters.badPackets.Add(1)
+		atomic.AddUint64(&s.cfg.Counters.stats.BadPackets, 1)
 		return
 	case first.is(chunkInit):
 		if h.tag == 0 && len(rest) == 0 {
@@ -213,18 +213,18 @@ func (s *socket) init(h header, c chunk, from path) {
 		s.send(seal(appendAbort(back.append(nil), 0, causeUserAbort, "nobody listens")), from)
 		return
 	case err != nil:
-		s.cfg.Counters.badPackets.Add(1)
+		atomic.AddUint64(&s.cfg.Counters.stats.BadPackets, 1)
 		s.send(seal(appendAbort(back.append(nil), 0, causeProtocolViolation, err.Error())), from)
 		return
 	}
 	if err := s.cfg.agree(theirs.indication); err != nil {
-		s.cfg.Counters.indications.Add(1)
+		atomic.AddUint64(&s.cfg.Counters.stats.Indications, 1)
 		s.cfg.fault(from.peer, "association refused", err)
 		s.send(seal(appendAbort(back.append(nil), 0, causeUserAbort, err.Error())), from)
 		return
 	}
 	if !s.admits(from.peer.Addr()) {
-		s.cfg.Counters.refused.Add(1)
+		atomic.AddUint64(&s.cfg.Counters.stats.Refused, 1)
 		s.send(seal(appendAbort(back.append(nil), 0, causeOutOfResource, "")), from)
 		return
 	}
@@ -241,7 +241,7 @@ func (s *socket) init(h header, c chunk, from path) {
 func (s *socket) cookieEcho(h header, value []byte, from path) bool {
 	c, err := s.bakery.open(value, from.peer, h)
 	if err == errCookie {
-		s.cfg.Counters.badPackets.Add(1)
+		atomic.AddUint64(&s.cfg.Counters.stats.BadPackets, 1)
 		return false
 	}
 	key := peerKey{from.peer, h.src, h.dst}
@@ -261,7 +261,7 @@ func (s *socket) cookieEcho(h header, value []byte, from path) bool {
 	case deaf || same != nil:
 		return false
 	case !s.admits(from.peer.Addr()):
-		s.cfg.Counters.refused.Add(1)
+		atomic.AddUint64(&s.cfg.Counters.stats.Refused, 1)
 		s.send(seal(appendAbort(back.append(nil), 0, causeOutOfResource, "")), from)
 		return false
 	case old != nil: // RFC 9260 section 5.2.4, action A
@@ -282,7 +282,7 @@ func (s *socket) outOfTheBlue(h header, first chunk, from path) {
 	case chunkShutdownAck:
 		s.send(seal(appendChunk(back.append(nil), chunkShutdownComplete, flagReflected)), from)
 	default:
-		s.cfg.Counters.outOfTheBlue.Add(1)
+		atomic.AddUint64(&s.cfg.Counters.stats.OutOfTheBlue, 1)
 		s.send(seal(appendChunk(back.append(nil), chunkAbort, flagReflected)), from)
 	}
 }
