@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -150,7 +151,7 @@ func ended(conn oncrpc.Transport, err error) bool {
 // dropped, the client would repeat it forever.
 func (c *call) fail(err error) {
 	level := slog.LevelDebug
-	if c.g.stats.failed.Add(1) == 1 { // warn once only: a client could fill the log
+	if atomic.AddUint64(&c.g.stats.Failed, 1) == 1 { // warn once only: a client could fill the log
 		level = slog.LevelWarn
 	}
 	c.g.log.Log(c.session.ctx, level, "call answered with SYSTEM_ERR",
@@ -166,7 +167,7 @@ func (c *call) fail(err error) {
 
 // reply sends a reply. When that has been sent, Release is called.
 func (c *call) reply(m xdr.Message) {
-	c.g.stats.replyBytes.Add(uint64(m.Len()))
+	atomic.AddUint64(&c.g.stats.ReplyBytes, uint64(m.Len()))
 	c.session.end(c.xid)
 	m.Owner = c
 	c.in.Reply(m)
@@ -174,7 +175,7 @@ func (c *call) reply(m xdr.Message) {
 
 // drop gives the call up.
 func (c *call) drop() {
-	c.g.stats.dropped.Add(1)
+	atomic.AddUint64(&c.g.stats.Dropped, 1)
 	c.session.end(c.xid)
 	c.in.Drop()
 	c.finish()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -20,7 +21,7 @@ type Gateway struct {
 	memory *semaphore.Weighted
 	pool   bufferPool
 	calls  sync.Pool
-	stats  counters
+	stats  Stats
 
 	pause    time.Duration // minPause
 	patience time.Duration
@@ -76,7 +77,7 @@ func (g *Gateway) Forward(in oncrpc.IncomingCall) {
 	}
 	c := g.newCall(s, in, p)
 	if times := s.begin(c.xid); times != first {
-		g.stats.duplicates.Add(1)
+		atomic.AddUint64(&g.stats.Duplicates, 1)
 		in.Drop()
 		c.finish()
 		if times == lost {
@@ -86,8 +87,8 @@ func (g *Gateway) Forward(in oncrpc.IncomingCall) {
 		}
 		return
 	}
-	g.stats.calls.Add(1)
-	g.stats.callBytes.Add(uint64(len(p)))
+	atomic.AddUint64(&g.stats.Calls, 1)
+	atomic.AddUint64(&g.stats.CallBytes, uint64(len(p)))
 	g.start(c)
 }
 

@@ -60,7 +60,7 @@ func (s *session) connect(l *leg, r *route) {
 	select {
 	case <-l.conn.Done():
 		if s.ctx.Err() == nil {
-			s.g.stats.lost.Add(1)
+			atomic.AddUint64(&s.g.stats.Lost, 1)
 			s.g.log.Debug("disconnecting the client: the connection to the server has ended",
 				"client", s.client.RemoteAddr(), "err", l.conn.Err())
 		}
@@ -133,15 +133,15 @@ func (g *Gateway) dialled(r *route, client oncrpc.Transport, tried time.Time, er
 	}
 	switch {
 	case err == nil:
-		g.stats.dials.Add(1)
+		atomic.AddUint64(&g.stats.Dials, 1)
 		if before > 0 {
 			log.Info("connected to the server again", "failed", before)
 		}
 	case before == 0 && !late:
-		g.stats.dialFailures.Add(1)
+		atomic.AddUint64(&g.stats.DialFailures, 1)
 		log.Warn("cannot connect to the server; calls wait until that succeeds", "err", err)
 	default:
-		g.stats.dialFailures.Add(1)
+		atomic.AddUint64(&g.stats.DialFailures, 1)
 		log.Debug("cannot connect to the server", "failed", before, "err", err)
 	}
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/binary"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -28,7 +29,7 @@ func (c *call) answer() error {
 		c.fail(err)
 		return err
 	}
-	c.g.stats.replies.Add(1)
+	atomic.AddUint64(&c.g.stats.Replies, 1)
 	c.reply(m)
 	return nil
 }

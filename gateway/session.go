@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
@@ -106,7 +107,7 @@ func (s *session) acquire(from *semaphore.Weighted, n int64) error {
 	if from.TryAcquire(n) {
 		return nil
 	}
-	s.g.stats.waited.Add(1)
+	atomic.AddUint64(&s.g.stats.Waited, 1)
 	return from.Acquire(s.ctx, n)
 }
 

@@ -1,6 +1,6 @@
 package gateway
 
-import "sync/atomic"
+import "github.com/rpcrdma/go-rpcrdma/internal/stats"
 
 // Stats counts events since the gateway was made.
 type Stats struct {
@@ -20,29 +20,11 @@ type Stats struct {
 	Lost         uint64 // connections to servers that ended before the client's
 }
 
-type counters struct {
-	calls, replies, dropped, duplicates, failed, waited, callBytes, replyBytes,
-	dials, dialFailures, lost atomic.Uint64
-}
-
 // Stats returns the current values.
 func (g *Gateway) Stats() Stats {
+	now := stats.Load(&g.stats)
 	g.mu.Lock()
-	n := len(g.sessions)
-	g.mu.Unlock()
-	c := &g.stats
-	return Stats{
-		Calls:        c.calls.Load(),
-		Replies:      c.replies.Load(),
-		Dropped:      c.dropped.Load(),
-		Duplicates:   c.duplicates.Load(),
-		Failed:       c.failed.Load(),
-		Waited:       c.waited.Load(),
-		CallBytes:    c.callBytes.Load(),
-		ReplyBytes:   c.replyBytes.Load(),
-		Clients:      n,
-		Dials:        c.dials.Load(),
-		DialFailures: c.dialFailures.Load(),
-		Lost:         c.lost.Load(),
-	}
+	defer g.mu.Unlock()
+	now.Clients = len(g.sessions)
+	return now
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -16,7 +17,7 @@ func (s *Server) answer(c *Call, err error) {
 		s.drop(c)
 		return
 	}
-	s.stats.errors.Add(1)
+	atomic.AddUint64(&s.stats.Errors, 1)
 	var accept *AcceptError
 	if errors.As(told, &accept) && accept.Stat == SystemErr && told != err {
 		level := slog.LevelError

@@ -3,17 +3,18 @@ package oncrpc
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 )
 
 // dispatch executes a call. It returns when a non-blocking handler has run; otherwise at once.
 func (s *Server) dispatch(in IncomingCall, from *Origin) {
 	if s.inflight.Add(1)&closing != 0 {
-		s.stats.dropped.Add(1)
+		atomic.AddUint64(&s.stats.Dropped, 1)
 		in.Drop()
 		s.ended()
 		return
 	}
-	s.stats.calls.Add(1)
+	atomic.AddUint64(&s.stats.Calls, 1)
 	if s.forward != nil && !s.serves(in.Message()) {
 		s.hand(in)
 		return

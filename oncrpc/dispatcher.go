@@ -3,6 +3,7 @@ package oncrpc
 import (
 	"io"
 	"net"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
@@ -58,7 +59,7 @@ func (d Dispatcher) Admit(c ConnInfo) (release func(), err error) {
 	if admit := s.cfg.Admit; admit != nil {
 		switch f, err := admit(c); {
 		case err != nil:
-			s.stats.refused.Add(1)
+			atomic.AddUint64(&s.stats.Refused, 1)
 			return nil, err
 		case f != nil:
 			ended = f
@@ -67,7 +68,7 @@ func (d Dispatcher) Admit(c ConnInfo) (release func(), err error) {
 	host := peerhost.Of(c.Remote)
 	if !s.places.Take(host, 1) {
 		ended()
-		s.stats.tooMany.Add(1)
+		atomic.AddUint64(&s.stats.TooMany, 1)
 		s.faults.Fault(c.Remote, "rpc: connection refused", nil, "err", ErrTooManyConns)
 		return nil, ErrTooManyConns
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 )
 
 // execute runs the handler of a call and answers it. If the connection has ended meanwhile, execute
@@ -86,7 +87,7 @@ func (s *Server) guard(ctx context.Context, c *Call, h Handler, outermost bool) 
 		case p != nil:
 			err = s.panicked(c, p)
 		case outermost:
-			s.stats.panics.Add(1)
+			atomic.AddUint64(&s.stats.Panics, 1)
 			s.answer(c, errGoexit)
 		}
 	}()
@@ -97,7 +98,7 @@ func (s *Server) guard(ctx context.Context, c *Call, h Handler, outermost bool) 
 
 // panicked logs that a handler panicked, and returns the error for the caller.
 func (s *Server) panicked(c *Call, p any) error {
-	s.stats.panics.Add(1)
+	atomic.AddUint64(&s.stats.Panics, 1)
 	program, procedure := c.names()
 	s.log.Error("rpc handler panicked", "program", program, "procedure", procedure,
 		"peer", c.Conn.RemoteAddr(), "panic", p, "stack", string(debug.Stack()))

@@ -36,7 +36,7 @@ func (s *Server) serves(call *xdr.Decoder) bool {
 // hand passes a call to ServerConfig.Forward. If that panics, the call is answered like one whose
 // handler panics, unless it has ended already.
 func (s *Server) hand(in IncomingCall) {
-	s.stats.forwarded.Add(1)
+	atomic.AddUint64(&s.stats.Forwarded, 1)
 	d := *in.Message()
 	xid := d.Uint32()
 	f := forwardeds.Get().(*forwarded)
@@ -47,7 +47,7 @@ func (s *Server) hand(in IncomingCall) {
 		if returned {
 			return
 		}
-		s.stats.panics.Add(1)
+		atomic.AddUint64(&s.stats.Panics, 1)
 		s.log.Error("rpc forwarding panicked", "peer", conn.RemoteAddr(), "panic", recover(),
 			"stack", string(debug.Stack()))
 		if f.turn.CompareAndSwap(turn, turn+1) {
@@ -66,7 +66,7 @@ func (f *forwarded) take() bool {
 
 // fail answers the call with SYSTEM_ERR.
 func (f *forwarded) fail(xid uint32) {
-	f.server.stats.errors.Add(1)
+	atomic.AddUint64(&f.server.stats.Errors, 1)
 	var e xdr.Encoder
 	encodeError(&e, xid, new(Auth), &AcceptError{Stat: SystemErr})
 	m := e.Message()
@@ -95,7 +95,7 @@ func (f *forwarded) Drop() {
 	if !f.take() {
 		return
 	}
-	f.server.stats.dropped.Add(1)
+	atomic.AddUint64(&f.server.stats.Dropped, 1)
 	f.IncomingCall.Drop()
 	f.end()
 }

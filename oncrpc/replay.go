@@ -1,6 +1,9 @@
 package oncrpc
 
-import "github.com/rpcrdma/go-rpcrdma/xdr"
+import (
+	"github.com/rpcrdma/go-rpcrdma/xdr"
+	"sync/atomic"
+)
 
 // ReplayPolicy prevents that calls marked Once run twice. By default, a Server recognizes copies of
 // a call by transaction id, caller and arguments (ServerConfig.ReplyMemory). A program with better
@@ -62,7 +65,7 @@ func (s *Server) repeated(c *Call) {
 
 // answerAgain answers a call with the results of an earlier copy.
 func (s *Server) answerAgain(c *Call, results []byte) {
-	s.stats.replayed.Add(1)
+	atomic.AddUint64(&s.stats.Replayed, 1)
 	c.beginResults()
 	c.enc.Raw(results)
 	s.reply(c)
@@ -89,7 +92,7 @@ func (c *Call) failed() {
 // drop ends a call without an answer.
 func (s *Server) drop(c *Call) {
 	c.failed()
-	s.stats.dropped.Add(1)
+	atomic.AddUint64(&s.stats.Dropped, 1)
 	c.end()
 	c.in.Drop()
 	s.finished(c)

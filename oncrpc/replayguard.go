@@ -3,6 +3,7 @@ package oncrpc
 import (
 	"context"
 	"runtime/debug"
+	"sync/atomic"
 )
 
 // The methods of a ReplayPolicy, as Handlers for Server.guard, and arrives for the one after which
@@ -22,13 +23,13 @@ func (s *Server) arrives(c *Call) (execute bool) {
 		c.replay = nil
 		switch {
 		case decided:
-			s.stats.panics.Add(1)
+			atomic.AddUint64(&s.stats.Panics, 1)
 			s.log.Error("rpc replay policy panicked", "peer", conn.RemoteAddr(), "panic", p,
 				"stack", string(debug.Stack()))
 		case p != nil:
 			s.refuse(c, s.panicked(c, p))
 		default:
-			s.stats.panics.Add(1)
+			atomic.AddUint64(&s.stats.Panics, 1)
 			s.answer(c, errGoexit)
 		}
 	}()

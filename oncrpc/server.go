@@ -11,6 +11,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
+	"github.com/rpcrdma/go-rpcrdma/internal/stats"
 )
 
 // Server executes calls of registered programs. Transports bring the calls: rpcrdma.Serve,
@@ -29,7 +30,7 @@ type Server struct {
 	flavors  []acceptor
 	handler  Handler            // runs each call, with the interceptors around it
 	forward  func(IncomingCall) // ServerConfig.Forward
-	stats    serverStats
+	stats    ServerStats
 	origins  atomic.Uint64 // number of the latest
 	nowhere  Origin        // of calls dispatched without Dispatcher.For
 	inflight atomic.Int64  // pending calls, plus closing after Shutdown
@@ -62,10 +63,6 @@ type ServerStats struct {
 	Conns     int    // connections being served now
 	Refused   uint64 // connections refused by ServerConfig.Admit
 	TooMany   uint64 // connections refused because of ServerConfig.MaxConns
-}
-
-type serverStats struct {
-	calls, errors, panics, dropped, replayed, forwarded, refused, tooMany atomic.Uint64
 }
 
 // NewServer returns a server without programs. It panics with a *ConfigError if a field of cfg is
@@ -161,19 +158,10 @@ func (s *Server) register(progs []Program, replace bool) error {
 // Stats returns the server's counters.
 func (s *Server) Stats() ServerStats {
 	s.init()
+	now := stats.Load(&s.stats)
+	now.InFlight = int(s.inflight.Load() &^ closing)
 	s.mu.Lock()
-	conns := len(s.conns)
-	s.mu.Unlock()
-	return ServerStats{
-		Calls:     s.stats.calls.Load(),
-		Errors:    s.stats.errors.Load(),
-		Panics:    s.stats.panics.Load(),
-		Dropped:   s.stats.dropped.Load(),
-		Replayed:  s.stats.replayed.Load(),
-		Forwarded: s.stats.forwarded.Load(),
-		Refused:   s.stats.refused.Load(),
-		TooMany:   s.stats.tooMany.Load(),
-		InFlight:  int(s.inflight.Load() &^ closing),
-		Conns:     conns,
-	}
+	defer s.mu.Unlock()
+	now.Conns = len(s.conns)
+	return now
 }

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"net"
 	"path"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
 // mounted records that a directory was mounted.
 func (s *Server) mounted(q *request, dir string) {
-	s.stats.mounts.Add(1)
+	atomic.AddUint64(&s.stats.Mounts, 1)
 	s.mounts.add(hostOf(q.conn), dir)
 	args := []any{"path", dir}
 	// MNT may be called with a flavour that the export does not allow. The caller is then another
@@ -46,7 +47,7 @@ func (s *Server) refused(q *request, dir string, status nfs3.Status) {
 	why := ""
 	switch denied := status == nfs3.ErrAcces || status == nfs3.ErrPerm; {
 	case !path.IsAbs(dir) || e == nil:
-		s.stats.noExport.Add(1)
+		atomic.AddUint64(&s.stats.NoExport, 1)
 		why = "there is no such export"
 	case denied && q.entered == nil:
 		return // admit has logged that the export is not for this peer
@@ -89,7 +90,7 @@ func (s *Server) failed(
 ) {
 	switch status {
 	case nfs3.ErrAcces, nfs3.ErrPerm:
-		s.stats.denied.Add(1)
+		atomic.AddUint64(&s.stats.Denied, 1)
 		return
 	case nfs3.ErrIO, nfs3.ErrServerFault, nfs3.ErrNoSpc, nfs3.ErrDQuot:
 		s.log.Failure("nfs: the file system fails", failure{e, status},

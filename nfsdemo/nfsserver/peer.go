@@ -4,6 +4,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"sync/atomic"
 )
 
 // admit returns the rule that applies to a peer of an export. It returns nfs3.ErrAcces, and logs
@@ -20,14 +21,14 @@ func (s *Server) admit(e *export, q *request) (*Rule, error) {
 	default:
 		return r, nil
 	}
-	s.stats.refused.Add(1)
+	atomic.AddUint64(&s.stats.Refused, 1)
 	s.log.Fault(addr, why, e, "export", e.Path)
 	return nil, nfs3.ErrAcces
 }
 
 // refuseFlavor logs that an export does not allow the flavour of a call, and returns nfs3.ErrAcces.
 func (s *Server) refuseFlavor(e *export, q *request, r *Rule) error {
-	s.stats.refused.Add(1)
+	atomic.AddUint64(&s.stats.Refused, 1)
 	args := []any{"export", e.Path, "flavor", q.flavor, "wanted", mount3.FormatFlavors(r.Flavors)}
 	if q.principal != "" {
 		args = append(args, "principal", printable(q.principal))

@@ -75,7 +75,7 @@ type Server struct {
 	out      *slog.Logger
 	log      *faultlog.Log // for messages that may come again and again
 	mounts   mounts
-	stats    counters
+	stats    Stats
 }
 
 // New returns a server for the exports in cfg. It fails if an export is invalid, or cannot be

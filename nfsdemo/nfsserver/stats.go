@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/stats"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 )
 
@@ -84,28 +85,17 @@ func (s *Server) ExportStats() (all []ExportStats) {
 	return all
 }
 
-type counters struct {
-	mounts, refused, badHandles, staleHandles, readOnly, denied, noExport atomic.Uint64
-}
-
 // count counts a failed call.
-func (c *counters) count(s nfs3.Status) {
+func (c *Stats) count(s nfs3.Status) {
 	switch s {
 	case nfs3.ErrBadHandle:
-		c.badHandles.Add(1)
+		atomic.AddUint64(&c.BadHandles, 1)
 	case nfs3.ErrStale:
-		c.staleHandles.Add(1)
+		atomic.AddUint64(&c.StaleHandles, 1)
 	case nfs3.ErrROFS:
-		c.readOnly.Add(1)
+		atomic.AddUint64(&c.ReadOnly, 1)
 	}
 }
 
 // Stats returns the server's counters.
-func (s *Server) Stats() Stats {
-	c := &s.stats
-	return Stats{
-		c.mounts.Load(), c.refused.Load(),
-		c.badHandles.Load(), c.staleHandles.Load(), c.readOnly.Load(),
-		c.denied.Load(), c.noExport.Load(),
-	}
-}
+func (s *Server) Stats() Stats { return stats.Load(&s.stats) }

@@ -3,6 +3,7 @@ package gss
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -73,16 +74,16 @@ func (f *ServerFlavor) Accept(ctx context.Context, a *oncrpc.Acceptance) error {
 
 // refuse denies a call.
 func (f *ServerFlavor) refuse(a *oncrpc.Acceptance, why error, stat oncrpc.AuthStat) error {
-	counter := &f.stats.badCreds
+	counter := &f.stats.BadCreds
 	switch why {
 	case errUnknown:
-		counter = &f.stats.unknown
+		counter = &f.stats.Unknown
 	case errHeader:
-		counter = &f.stats.badMICs
+		counter = &f.stats.BadMICs
 	case errExpired, errMaxSeq:
-		counter = &f.stats.stale
+		counter = &f.stats.Stale
 	}
-	counter.Add(1)
+	atomic.AddUint64(counter, 1)
 	if why != errUnknown && why != errExpired { // well-behaved clients cause these two
 		f.faults.Fault(a.Conn().RemoteAddr(), "gss: call denied", why, "err", why, "told", stat)
 	}
@@ -114,10 +115,10 @@ func (f *ServerFlavor) data(a *oncrpc.Acceptance, cred *credential) error {
 	}
 	switch sc.window.see(cred.seq) {
 	case replay:
-		f.stats.replays.Add(1)
+		atomic.AddUint64(&f.stats.Replays, 1)
 		return f.discard(a.Conn(), errReplay)
 	case tooOld:
-		f.stats.outOfWindow.Add(1)
+		atomic.AddUint64(&f.stats.OutOfWindow, 1)
 		return f.discard(a.Conn(), errOutOfWindow)
 	}
 	var err error
@@ -128,13 +129,13 @@ func (f *ServerFlavor) data(a *oncrpc.Acceptance, cred *credential) error {
 	a.Verifier = oncrpc.Auth{Flavor: oncrpc.FlavorGSS, Body: s.verf}
 	if cred.procedure == procDestroy {
 		if f.contexts.drop(sc) {
-			f.stats.destroyed.Add(1)
+			atomic.AddUint64(&f.stats.Destroyed, 1)
 		}
 		a.BeginAnswer()
 		return nil
 	}
 	if err := s.open(a.Args()); err != nil {
-		f.stats.garbageBodies.Add(1)
+		atomic.AddUint64(&f.stats.GarbageBodies, 1)
 		f.faults.Fault(a.Conn().RemoteAddr(), "gss: arguments refused", nil,
 			"principal", sc.principal, "service", cred.service, "err", err)
 		return oncrpc.ErrGarbageArgs
@@ -166,7 +167,7 @@ func isExpiry(err error) bool {
 
 // discard closes the connection of a call that is not answered.
 func (f *ServerFlavor) discard(conn oncrpc.Transport, why error) error {
-	f.stats.connsClosed.Add(1)
+	atomic.AddUint64(&f.stats.ConnsClosed, 1)
 	f.faults.Fault(conn.RemoteAddr(), "gss: call without an answer, connection closed", why,
 		"err", why)
 	_ = conn.Close()
@@ -177,8 +178,8 @@ func (f *ServerFlavor) discard(conn oncrpc.Transport, why error) error {
 func (s *serverCall) Wrap(e *xdr.Encoder, results *xdr.Message) error {
 	if err := s.protect(e, results); err != nil {
 		// RFC 2203 sections 5.3.3.4.1 and 5.3.3.4.4
-		s.f.stats.wrapFailures.Add(1)
-		s.f.stats.connsClosed.Add(1)
+		atomic.AddUint64(&s.f.stats.WrapFailures, 1)
+		atomic.AddUint64(&s.f.stats.ConnsClosed, 1)
 		s.f.faults.Failure("gss: reply cannot be protected, connection closed", nil,
 			"peer", s.conn.RemoteAddr(), "principal", s.caller.Principal, "err", err)
 		_ = s.conn.Close()

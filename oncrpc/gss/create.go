@@ -3,6 +3,7 @@ package gss
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -30,18 +31,18 @@ func (f *ServerFlavor) create(ctx context.Context, a *oncrpc.Acceptance, cred *c
 	args := a.Args()
 	token := args.Opaque(maxToken)
 	if args.Finish() != nil {
-		f.stats.garbageBodies.Add(1)
+		atomic.AddUint64(&f.stats.GarbageBodies, 1)
 		return oncrpc.ErrGarbageArgs
 	}
 	res, principal, err := f.negotiate(ctx, a, cred, token)
 	peer := a.Conn().RemoteAddr()
 	switch {
 	case err != nil:
-		f.stats.refused.Add(1)
+		atomic.AddUint64(&f.stats.Refused, 1)
 		res = statusOf(err)
 		f.faults.Fault(peer, "gss: context refused", res.major, "err", err)
 	case res.major == Complete:
-		f.stats.made.Add(1)
+		atomic.AddUint64(&f.stats.Made, 1)
 		f.arrivals.Event(peer, "gss: context made", principal, "principal", principal)
 	}
 	res.MarshalXDR(a.BeginAnswer())

@@ -3,10 +3,10 @@ package gss
 import (
 	"cmp"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
+	"github.com/rpcrdma/go-rpcrdma/internal/stats"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
@@ -45,7 +45,7 @@ type ServerFlavor struct {
 	arrivals   *faultlog.Log // new contexts; separate, so that they do not displace faults
 	contexts   *table
 	handshakes chan struct{} // has an element for each token being processed
-	stats      serverStats
+	stats      ServerStats
 }
 
 const (
@@ -76,11 +76,6 @@ type ServerStats struct {
 	OutOfWindow   uint64 // calls with a sequence number below the window
 	WrapFailures  uint64 // replies that could not be protected
 	ConnsClosed   uint64 // connections closed because of the last three
-}
-
-type serverStats struct {
-	made, refused, expired, evicted, destroyed, unknown, badMICs, stale, badCreds, garbageBodies,
-	replays, outOfWindow, wrapFailures, connsClosed atomic.Uint64
 }
 
 // NewServerFlavor returns a flavour without contexts. It panics with an *oncrpc.ConfigError if cfg
@@ -119,26 +114,10 @@ func (f *ServerFlavor) Flavor() oncrpc.AuthFlavor { return oncrpc.FlavorGSS }
 
 // Stats returns the flavour's counters.
 func (f *ServerFlavor) Stats() ServerStats {
-	made, half := f.contexts.count(f.cfg.Now())
-	s := &f.stats
-	return ServerStats{
-		Contexts:      made,
-		HalfMade:      half,
-		Made:          s.made.Load(),
-		Refused:       s.refused.Load(),
-		Expired:       s.expired.Load(),
-		Evicted:       s.evicted.Load(),
-		Destroyed:     s.destroyed.Load(),
-		Unknown:       s.unknown.Load(),
-		BadMICs:       s.badMICs.Load(),
-		Stale:         s.stale.Load(),
-		BadCreds:      s.badCreds.Load(),
-		GarbageBodies: s.garbageBodies.Load(),
-		Replays:       s.replays.Load(),
-		OutOfWindow:   s.outOfWindow.Load(),
-		WrapFailures:  s.wrapFailures.Load(),
-		ConnsClosed:   s.connsClosed.Load(),
-	}
+	made, half := f.contexts.count(f.cfg.Now()) // it ends expired contexts, which Load is to see
+	now := stats.Load(&f.stats)
+	now.Contexts, now.HalfMade = made, half
+	return now
 }
 
 // Caller is the caller of a call with RPCSEC_GSS, as an oncrpc.Identity. Call.Identity returns a

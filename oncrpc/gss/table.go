@@ -3,6 +3,7 @@ package gss
 import (
 	"crypto/rand"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/fair"
@@ -34,7 +35,7 @@ type serverContext struct {
 // table holds the contexts of a server.
 type table struct {
 	idle  time.Duration
-	stats *serverStats
+	stats *ServerStats
 
 	mu       sync.Mutex // guards the fields below
 	contexts map[handle]*serverContext
@@ -81,7 +82,7 @@ const sweepEvery = 10 * time.Second
 // and not that there is no such context.
 const expiredFor = 5 * time.Minute
 
-func newTable(most int, idle time.Duration, stats *serverStats) *table {
+func newTable(most int, idle time.Duration, stats *ServerStats) *table {
 	return &table{
 		idle: idle, stats: stats,
 		contexts: make(map[handle]*serverContext),
@@ -147,7 +148,7 @@ func (t *table) insert(c *serverContext, now time.Time) {
 			shares.Take(c.host, 1)
 		}
 		t.unlink(oldest)
-		t.stats.evicted.Add(1)
+		atomic.AddUint64(&t.stats.Evicted, 1)
 	}
 	if c.made != nil {
 		c.until = now.Add(t.idle)
@@ -261,7 +262,7 @@ func (t *table) sweep(now time.Time) {
 	for _, c := range t.contexts {
 		if !now.Before(c.until) || c.expired(now.Add(-expiredFor)) {
 			t.remove(c)
-			t.stats.expired.Add(1)
+			atomic.AddUint64(&t.stats.Expired, 1)
 		}
 	}
 }

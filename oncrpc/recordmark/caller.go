@@ -84,7 +84,7 @@ func (cl *caller) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 	case <-ctx.Done():
 		left := cl.giveUp(p)
 		if p.reply == nil {
-			c.counters.cancelled.Add(1)
+			atomic.AddUint64(&c.counters.stats.Cancelled, 1)
 			if err = c.opError("call", ctx.Err()); !left {
 				err = c.notSent(ctx.Err())
 			}
@@ -195,7 +195,7 @@ func (cl *caller) enter(x *oncrpc.Exchange, xid uint32) (*call, error) {
 	c.sender.queue.push(&p.out)
 	c.sender.filled.Signal()
 	c.receiver.room.Signal()
-	c.counters.calls.Add(1)
+	atomic.AddUint64(&c.counters.stats.Calls, 1)
 	return p, nil
 }
 
@@ -252,7 +252,7 @@ func (cl *caller) deliver(rec *record) {
 	if p == nil || p.out.state == queued {
 		cl.givenUp = max(0, cl.givenUp-1)
 		c.mu.Unlock()
-		c.counters.stray.Add(1)
+		atomic.AddUint64(&c.counters.stats.StrayReplies, 1)
 		rec.Release()
 		return
 	}

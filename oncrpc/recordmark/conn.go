@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
@@ -66,7 +67,7 @@ func newConn(conn net.Conn, cfg Config) *Conn {
 		counters: cfg.Counters,
 		done:     make(chan struct{}),
 	}
-	c.counters.conns.Add(1)
+	atomic.AddUint64(&c.counters.stats.Conns, 1)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.sender.open(c)
 	c.receiver.open(c)

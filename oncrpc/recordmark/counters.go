@@ -5,13 +5,13 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/stats"
 )
 
 // Counters counts what happens on one or several connections.
 type Counters struct {
-	recordsIn, recordsOut, bytesIn, bytesOut    atomic.Uint64
-	calls, cancelled, served, stray, badRecords atomic.Uint64
-	conns, closed, stalled, lost                atomic.Uint64
+	stats Stats
 
 	mu      sync.Mutex // guards the fields below
 	budgets map[*budget]struct{}
@@ -38,24 +38,9 @@ type Stats struct {
 
 // Stats returns the current values.
 func (c *Counters) Stats() Stats {
-	memory, limit := c.memory()
-	return Stats{
-		RecordsIn:    c.recordsIn.Load(),
-		RecordsOut:   c.recordsOut.Load(),
-		BytesIn:      c.bytesIn.Load(),
-		BytesOut:     c.bytesOut.Load(),
-		Calls:        c.calls.Load(),
-		Cancelled:    c.cancelled.Load(),
-		Served:       c.served.Load(),
-		StrayReplies: c.stray.Load(),
-		BadRecords:   c.badRecords.Load(),
-		Conns:        c.conns.Load(),
-		Closed:       c.closed.Load(),
-		Stalled:      c.stalled.Load(),
-		Lost:         c.lost.Load(),
-		Memory:       memory,
-		MemoryLimit:  limit,
-	}
+	now := stats.Load(&c.stats)
+	now.Memory, now.MemoryLimit = c.memory()
+	return now
 }
 
 // memory returns how much of all budgets is in use, and their sum.
@@ -90,10 +75,10 @@ func (c *Counters) serves(b *budget) (remove func()) {
 func (c *Counters) ended(op string, err error) {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		c.stalled.Add(1)
+		atomic.AddUint64(&c.stats.Stalled, 1)
 	case op == "close", errors.Is(err, ErrClosedByPeer):
-		c.closed.Add(1)
+		atomic.AddUint64(&c.stats.Closed, 1)
 	default:
-		c.lost.Add(1)
+		atomic.AddUint64(&c.stats.Lost, 1)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/fair"
@@ -51,8 +52,8 @@ func (r *receiver) run() {
 			r.fail(err)
 			return
 		}
-		c.counters.recordsIn.Add(1)
-		c.counters.bytesIn.Add(uint64(len(rec.data)))
+		atomic.AddUint64(&c.counters.stats.RecordsIn, 1)
+		atomic.AddUint64(&c.counters.stats.BytesIn, uint64(len(rec.data)))
 		if len(rec.data) < 8 {
 			r.refuse(rec, errShortRecord)
 			continue
@@ -138,7 +139,7 @@ func (r *receiver) refuse(rec *record, err error) {
 	c := r.conn
 	n := len(rec.data)
 	rec.Release()
-	c.counters.badRecords.Add(1)
+	atomic.AddUint64(&c.counters.stats.BadRecords, 1)
 	c.cfg.faults.Fault(c.RemoteAddr(), "rpc record dropped", err, "bytes", n, "err", err)
 }
 
@@ -149,7 +150,7 @@ func (r *receiver) fail(err error) {
 	case err == io.EOF:
 		err = ErrClosedByPeer
 	case errors.Is(err, ErrRecordTooLong), errors.Is(err, ErrEmptyFragments):
-		c.counters.badRecords.Add(1)
+		atomic.AddUint64(&c.counters.stats.BadRecords, 1)
 		kind := faultlog.OneOf(err, errMPA, ErrRecordTooLong, ErrEmptyFragments)
 		c.cfg.faults.Fault(c.RemoteAddr(), "rpc record refused, connection closed", kind, "err", err)
 	}

@@ -85,7 +85,7 @@ func (rp *responder) dispatch(rec *record) {
 		c.fail("read", ErrTooManyCalls)
 		return
 	}
-	c.counters.served.Add(1)
+	atomic.AddUint64(&c.counters.stats.Served, 1)
 	if d := rp.server.Load(); d != nil {
 		d.Dispatch(in)
 	} else {

@@ -3,6 +3,7 @@ package recordmark
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -97,8 +98,8 @@ func (s *sender) write(batch []*outgoing) error {
 		if err := s.out.message(o.msg, o.len); err != nil {
 			return err
 		}
-		counters.recordsOut.Add(1)
-		counters.bytesOut.Add(uint64(o.len))
+		atomic.AddUint64(&counters.stats.RecordsOut, 1)
+		atomic.AddUint64(&counters.stats.BytesOut, uint64(o.len))
 	}
 	return s.out.flush()
 }

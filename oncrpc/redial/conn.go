@@ -61,7 +61,7 @@ func New(ctx context.Context, dial DialFunc, cfg Config) (*Conn, error) {
 	}
 	conn, err := dial(oncrpc.WithDialFrom(ctx, netip.AddrPort{}))
 	if err != nil {
-		cfg.Counters.failures.Add(1)
+		atomic.AddUint64(&cfg.Counters.stats.Failures, 1)
 		return nil, &OpError{Op: "dial", Err: err}
 	}
 	c := &Conn{dial: dial, cfg: cfg, done: make(chan struct{})}
@@ -91,7 +91,7 @@ func (c *Conn) add(conn oncrpc.Transport, lost *link) {
 		l.pause = longer(lost.pause)
 	}
 	c.latest = conn
-	c.cfg.Counters.connected.Add(1)
+	atomic.AddUint64(&c.cfg.Counters.stats.Connected, 1)
 	links := append(slices.Clone(*c.links.Load()), l)
 	c.links.Store(&links)
 	c.wg.Go(func() {
@@ -131,9 +131,9 @@ func (c *Conn) lost(l *link, err error) {
 	c.toReplace = append(c.toReplace, l)
 	c.toReplace = c.toReplace[max(0, len(c.toReplace)-c.cfg.Conns):]
 	if c.err == nil {
-		c.cfg.Counters.lost.Add(1)
+		atomic.AddUint64(&c.cfg.Counters.stats.Lost, 1)
 		if l.stalled.Load() {
-			c.cfg.Counters.stalled.Add(1)
+			atomic.AddUint64(&c.cfg.Counters.stats.Stalled, 1)
 		}
 	}
 	if len(links) > 0 {

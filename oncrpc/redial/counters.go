@@ -1,11 +1,9 @@
 package redial
 
-import "sync/atomic"
+import "github.com/rpcrdma/go-rpcrdma/internal/stats"
 
 // Counters counts what happens in the Conns whose Config names it. The zero value is ready to use.
-type Counters struct {
-	connected, failures, lost, stalled, outages, waited, repeated atomic.Uint64
-}
+type Counters struct{ stats Stats }
 
 // Stats is a snapshot of Counters.
 type Stats struct {
@@ -19,14 +17,4 @@ type Stats struct {
 }
 
 // Stats returns the current values.
-func (c *Counters) Stats() Stats {
-	return Stats{
-		Connected: c.connected.Load(),
-		Failures:  c.failures.Load(),
-		Lost:      c.lost.Load(),
-		Stalled:   c.stalled.Load(),
-		Outages:   c.outages.Load(),
-		Waited:    c.waited.Load(),
-		Repeated:  c.repeated.Load(),
-	}
-}
+func (c *Counters) Stats() Stats { return stats.Load(&c.stats) }

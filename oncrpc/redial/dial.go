@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -59,7 +60,7 @@ func (c *Conn) attempt(ctx context.Context, lost *link) (oncrpc.Transport, error
 	defer cancel()
 	conn, err := c.dial(leaving(ctx, lost))
 	if err != nil && context.Cause(ctx) != context.Canceled {
-		c.cfg.Counters.failures.Add(1)
+		atomic.AddUint64(&c.cfg.Counters.stats.Failures, 1)
 	}
 	return conn, err
 }

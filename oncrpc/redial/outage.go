@@ -3,6 +3,7 @@ package redial
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,7 +50,7 @@ func (c *Conn) await(before *link) (*outage, error) {
 		o.pause = lost.pause
 	}
 	c.outage = o
-	c.cfg.Counters.outages.Add(1)
+	atomic.AddUint64(&c.cfg.Counters.stats.Outages, 1)
 	if c.dialing {
 		c.stopGrow() // the dialling goroutine goes on with o
 	} else {

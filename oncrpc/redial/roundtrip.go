@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -42,7 +43,7 @@ func (c *Conn) roundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		}
 		if sent {
 			x.Repeated = true
-			c.cfg.Counters.repeated.Add(1)
+			atomic.AddUint64(&c.cfg.Counters.stats.Repeated, 1)
 		}
 		ended, err := c.over(ctx, l, x)
 		unsent := errors.Is(err, oncrpc.ErrNotSent)
@@ -142,7 +143,7 @@ func (c *Conn) tooLate(tried time.Duration) error {
 // wait waits for the end of an outage, for a call that has had no lasting connection since a time.
 func (c *Conn) wait(ctx context.Context, o *outage, since time.Time) error {
 	c.waiting.Add(1)
-	c.cfg.Counters.waited.Add(1)
+	atomic.AddUint64(&c.cfg.Counters.stats.Waited, 1)
 	defer c.waiting.Add(-1)
 	var late <-chan time.Time
 	if c.cfg.Wait > 0 && o.began.Sub(since) > steady { // otherwise the outage ends in time
