@@ -110,17 +110,7 @@ func (m *Metrics) SetGateway(g *gateway.Gateway) {
 }
 
 var (
-	iwarpTable   = newTable("iwarp", iwarpRows)
-	sctpTable    = newTable("sctp", sctpRows)
-	roceTable    = newTable("roce", roceRows)
-	rdmaTable    = newTable("rdma", rdmaRows)
-	tcpTable     = newTable("tcp", tcpRows)
-	redialTable  = newTable("redial", redialRows)
-	serverTable  = newTable("server", serverRows, "server")
-	nfsTable     = newTable("nfs", nfsRows)
-	gssTable     = newTable("gss", gssRows)
-	gatewayTable = newTable("gateway", gatewayRows)
-	tables       = []*table{
+	tables = []*table{
 		iwarpTable, sctpTable, roceTable, rdmaTable, tcpTable, redialTable, serverTable, nfsTable,
 		gssTable, gatewayTable,
 	}

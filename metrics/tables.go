@@ -1,13 +1,25 @@
 package metrics
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/rpcrdma/go-rpcrdma/gateway"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/redial"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// row maps a field of a layer's Stats to a metric.
+// row maps a field of a layer's statistics to a metric.
 type row struct {
 	field string
 	name  string // without rpcrdma_ and the layer; counters end in _total
@@ -17,7 +29,7 @@ type row struct {
 
 // The tables of the layers. Rows of the same name are adjacent.
 var (
-	iwarpRows = []row{
+	iwarpTable = newTable[iwarp.Stats]("iwarp", []row{
 		{"Connections", "connections_total", "", "Connections that were set up."},
 		{"HandshakeFailures", "startup_failures_total", "reason=failed",
 			"Connections that could not be set up, on either side, by reason."},
@@ -29,8 +41,8 @@ var (
 			"Connections that ended because of a fault of the peer, by reason."},
 		{"MarkerErrors", "faults_total", "reason=marker", ""},
 		{"Stalls", "faults_total", "reason=stalled", ""},
-	}
-	sctpRows = []row{
+	})
+	sctpTable = newTable[sctp.Stats]("sctp", []row{
 		{"Associations", "associations_total", "", "Associations that were made."},
 		{"Lost", "associations_lost_total", "", "Associations that ended without a shutdown (by an abort: while they had sessions)."},
 		{"Sessions", "sessions_total", "", "DDP stream sessions that were set up."},
@@ -43,8 +55,8 @@ var (
 		{"Overruns", "faults_total", "reason=overrun", ""},
 		{"BadPackets", "packets_dropped_total", "reason=bad", "Packets that were discarded, by reason."},
 		{"OutOfTheBlue", "packets_dropped_total", "reason=unknown", ""},
-	}
-	roceRows = []row{
+	})
+	roceTable = newTable[roce.Stats]("roce", []row{
 		{"Connections", "connections_total", "", "Connections that were set up."},
 		{"SetupFailures", "setup_failures_total", "", "Connections that could not be set up, on either side."},
 		{"Rejected", "rejections_total", "", "Requests that were refused, on either side."},
@@ -66,8 +78,8 @@ var (
 		{"OutOfSequence", "packets_dropped_total", "reason=out_of_sequence", ""},
 		{"BadPackets", "packets_dropped_total", "reason=bad", ""},
 		{"Strays", "packets_dropped_total", "reason=unknown", ""},
-	}
-	rdmaRows = []row{
+	})
+	rdmaTable = newTable[rpcrdma.Totals]("rdma", []row{
 		{"CallsSent", "calls_total", "direction=sent", "RPC calls over RDMA."},
 		{"CallsReceived", "calls_total", "direction=received", ""},
 		{"Cancelled", "calls_cancelled_total", "",
@@ -114,8 +126,8 @@ var (
 		{"ReceiveMemory", "memory_bytes", "kind=receives", ""},
 		{"MemoryLimit", "memory_limit_bytes", "kind=chunks", "Limits of rpcrdma_rdma_memory_bytes."},
 		{"ReceiveMemoryLimit", "memory_limit_bytes", "kind=receives", ""},
-	}
-	tcpRows = []row{
+	})
+	tcpTable = newTable[recordmark.Stats]("tcp", []row{
 		{"RecordsIn", "records_total", "direction=received", "Records of RPC over TCP."},
 		{"RecordsOut", "records_total", "direction=sent", ""},
 		{"BytesIn", "bytes_total", "direction=received",
@@ -133,8 +145,8 @@ var (
 		{"Lost", "connections_ended_total", "end=failed", ""},
 		{"Memory", "memory_bytes", "", "Memory in use by connections of servers, in bytes."},
 		{"MemoryLimit", "memory_limit_bytes", "", "Limit of rpcrdma_tcp_memory_bytes."},
-	}
-	redialRows = []row{
+	})
+	redialTable = newTable[redial.Stats]("redial", []row{
 		{"Connected", "connections_total", "", "Connections made, first ones and reconnects."},
 		{"Failures", "failures_total", "", "Attempts to connect that failed."},
 		{"Lost", "connections_lost_total", "", "Connections that ended before they were closed."},
@@ -143,8 +155,8 @@ var (
 		{"Outages", "outages_total", "", "Times without a connection that a call noticed."},
 		{"Waited", "calls_waited_total", "", "Calls that waited for a connection."},
 		{"Repeated", "calls_repeated_total", "", "Calls that were sent again over another connection."},
-	}
-	serverRows = []row{
+	})
+	serverTable = newTable[oncrpc.ServerStats]("server", []row{
 		{"Calls", "dispatched_total", "", "Calls that came to the server."},
 		{"Errors", "errors_total", "", "Calls answered with another status than SUCCESS."},
 		{"Panics", "panics_total", "", "Handlers that panicked."},
@@ -155,8 +167,8 @@ var (
 		{"Conns", "connections", "", "Open connections."},
 		{"Refused", "connections_refused_total", "reason=address", "Connections that were refused, by reason."},
 		{"TooMany", "connections_refused_total", "reason=too_many", ""},
-	}
-	nfsRows = []row{
+	}, "server")
+	nfsTable = newTable[nfsserver.Stats]("nfs", []row{
 		{"Mounts", "mounts_total", "", "Handles that MNT gave out."},
 		{"Refused", "refusals_total", "reason=address",
 			"Calls and mounts that were refused, or had an invalid handle, by reason."},
@@ -165,8 +177,8 @@ var (
 		{"ReadOnly", "refusals_total", "reason=read_only", ""},
 		{"BadHandles", "refusals_total", "reason=bad_handle", ""},
 		{"StaleHandles", "refusals_total", "reason=stale_handle", ""},
-	}
-	gssRows = []row{
+	})
+	gssTable = newTable[gss.ServerStats]("gss", []row{
 		{"Contexts", "contexts", "state=made", "RPCSEC_GSS contexts, complete and half made."},
 		{"HalfMade", "contexts", "state=half_made", ""},
 		{"Made", "contexts_made_total", "", "Contexts that were made."},
@@ -185,8 +197,8 @@ var (
 		{"WrapFailures", "refusals_total", "reason=wrap_failed", ""},
 		{"ConnsClosed", "connections_closed_total", "",
 			"Connections that were closed because of replay, out_of_window or wrap_failed."},
-	}
-	gatewayRows = []row{
+	})
+	gatewayTable = newTable[gateway.Stats]("gateway", []row{
 		{"Calls", "received_total", "", "Calls that were passed on, or are about to be."},
 		{"Replies", "replies_total", "", "Replies that were returned to clients."},
 		{"Dropped", "dropped_total", "", "Calls without a reply, because a connection ended."},
@@ -200,7 +212,7 @@ var (
 		{"Dials", "dials_total", "result=connected", "Attempts to connect to the server, by result."},
 		{"DialFailures", "dials_total", "result=failed", ""},
 		{"Lost", "connections_lost_total", "", "Connections to the server that ended before the client's."},
-	}
+	})
 )
 
 // table is a layer's rows as metrics.
@@ -210,19 +222,30 @@ type table struct {
 }
 
 type metric struct {
-	field  string
+	field  []int // its index
 	desc   *prometheus.Desc
 	kind   prometheus.ValueType
 	values []string // of the labels of its own
 }
 
-// newTable makes the metrics of a layer. Each has the further labels, whose values come with the
-// values of the layer.
-func newTable(layer string, rows []row, further ...string) *table {
+// newTable makes the metrics of a layer with the statistics V. It panics unless each number in V
+// has one row. Each metric has the further labels, whose values come with the values of the layer.
+func newTable[V any](layer string, rows []row, further ...string) *table {
 	t := new(table)
+	fields := make(map[string][]int) // those without a row yet
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[V]()) {
+		if f.Type.ConvertibleTo(float) {
+			fields[f.Name] = f.Index
+		}
+	}
 	var desc *prometheus.Desc
 	last := ""
 	for _, r := range rows {
+		field, ok := fields[r.field]
+		if !ok {
+			panic(fmt.Sprintf("metrics: %s has no field %s, or two rows for it", layer, r.field))
+		}
+		delete(fields, r.field)
 		var names, values []string
 		for l := range strings.SplitSeq(r.label, ",") {
 			if name, value, ok := strings.Cut(l, "="); ok {
@@ -238,10 +261,15 @@ func newTable(layer string, rows []row, further ...string) *table {
 		if strings.HasSuffix(r.name, "_total") {
 			kind = prometheus.CounterValue
 		}
-		t.rows = append(t.rows, metric{r.field, desc, kind, values})
+		t.rows = append(t.rows, metric{field, desc, kind, values})
+	}
+	if len(fields) > 0 {
+		panic(fmt.Sprintf("metrics: %s has fields without a row: %v", layer, fields))
 	}
 	return t
 }
+
+var float = reflect.TypeFor[float64]()
 
 // describe sends the descriptions of the table.
 func (t *table) describe(ch chan<- *prometheus.Desc) {
@@ -254,13 +282,7 @@ func (t *table) describe(ch chan<- *prometheus.Desc) {
 func (t *table) collect(ch chan<- prometheus.Metric, values any, further ...string) {
 	v := reflect.ValueOf(values)
 	for _, m := range t.rows {
-		f := v.FieldByName(m.field)
-		var n float64
-		if f.CanUint() {
-			n = float64(f.Uint())
-		} else {
-			n = float64(f.Int())
-		}
+		n := v.FieldByIndex(m.field).Convert(float).Float()
 		labels := append(append([]string(nil), m.values...), further...)
 		ch <- prometheus.MustNewConstMetric(m.desc, m.kind, n, labels...)
 	}
