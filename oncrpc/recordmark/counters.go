@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/budget"
 	"github.com/rpcrdma/go-rpcrdma/internal/stats"
 )
 
@@ -14,7 +15,7 @@ type Counters struct {
 	stats Stats
 
 	mu      sync.Mutex // guards the fields below
-	budgets map[*budget]struct{}
+	budgets map[*budget.Budget[waiter]]struct{}
 }
 
 // Stats is a snapshot of Counters.
@@ -48,20 +49,18 @@ func (c *Counters) memory() (inUse, limit int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for b := range c.budgets {
-		b.mu.Lock()
-		inUse += b.size - b.free
-		limit += b.size
-		b.mu.Unlock()
+		inUse += int(b.Taken())
+		limit += int(b.Size())
 	}
 	return inUse, limit
 }
 
 // serves registers the budget of a Serve. Calling remove unregisters it.
-func (c *Counters) serves(b *budget) (remove func()) {
+func (c *Counters) serves(b *budget.Budget[waiter]) (remove func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.budgets == nil {
-		c.budgets = make(map[*budget]struct{})
+		c.budgets = make(map[*budget.Budget[waiter]]struct{})
 	}
 	c.budgets[b] = struct{}{}
 	return func() {

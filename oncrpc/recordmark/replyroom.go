@@ -33,7 +33,7 @@ func (r *replyRoom) forAnother() bool {
 	}
 	missing := taken + maxExpected - r.has
 	if missing > 0 {
-		if !r.share.tryReserve(missing) {
+		if !r.share.TryReserve(int64(missing)) {
 			return false
 		}
 		r.has += missing

@@ -3,10 +3,12 @@ package recordmark
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
 	"sync"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/budget"
 	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -41,8 +43,8 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 	defer remove()
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stop()
-	budget := newBudget(cfg.Memory)
-	defer cfg.Counters.serves(budget)()
+	memory := budget.New[waiter](int64(cfg.Memory))
+	defer cfg.Counters.serves(memory)()
 	pause := minPause
 	for {
 		conn, err := l.Accept()
@@ -57,7 +59,8 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 			}
 			c := newConn(conn, cfg)
 			host := peerhost.Of(conn.RemoteAddr())
-			share, reader := budget.join(host), fair.ThisProcess.Join(host)
+			share, reader := new(share), fair.ThisProcess.Join(host)
+			memory.Join(&share.Share, host, math.MaxInt64)
 			c.receiver.within(share, reader)
 			stop := context.AfterFunc(ctx, func() { c.fail("serve", ctx.Err()) })
 			context.AfterFunc(c.ctx, func() {
