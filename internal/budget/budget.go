@@ -6,8 +6,8 @@
 // at its own limit, or a host at its share, does not hold up others. docs/memory.md shows why each
 // request gets its turn, as long as all memory is given back some time.
 //
-// Nothing here blocks, and no lock is taken while nothing waits. So two connections of a host that
-// take memory at the same moment may together exceed its share a little, but not the budget.
+// Nothing here blocks, and no lock is taken while nothing waits. So requests at the same moment may
+// together exceed the limit of a connection or the share of a host. They never exceed the budget.
 package budget
 
 import (
@@ -63,8 +63,8 @@ func (b *Budget[T]) Join(s *Share[T], name peerhost.Host, limit int64) {
 }
 
 // update puts a connection and its host at their places among those that are starved, or removes
-// them. Call it when the memory of either, the connection's queue, or blocked has changed. b.mu is
-// held.
+// them. Call it when the memory of either, the connection's queue, or Share.blocked has changed.
+// b.mu is held.
 func (b *Budget[T]) update(s *Share[T]) {
 	h := s.host
 	h.starved.Set((*element[T])(s), s.starved())

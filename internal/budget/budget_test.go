@@ -16,7 +16,7 @@ type step struct {
 	granted []int // calls that have their memory from then on, in this order
 }
 
-func asks(conn int, n int64, granted ...int) step { return step{conn: conn, n: n, granted: granted} }
+func asks(conn int, n int64, granted ...int) step { return step{conn, n, 0, granted} }
 func end(id int, granted ...int) step             { return step{end: id, granted: granted} }
 
 // TestOrder shows by examples who is granted memory, and when.
@@ -27,43 +27,43 @@ func TestOrder(t *testing.T) {
 		hosts       []int // of the connections
 		steps       []step
 	}{
-		{"whole: what needs all there is is granted when its host has nothing",
-			100, 100, []int{1, 2}, []step{
-				asks(0, 100, 1), asks(1, 1), asks(0, 100), end(1, 2), end(2, 3), end(3),
-			}},
-		{"more than the whole is granted when nobody has any",
-			10, unlimited, []int{1, 2, 2}, []step{
-				asks(0, 3, 1), asks(1, 50), end(1, 2), asks(2, 50), end(2, 3), end(3),
-			}},
-		{"a connection at its limit delays only its own",
-			1000, 50, []int{1, 1}, []step{
-				asks(0, 30, 1), asks(0, 30), asks(0, 10), asks(1, 50, 4), end(1, 2, 3), end(2),
-				end(3), end(4),
-			}},
-		{"shares: a host has no more than it leaves",
-			100, 100, []int{1, 1, 2, 3}, []step{
-				asks(0, 40, 1), asks(1, 10, 2), asks(1, 10), // 50 are free
-				asks(2, 20, 4), asks(2, 10), // 30 are free, 20 in use
-				asks(3, 30, 6), // a host that has nothing gets what there is
-				end(4, 5),      // not 3, which came first: its host has half
-				end(6),         // its host would have 60, with 30 left
-				end(2), end(1, 3), end(3), end(5),
-			}},
-		{"not starved: a host with nothing is not overtaken by what would fit",
-			100, 80, []int{1, 2, 3, 4}, []step{
-				asks(0, 60, 1), asks(1, 80), asks(2, 10), asks(3, 10), end(1, 2, 3, 4),
-				asks(0, 10), asks(2, 1), end(3, 5), end(4, 6), end(2), end(5), end(6),
-			}},
-		{"the first of a host is not overtaken either",
-			100, 100, []int{1, 1, 2}, []step{
-				asks(0, 40, 1), asks(0, 50), asks(1, 10), asks(2, 10, 4), end(1, 2), end(2, 3),
-				end(3), end(4),
-			}},
-		{"both limits: what lacks only the budget's memory holds up others",
-			100, 50, []int{1, 2, 3}, []step{
-				asks(0, 40, 1), asks(0, 50), asks(1, 50, 3), asks(2, 10, 4), asks(2, 10),
-				end(1), end(4, 2), end(3, 5), end(2), end(5),
-			}},
+		// What needs all there is is granted when its host has nothing.
+		{"whole", 100, 100, []int{1, 2}, []step{
+			asks(0, 100, 1), asks(1, 1), asks(0, 100), end(1, 2), end(2, 3), end(3),
+		}},
+		// Even more is granted when nobody has any.
+		{"more than the whole", 10, unlimited, []int{1, 2, 2}, []step{
+			asks(0, 3, 1), asks(1, 50), end(1, 2), asks(2, 50), end(2, 3), end(3),
+		}},
+		// A connection at its own limit delays no other.
+		{"limit of a connection", 1000, 50, []int{1, 1}, []step{
+			asks(0, 30, 1), asks(0, 30), asks(0, 10), asks(1, 50, 4), end(1, 2, 3), end(2),
+			end(3), end(4),
+		}},
+		// A host has no more than it leaves, and does not delay others while it waits.
+		{"shares of hosts", 100, 100, []int{1, 1, 2, 3}, []step{
+			asks(0, 40, 1), asks(1, 10, 2), asks(1, 10), // 50 are free
+			asks(2, 20, 4), asks(2, 10), // 30 are free, 20 in use
+			asks(3, 30, 6), // a host that has nothing gets what there is
+			end(4, 5),      // not 3, which came first: its host has half
+			end(6),         // its host would have 60, with 30 left
+			end(2), end(1, 3), end(3), end(5),
+		}},
+		// What a host with nothing waits for is not overtaken by what would fit.
+		{"not starved", 100, 80, []int{1, 2, 3, 4}, []step{
+			asks(0, 60, 1), asks(1, 80), asks(2, 10), asks(3, 10), end(1, 2, 3, 4),
+			asks(0, 10), asks(2, 1), end(3, 5), end(4, 6), end(2), end(5), end(6),
+		}},
+		// Of the requests of a host, the first is not overtaken either.
+		{"first of a host", 100, 100, []int{1, 1, 2}, []step{
+			asks(0, 40, 1), asks(0, 50), asks(1, 10), asks(2, 10, 4), end(1, 2), end(2, 3),
+			end(3), end(4),
+		}},
+		// What waits for its own connection holds up nobody, until it only lacks the budget's.
+		{"both limits", 100, 50, []int{1, 2, 3}, []step{
+			asks(0, 40, 1), asks(0, 50), asks(1, 50, 3), asks(2, 10, 4), asks(2, 10),
+			end(1), end(4, 2), end(3, 5), end(2), end(5),
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(tt.size, tt.limit, tt.hosts...)
@@ -104,7 +104,11 @@ func TestForgets(t *testing.T) {
 	one.Leave()
 	hosts(1)
 	same.Force(30)
+	same.Block(true)
 	same.Leave()
+	if c := new(call); !same.Reserve(&c.Request, c, 0) {
+		t.Error("a connection that has left is still blocked")
+	}
 	hosts(1)
 	again := r.join(1, 100)
 	if again.host != same.host {
@@ -156,6 +160,22 @@ func TestMore(t *testing.T) {
 				t.Errorf("short: %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+// A host that seemed to have nothing has taken memory without the lock. It no longer holds up others
+// when that is noticed.
+func TestStale(t *testing.T) {
+	r := newRig(100, unlimited, 1, 2, 2, 3)
+	r.shares[0].Force(90)
+	first, second := &call{id: 1}, &call{id: 2}
+	if r.shares[1].Reserve(&first.Request, first, 20) ||
+		r.shares[3].Reserve(&second.Request, second, 5) {
+		t.Error("granted what a host with nothing waits for")
+	}
+	r.shares[2].charge(4, 4)
+	if d := diff([]int{2}, ids(r.shares[0].Release(1, 0))); d != "" {
+		t.Errorf("granted (-want +got):\n%s", d)
 	}
 }
 

@@ -16,7 +16,7 @@ type Element[T any] interface {
 // Len returns the number of elements.
 func (h *Heap[T]) Len() int { return len(h.elements) }
 
-// First returns the element that comes first. It returns nil if there is none.
+// First returns the element that comes first, or nil.
 func (h *Heap[T]) First() (first T) {
 	if len(h.elements) > 0 {
 		first = h.elements[0]
@@ -24,8 +24,8 @@ func (h *Heap[T]) First() (first T) {
 	return first
 }
 
-// Set puts x into the heap, or moves it to its place if it has changed; or if not in, it removes x,
-// which need not be there. Nothing else in the heap may have changed.
+// Set puts x at its place if in, and otherwise removes it. Call it whenever x has changed, before
+// anything else in the heap changes.
 func (h *Heap[T]) Set(x T, in bool) {
 	switch place := *x.Place(); {
 	case !in && place > 0:
