@@ -163,8 +163,8 @@ func TestMore(t *testing.T) {
 	}
 }
 
-// A host that seemed to have nothing has taken memory without the lock. It no longer holds up others
-// when that is noticed.
+// A host that seemed to have nothing has taken memory without the lock. When that is noticed, it no
+// longer holds up others.
 func TestStale(t *testing.T) {
 	r := newRig(100, unlimited, 1, 2, 2, 3)
 	r.shares[0].Force(90)

@@ -119,7 +119,7 @@ type holding struct {
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(3, 20).Draw(t, "limit of a connection")
-		size := rapid.Int64Range(limit*3/4, 60).Draw(t, "size") // few values, so that many are equal
+		size := rapid.Int64Range(limit*3/4, 60).Draw(t, "size") // small, so that many are equal
 		hosts := []int{1, 1, 2, 2, 3}
 		m := &model{
 			size: size, free: size, limit: limit, hosts: hosts, hostHas: make(map[int]int64),
