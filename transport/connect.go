@@ -90,3 +90,45 @@ func (p Preparation) Prepare(ep Endpoint) (private []byte, err error) {
 	}
 	return p(ep)
 }
+
+// Connect connects the endpoint ep, for a provider in the operation op, "dial" or "accept". It
+// calls the Preparation, and then connect with the private data. If one of them fails or does not
+// return, Connect calls discard, which ends ep, with the reason: an *OpError, which it returns.
+func (p Preparation) Connect(op string, ep Endpoint, connect func(private []byte) error,
+	discard func(error)) (err error) {
+	err = ErrGoexit // unless p returns
+	defer func() {
+		if err != nil {
+			info := ep.Info()
+			err = &OpError{Op: op, Provider: info.Provider, Peer: info.RemoteAddr, Err: err}
+			discard(err)
+		}
+	}()
+	private, err := p.Prepare(ep)
+	if err != nil {
+		return err
+	}
+	return connect(private)
+}
+
+// AwaitRequest waits for the next request that a listener of a provider has put in ready, for
+// Accept. It fails with net.ErrClosed after closed has been closed, and with the error of ctx.
+func AwaitRequest[R Request](ctx context.Context, ready <-chan R, closed <-chan struct{}) (
+	r R, err error) {
+	select { // closed has precedence over a waiting request
+	case <-closed:
+		return r, net.ErrClosed
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return r, err
+	}
+	select {
+	case r = <-ready:
+		return r, nil
+	case <-closed:
+		return r, net.ErrClosed
+	case <-ctx.Done():
+		return r, ctx.Err()
+	}
+}

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"fmt"
 	"net"
 )
 
@@ -53,6 +54,15 @@ type closedByPeer struct{}
 
 func (closedByPeer) Error() string        { return "closed by peer" }
 func (closedByPeer) Is(target error) bool { return target == net.ErrClosed }
+
+// ClosedError returns the error of operations after a connection has ended because of cause, for a
+// provider. It wraps net.ErrClosed and cause.
+func ClosedError(cause error) error {
+	if errors.Is(cause, net.ErrClosed) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", net.ErrClosed, cause)
+}
 
 // accessError is a particular ErrRemoteAccess.
 type accessError string

@@ -67,14 +67,6 @@ type addr string
 func (addr) Network() string  { return "minimal" }
 func (a addr) String() string { return string(a) }
 
-// heap is a Domain that needs no registration.
-type heap struct{}
-
-func (heap) Alloc(n int, _ transport.Access) (transport.Slice, error) {
-	return transport.Slice{Bytes: make([]byte, n)}, nil
-}
-func (heap) Free(transport.Slice) {}
-
 // opError wraps err, if there is one.
 func opError(op string, err error) error {
 	if err == nil {
@@ -93,10 +85,10 @@ type link struct {
 }
 
 type endpoint struct {
+	stag.Windows
 	l        *link
 	peer     *endpoint // nil while this end is prepared
 	info     transport.Info
-	table    *stag.Table
 	sends    ring.Ring[*transport.WorkRequest]
 	recvs    ring.Ring[*transport.RecvRequest]
 	receiver transport.MessageHandler
@@ -106,33 +98,20 @@ type endpoint struct {
 
 func newEndpoint(l *link, limits transport.Info, local, remote addr) *endpoint {
 	limits.Provider, limits.LocalAddr, limits.RemoteAddr = "minimal", local, remote
-	return &endpoint{
-		l: l, info: limits, table: stag.New(limits.MaxRegions, nil), done: make(chan struct{}),
+	e := &endpoint{
+		l: l, info: limits, done: make(chan struct{}),
 		sends: ring.New[*transport.WorkRequest](limits.SendDepth),
 		recvs: ring.New[*transport.RecvRequest](limits.RecvDepth),
 	}
+	e.Windows = stag.Windows{Table: stag.New(limits.MaxRegions, nil), Owner: &e.info}
+	return e
 }
 
-// connect prepares the endpoint, and then calls by with the private data, which connects it. If
-// there is no connection, the endpoint ends.
-func (e *endpoint) connect(op string, p transport.Preparation, by func(private []byte) error) (
-	err error) {
-	err = transport.ErrGoexit // unless p returns
-	defer func() {
-		if err = opError(op, err); err != nil {
-			e.locked(func() { e.err = err })
-			e.table.Close()
-			close(e.done)
-		}
-	}()
-	private, err := p.Prepare(e)
-	switch {
-	case err != nil:
-		return err
-	case len(private) > maxPrivate:
-		return transport.ErrPrivateData
-	}
-	return by(bytes.Clone(private))
+// discard ends an endpoint that gets no connection.
+func (e *endpoint) discard(err error) {
+	e.locked(func() { e.err = err })
+	e.Table.Close()
+	close(e.done)
 }
 
 // locked calls f in the lock of the link, and wakes run.
@@ -159,7 +138,7 @@ func post[T any](e *endpoint, q *ring.Ring[T], all []T, err error) error {
 		switch {
 		case err != nil:
 		case e.err != nil:
-			err = fmt.Errorf("%w: %w", net.ErrClosed, e.err)
+			err = transport.ClosedError(e.err)
 		case !q.Room(len(all)):
 			err = transport.ErrQueueFull
 		default:
@@ -171,19 +150,9 @@ func post[T any](e *endpoint, q *ring.Ring[T], all []T, err error) error {
 	return opError("post", err)
 }
 
-func (e *endpoint) Expose(dst []transport.Region, list []transport.Slice,
-	access transport.Access) ([]transport.Region, error) {
-	r, err := e.table.Expose(list, access)
-	if err != nil {
-		return dst, opError("expose", err)
-	}
-	return append(dst, r), nil
-}
-
-func (e *endpoint) Revoke(rs ...transport.Region) error { e.table.Revoke(rs...); return nil }
-func (e *endpoint) Domain() transport.Domain            { return heap{} }
-func (e *endpoint) Info() transport.Info                { return e.info }
-func (e *endpoint) Done() <-chan struct{}               { return e.done }
+func (e *endpoint) Domain() transport.Domain { return stag.Heap{} }
+func (e *endpoint) Info() transport.Info     { return e.info }
+func (e *endpoint) Done() <-chan struct{}    { return e.done }
 
 func (e *endpoint) Err() (err error) {
 	e.locked(func() { err = e.err })
@@ -218,7 +187,7 @@ func (l *link) run() {
 	l.serve()
 	ends := []*endpoint{l.client, l.server}
 	for _, e := range ends {
-		e.table.Close() // memory is not accessed after this
+		e.Table.Close() // memory is not accessed after this
 		for wr, ok := e.sends.Pop(); ok; wr, ok = e.sends.Pop() {
 			wr.Done.Complete(wr, opError(wr.Op.String(), transport.ErrFlushed))
 		}
@@ -278,11 +247,11 @@ func (e *endpoint) step() bool {
 func (e *endpoint) execute(wr *transport.WorkRequest, m *transport.Message) error {
 	switch wr.Op {
 	case transport.OpWrite:
-		return e.peer.table.Write(wr.Remote.STag, wr.Remote.Offset, wr.Local)
+		return e.peer.Table.Write(wr.Remote.STag, wr.Remote.Offset, wr.Local)
 	case transport.OpRead:
-		return e.peer.table.Read(wr.Local, wr.Remote.STag, wr.Remote.Offset)
+		return e.peer.Table.Read(wr.Local, wr.Remote.STag, wr.Remote.Offset)
 	case transport.OpInvalidate:
-		e.table.End(wr.Invalidate)
+		e.Table.End(wr.Invalidate)
 		return nil
 	}
 	if m.Len = transport.TotalLen(wr.Local); m.Receive == nil {
@@ -293,7 +262,7 @@ func (e *endpoint) execute(wr *transport.WorkRequest, m *transport.Message) erro
 	}
 	if wr.Op == transport.OpSendInvalidate {
 		m.Invalidated, m.HasInvalidate = wr.Invalidate, true
-		if err := e.peer.table.Invalidate(wr.Invalidate); err != nil {
+		if err := e.peer.Table.Invalidate(wr.Invalidate); err != nil {
 			return err
 		}
 	}
@@ -317,18 +286,11 @@ func newListener(a addr, limits transport.Info) *listener {
 }
 
 func (l *listener) Accept(ctx context.Context) (transport.Request, error) {
-	err := ctx.Err()
-	if err == nil {
-		select {
-		case r := <-l.backlog:
-			return r, nil
-		case <-l.closed:
-			err = net.ErrClosed
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
+	r, err := transport.AwaitRequest(ctx, l.backlog, l.closed)
+	if err != nil {
+		return nil, opError("accept", err)
 	}
-	return nil, opError("accept", err)
+	return r, nil
 }
 
 func (l *listener) MaxPrivateReply() (accept, reject int) { return maxPrivate, maxPrivate }
@@ -345,7 +307,7 @@ func (d dialer) Dial(ctx context.Context, a string, prepare transport.Preparatio
 	r := &request{l: d.l, link: new(link), ctx: ctx, answer: make(chan answer)}
 	r.work.L = &r.mu
 	r.client = newEndpoint(r.link, d.l.limits, "client", d.l.addr)
-	if err := r.client.connect("dial", prepare, r.ask); err != nil {
+	if err := prepare.Connect("dial", r.client, r.ask, r.client.discard); err != nil {
 		return nil, err
 	}
 	return r.client, nil
@@ -368,7 +330,10 @@ type answer struct {
 
 // ask asks the listener, and waits for the decision.
 func (r *request) ask(private []byte) error {
-	r.private = private
+	if len(private) > maxPrivate {
+		return transport.ErrPrivateData
+	}
+	r.private = bytes.Clone(private)
 	select {
 	case r.l.backlog <- r:
 	case <-r.l.closed:
@@ -396,10 +361,13 @@ func (r *request) Accept(_ context.Context, prepare transport.Preparation) (
 	transport.Endpoint, error) {
 	e := newEndpoint(r.link, r.l.limits, r.l.addr, "client")
 	e.info.PrivateData = r.private
-	err := e.connect("accept", prepare, func(private []byte) error {
+	err := prepare.Connect("accept", e, func(private []byte) error {
+		if len(private) > maxPrivate {
+			return transport.ErrPrivateData
+		}
 		r.server, r.client.peer, e.peer = e, e, r.client
-		return r.decide(answer{private: private})
-	})
+		return r.decide(answer{private: bytes.Clone(private)})
+	}, e.discard)
 	if err != nil {
 		return nil, err
 	}

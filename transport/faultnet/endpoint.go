@@ -96,7 +96,7 @@ func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
 		return e.opError("post", err)
 	}
 	if err := e.Err(); err != nil {
-		return e.opError("post", closedError(err))
+		return e.opError("post", transport.ClosedError(err))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

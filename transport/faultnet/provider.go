@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"sync"
 	"time"
 
@@ -180,12 +179,4 @@ func (d *importingDomain) Import(p []byte, access transport.Access) (transport.S
 		return transport.Slice{}, err
 	}
 	return d.Importer.Import(p, access)
-}
-
-// closedError returns the error of operations after a connection ended because of err.
-func closedError(err error) error {
-	if errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", net.ErrClosed, err)
 }

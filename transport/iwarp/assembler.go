@@ -81,7 +81,7 @@ func (a *assembler) conclude(h *ddp.Header, op rdmap.Opcode) error {
 	}
 	if op.Invalidates() {
 		m.Invalidated, m.HasInvalidate = transport.STag(h.ULP), true
-		switch err := a.table.Invalidate(m.Invalidated); {
+		switch err := a.Table.Invalidate(m.Invalidated); {
 		case errors.Is(err, transport.ErrAccess):
 			return errCode(rdmap.ProtectionInvalidate)
 		case err != nil:

@@ -42,43 +42,37 @@ func (d Dialer) Dial(ctx context.Context, addr string, prepare transport.Prepara
 		return nil, opError("dial", nil, err)
 	}
 	ep := newEndpoint(&cfg, transport.Info{})
-	if err := d.dial(ctx, addr, prepare, ep); err != nil {
+	// It prepares before there is a connection: one that is closed without sending anything kills
+	// the port of Linux's siw.
+	err = prepare.Connect("dial", ep, func(private []byte) error {
+		return d.dial(ctx, addr, private, ep)
+	}, ep.discard)
+	if err != nil {
 		return nil, err
 	}
 	return ep, nil
 }
 
-// dial prepares ep and connects it, in a second attempt if need be, or ends it.
-func (d Dialer) dial(ctx context.Context, addr string, prepare transport.Preparation,
-	ep *endpoint) (err error) {
-	err = opError("dial", nil, transport.ErrGoexit) // unless prepare returns
-	defer func() {
-		if err != nil {
-			ep.discard(err)
-		}
-	}()
-	// Before there is a connection: one that is closed without sending anything kills the port of
-	// Linux's siw.
-	private, perr := prepare.Prepare(ep)
-	if perr == nil {
-		startup := ep.cfg.startup(nil)
-		perr = startup.ValidateInitiator(private)
-	}
-	if perr != nil {
-		return opError("dial", nil, perr)
-	}
+// dial connects ep, in a second attempt if need be.
+func (d Dialer) dial(ctx context.Context, addr string, private []byte, ep *endpoint) error {
 	cfg, below := ep.cfg, d.DialContext
+	startup := cfg.startup(nil)
+	if err := startup.ValidateInitiator(private); err != nil {
+		return err
+	}
 	if below == nil {
 		// Try one address after the other. With two at once, one connection is closed without
 		// sending anything, and that kills the port of Linux's siw.
 		below = (&net.Dialer{Control: cfg.Control, FallbackDelay: -1}).DialContext
 	}
-	err = ep.dial(ctx, below, addr, private, nil)
+	err := ep.dial(ctx, below, addr, private)
 	if errors.Is(err, mpa.ErrUnenhanced) && cfg.Enhanced == mpa.EnhancedAuto &&
 		!cfg.PeerToPeer && !cfg.ManualReads {
 		// RFC 6581 section 10: the peer knows RFC 5044 only.
 		cfg.Enhanced = mpa.EnhancedNever
-		err = ep.dial(ctx, below, addr, private, mpa.ErrUnenhanced)
+		if err = ep.dial(ctx, below, addr, private); err != nil {
+			err = fmt.Errorf("%w (tried in revision 1: %v)", err, mpa.ErrUnenhanced)
+		}
 	}
 	return err
 }
@@ -86,21 +80,15 @@ func (d Dialer) dial(ctx context.Context, addr string, prepare transport.Prepara
 // connect makes a connection for MPA to use.
 type connect func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// dial connects e. Again, if not nil, is the error of a first attempt.
-func (e *endpoint) dial(ctx context.Context, below connect, addr string, private []byte,
-	again error) error {
+// dial connects e in one attempt.
+func (e *endpoint) dial(ctx context.Context, below connect, addr string, private []byte) error {
 	conn, err := below(ctx, "tcp", addr)
 	if err != nil {
-		return opError("dial", nil, err)
+		return err
 	}
-	peer := conn.RemoteAddr()
-	err = e.initiate(ctx, conn, private)
-	if err != nil {
-		err = contextError(ctx, err)
-		if again != nil {
-			err = fmt.Errorf("%w (tried in revision 1: %v)", err, again)
-		}
-		return opError("dial", peer, err)
+	e.info.RemoteAddr = conn.RemoteAddr()
+	if err := e.initiate(ctx, conn, private); err != nil {
+		return contextError(ctx, err)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (p *placer) lend(dst [][]byte, h *ddp.Header, n, skip int) ([][]byte, bool)
 	case !ok:
 	case op == rdmap.OpWrite:
 		var err error
-		dst, p.loan, err = p.table.Lend(dst, h.STag, h.Offset, uint64(n), uint64(skip))
+		dst, p.loan, err = p.Table.Lend(dst, h.STag, h.Offset, uint64(n), uint64(skip))
 		p.lent = err == nil
 		return dst, p.lent
 	case op == rdmap.OpReadResponse:
@@ -83,7 +83,7 @@ func (p *placer) giveBack() {
 // placed takes a segment whose n bytes of payload are in place.
 func (p *placer) placed(h *ddp.Header, n int) error {
 	if _, op := rdmap.ParseControl(h.Control); op != rdmap.OpReadResponse {
-		return writeError(h, n, p.table.Check(h.STag, transport.RemoteWrite, h.Offset, uint64(n)))
+		return writeError(h, n, p.Table.Check(h.STag, transport.RemoteWrite, h.Offset, uint64(n)))
 	}
 	read, err := p.answering(h, n)
 	if err != nil {

@@ -19,7 +19,7 @@ func (l *link) end(cause error, t *rdmap.Terminate, count *uint64, line string) 
 		l.mu.Unlock()
 		return
 	}
-	l.err, l.closed = cause, ended(cause)
+	l.err = cause
 	if t != nil && l.heard {
 		t.Draft05 = l.draft05
 		l.lastWords = t.Append(nil)
@@ -66,7 +66,7 @@ func (l *link) deserted() { l.end(l.opError("call", transport.ErrGoexit), nil, n
 func (e *endpoint) finish() {
 	words, cause := e.quiesce()
 	e.sender.segmenter.cut(gone(cause), words)
-	e.table.Close()
+	e.Table.Close()
 	e.conclude(words != nil || !errors.Is(cause, ddp.ErrStalled), cause)
 }
 

@@ -61,7 +61,9 @@ func newEndpoint(cfg *Config, info transport.Info) *endpoint {
 		done:    make(chan struct{}),
 	}
 	e.idle.L = &e.mu
-	e.table = stag.New(maxRegions, e.sender.segmenter.detach)
+	e.Windows = stag.Windows{
+		Table: stag.New(maxRegions, e.sender.segmenter.detach), Owner: &e.info,
+	}
 	e.completer = completer{link: &e.link, flusher: &e.sender.flusher}
 	e.sender.init(&e.link, &e.completer)
 	e.receiver.init(&e.link, &e.sender, &e.completer)
@@ -129,7 +131,7 @@ func (e *endpoint) run() {
 func (e *endpoint) Info() transport.Info { return e.info }
 
 // Domain returns memory of the Go heap.
-func (e *endpoint) Domain() transport.Domain { return domain{} }
+func (e *endpoint) Domain() transport.Domain { return stag.Heap{} }
 
 // Done returns a channel that is closed when the connection has ended.
 func (e *endpoint) Done() <-chan struct{} { return e.done }
@@ -163,26 +165,11 @@ func (e *endpoint) ResumeRecv() { e.llp.Resume() }
 // Expose opens one window.
 func (e *endpoint) Expose(dst []transport.Region, list []transport.Slice,
 	access transport.Access) ([]transport.Region, error) {
-	r, err := e.table.Expose(list, access)
-	if err != nil {
-		return dst, e.opError("expose", err)
-	}
-	if access&transport.RemoteRead != 0 {
+	dst, err := e.Windows.Expose(dst, list, access)
+	if err == nil && access&transport.RemoteRead != 0 {
 		e.offered.Store(true)
 	}
-	return append(dst, r), nil
-}
-
-// Revoke ends windows. It does not fail.
-func (e *endpoint) Revoke(regions ...transport.Region) error {
-	e.table.Revoke(regions...)
-	return nil
-}
-
-// Abandon detaches a window from its memory. It does not fail.
-func (e *endpoint) Abandon(r transport.Region) error {
-	e.table.Abandon(r)
-	return nil
+	return dst, err
 }
 
 // Progress returns the same bytes as TrafficOf, and the payload of responses to RDMA Reads.

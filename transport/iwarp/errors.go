@@ -17,15 +17,6 @@ func opError(op string, peer net.Addr, err error) error {
 	return &transport.OpError{Op: op, Provider: provider, Peer: peer, Err: err}
 }
 
-// ended returns the error of operations after a connection has ended with cause. It wraps
-// net.ErrClosed.
-func ended(cause error) error {
-	if errors.Is(cause, net.ErrClosed) {
-		return cause
-	}
-	return fmt.Errorf("%w: %w", net.ErrClosed, cause)
-}
-
 // byPeer adds transport.ErrClosedByPeer to an error of the LLP if that is what it means.
 func byPeer(err error) error {
 	switch {

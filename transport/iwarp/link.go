@@ -31,7 +31,6 @@ type link struct {
 	offered atomic.Bool // a window to read was exposed since the peer's last message; not guarded
 	queues  queues
 
-	closed    error     // err, wrapping net.ErrClosed
 	lastWords []byte    // the Terminate message that will end the connection
 	idle      sync.Cond // of mu: a goroutine no longer sends, or no longer delivers completions
 
@@ -42,9 +41,9 @@ type link struct {
 
 // constants never change once the endpoint has a peer.
 type constants struct {
+	stag.Windows
 	info     transport.Info
 	draft05  bool // Terminate messages are in the draft's dialect
-	table    *stag.Table
 	counters *Counters
 	cfg      *Config
 	full     error         // error of posting while a queue is full, made once

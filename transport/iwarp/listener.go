@@ -119,20 +119,14 @@ func (l *Listener) Addr() net.Addr { return l.below.Addr() }
 
 // Accept waits for a peer that has sent its request.
 func (l *Listener) Accept(ctx context.Context) (transport.Request, error) {
-	if err := ctx.Err(); err != nil {
+	r, err := transport.AwaitRequest(ctx, l.ready, l.over)
+	if err != nil {
 		return nil, opError("accept", nil, err)
 	}
-	select {
-	case r := <-l.ready:
-		l.mu.Lock()
-		l.waiting--
-		l.mu.Unlock()
-		return r, nil
-	case <-l.over:
-		return nil, opError("accept", nil, net.ErrClosed)
-	case <-ctx.Done():
-		return nil, opError("accept", nil, ctx.Err())
-	}
+	l.mu.Lock()
+	l.waiting--
+	l.mu.Unlock()
+	return r, nil
 }
 
 // Close stops listening. Established connections stay. Requests that Accept has not returned are

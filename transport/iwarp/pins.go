@@ -12,7 +12,7 @@ import (
 // appendWindow calls the LLP's Append for a header and n bytes of a window. The window stays pinned
 // while the batch refers to it.
 func (s *segmenter) appendWindow(head []byte, n int) (room bool, err error) {
-	o, table := &s.out, s.link.table
+	o, table := &s.out, s.link.Table
 	var pin stag.Pin
 	s.list, pin, err = table.Pin(s.list[:0], o.source, o.offset, uint64(n))
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *segmenter) readFailed(err error) error {
 // unpin unpins the windows that the LLP's batch referred to. s.mu is held.
 func (s *segmenter) unpin() {
 	for _, p := range s.pins {
-		s.link.table.Unpin(p)
+		s.link.Table.Unpin(p)
 	}
 	s.pins = s.pins[:0]
 }
@@ -60,7 +60,7 @@ func (s *segmenter) detachHeld(tag transport.STag) {
 	kept := s.pins[:0]
 	for _, p := range s.pins {
 		if p.Tag() == tag {
-			s.link.table.Unpin(p)
+			s.link.Table.Unpin(p)
 		} else {
 			kept = append(kept, p)
 		}
@@ -71,6 +71,6 @@ func (s *segmenter) detachHeld(tag transport.STag) {
 // endWindow ends a window, in place of sending a message. s.mu is held.
 func (s *segmenter) endWindow() {
 	s.ends = false
-	s.link.table.EndDetached(s.ended, s.detachHeld)
+	s.link.Table.EndDetached(s.ended, s.detachHeld)
 	s.complete = s.taken
 }

@@ -30,7 +30,7 @@ func (p *placer) segment(h *ddp.Header, payload []byte) error {
 	case !ok:
 		return errCode(rdmap.OperationVersion)
 	case op == rdmap.OpWrite: // with length zero it is not checked (RFC 5040 section 5.1)
-		return writeError(h, len(payload), p.table.Place(h.STag, h.Offset, payload))
+		return writeError(h, len(payload), p.Table.Place(h.STag, h.Offset, payload))
 	case op == rdmap.OpReadResponse:
 		return p.response(h, payload)
 	}

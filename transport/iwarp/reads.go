@@ -47,7 +47,7 @@ func (r *receiver) readRequest(h *ddp.Header, payload []byte) error {
 	if err != nil || !h.Last {
 		return errCode(rdmap.OperationUnspecified)
 	}
-	err = r.table.Check(q.SourceSTag, transport.RemoteRead, q.SourceOffset, uint64(q.Len))
+	err = r.Table.Check(q.SourceSTag, transport.RemoteRead, q.SourceOffset, uint64(q.Len))
 	switch {
 	case errors.Is(err, transport.ErrBounds) && wraps(q.SourceOffset, uint64(q.Len)):
 		return errCode(rdmap.ProtectionWrap)

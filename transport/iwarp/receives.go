@@ -21,10 +21,8 @@ type receives struct {
 
 // post queues receives.
 func (q *receives) post(rs []*transport.RecvRequest) error {
-	for _, r := range rs {
-		if r == nil {
-			return q.opError("post", transport.ErrWorkRequest)
-		}
+	if err := q.info.CheckPostRecv(rs); err != nil {
+		return q.opError("post", err)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,7 +53,7 @@ func (q *receives) promise(n int) error {
 func (q *receives) room(n int) error {
 	switch {
 	case q.err != nil:
-		return q.opError("post", q.closed)
+		return q.opError("post", transport.ClosedError(q.err))
 	case !q.posted.Room(n + q.promised):
 		return q.full
 	}

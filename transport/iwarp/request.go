@@ -67,27 +67,13 @@ func (r *request) Accept(ctx context.Context, prepare transport.Preparation) (
 		return nil, opError("accept", r.conn.RemoteAddr(), err)
 	}
 	ep := newEndpoint(r.cfg, r.Info())
-	if err := r.prepareAndAccept(ctx, startup, prepare, ep); err != nil {
+	err := prepare.Connect("accept", ep, func(private []byte) error {
+		return r.accept(ctx, startup, private, ep)
+	}, ep.discard)
+	if err != nil {
 		return nil, err
 	}
 	return ep, nil
-}
-
-// prepareAndAccept prepares ep and connects it, or ends it.
-func (r *request) prepareAndAccept(ctx context.Context, startup mpa.Config,
-	prepare transport.Preparation, ep *endpoint) (err error) {
-	err = transport.ErrGoexit // unless prepare returns
-	defer func() {
-		if err != nil {
-			err = opError("accept", r.conn.RemoteAddr(), err)
-			ep.discard(err)
-		}
-	}()
-	private, err := prepare.Prepare(ep)
-	if err != nil {
-		return err
-	}
-	return r.accept(ctx, startup, private, ep)
 }
 
 // accept sends the reply, and connects ep.

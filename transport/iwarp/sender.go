@@ -72,7 +72,7 @@ func (s *sender) queue(wrs []*transport.WorkRequest) error {
 	defer s.mu.Unlock()
 	switch {
 	case s.err != nil:
-		return s.opError("post", s.closed)
+		return s.opError("post", transport.ClosedError(s.err))
 	case !s.queues.requests.ring.Room(len(wrs)):
 		return s.full
 	}

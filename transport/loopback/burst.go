@@ -152,19 +152,19 @@ func (b *burst) execute(t *task) error {
 	wr, peer := t.wr, b.from.peer
 	switch wr.Op {
 	case transport.OpWrite:
-		err := peer.table.Write(wr.Remote.STag, wr.Remote.Offset, wr.Local)
+		err := peer.Table.Write(wr.Remote.STag, wr.Remote.Offset, wr.Local)
 		if err == nil {
 			b.sent += uint64(t.bytes)
 		}
 		return err
 	case transport.OpRead:
-		err := peer.table.Read(wr.Local, wr.Remote.STag, wr.Remote.Offset)
+		err := peer.Table.Read(wr.Local, wr.Remote.STag, wr.Remote.Offset)
 		if err == nil {
 			b.read += uint64(t.bytes)
 		}
 		return err
 	case transport.OpInvalidate:
-		b.from.table.End(wr.Invalidate)
+		b.from.Table.End(wr.Invalidate)
 		return nil
 	}
 	switch {
@@ -179,7 +179,7 @@ func (b *burst) execute(t *task) error {
 		Solicited: wr.Flags&transport.Solicited != 0,
 	}
 	if wr.Op == transport.OpSendInvalidate {
-		if err := peer.table.Invalidate(wr.Invalidate); err != nil {
+		if err := peer.Table.Invalidate(wr.Invalidate); err != nil {
 			return err
 		}
 		m.Invalidated, m.HasInvalidate = wr.Invalidate, true

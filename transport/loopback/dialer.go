@@ -1,7 +1,6 @@
 package loopback
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -24,47 +23,30 @@ var _ transport.Dialer = (*Dialer)(nil)
 // the listener closes before Accept has returned the request.
 func (d *Dialer) Dial(ctx context.Context, addr string, prepare transport.Preparation) (
 	transport.Endpoint, error) {
-	ep, err := d.dial(ctx, Addr(addr), prepare)
-	if err != nil {
-		return nil, opError("dial", Addr(addr), err)
+	name := Addr(addr)
+	l := d.fabric.find(name)
+	switch err := ctx.Err(); {
+	case err != nil:
+		return nil, opError("dial", name, err)
+	case l == nil:
+		return nil, opError("dial", name, ErrRefused)
 	}
-	return ep, nil
-}
-
-// MaxPrivateData returns 512.
-func (d *Dialer) MaxPrivateData() int { return maxPrivateData }
-
-func (d *Dialer) dial(ctx context.Context, addr Addr, prepare transport.Preparation) (
-	_ *endpoint, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	l := d.fabric.find(addr)
-	if l == nil {
-		return nil, ErrRefused
-	}
-	from := Addr(fmt.Sprintf("%s:%d", d.host, d.ports.Add(1)))
 	r := &request{
 		listener: l,
 		link:     newLink(d.fabric),
 		cfg:      d.cfg,
-		from:     from,
+		from:     Addr(fmt.Sprintf("%s:%d", d.host, d.ports.Add(1))),
 		decided:  make(chan struct{}),
 	}
-	e := newEndpoint(r.link, describe(d.cfg, Config{}, from, addr, nil))
-	err = transport.ErrGoexit // unless prepare returns
-	defer func() {
-		if err != nil {
-			e.discard(opError("dial", addr, err))
-		}
-	}()
-	private, err := prepare.Prepare(e)
+	r.dialing = newEndpoint(r.link, describe(d.cfg, Config{}, r.from, name, nil))
+	err := prepare.Connect("dial", r.dialing, func(private []byte) error {
+		return r.ask(ctx, private)
+	}, r.dialing.discard)
 	if err != nil {
 		return nil, err
 	}
-	if len(private) > maxPrivateData {
-		return nil, transport.ErrPrivateData
-	}
-	r.dialing, r.private = e, bytes.Clone(private)
-	return e, r.ask(ctx)
+	return r.dialing, nil
 }
+
+// MaxPrivateData returns 512.
+func (d *Dialer) MaxPrivateData() int { return maxPrivateData }

@@ -5,10 +5,13 @@ import (
 	"unsafe"
 
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/stag"
 )
 
 // Domain is memory of the Go heap. It counts what is allocated, so that tests can find leaks.
 type Domain struct {
+	stag.Heap
+
 	mu    sync.Mutex // guards the fields below
 	sizes map[*byte]int
 	bytes int
@@ -50,14 +53,6 @@ func (d *Domain) Free(s transport.Slice) {
 	delete(d.sizes, p)
 	d.bytes -= len(s.Bytes)
 }
-
-// Import returns p as a Slice.
-func (d *Domain) Import(p []byte, _ transport.Access) (transport.Slice, error) {
-	return transport.Slice{Bytes: p}, nil
-}
-
-// Release does nothing.
-func (d *Domain) Release(transport.Slice) {}
 
 // Allocated returns the number of Slices that Alloc has handed out and that were not freed, and
 // their bytes.

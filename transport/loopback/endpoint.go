@@ -11,11 +11,11 @@ import (
 
 // endpoint is one end of a link.
 type endpoint struct {
+	stag.Windows
 	link   *link
 	peer   *endpoint // nil while this end is prepared
 	domain *Domain
 	info   transport.Info
-	table  *stag.Table
 	done   chan struct{}
 	full   error                // the error of Post while the queue is full, made once
 	source transport.RecvSource // memory of promised receives; set before Start
@@ -30,7 +30,6 @@ type endpoint struct {
 	resumed  bool                     // ResumeRecv came before held was set
 	receiver transport.MessageHandler // nil before Start
 	err      error                    // why the connection ended
-	closed   error                    // the same, wrapping net.ErrClosed
 }
 
 var (
@@ -42,16 +41,17 @@ var (
 )
 
 func newEndpoint(l *link, info transport.Info) *endpoint {
-	return &endpoint{
+	e := &endpoint{
 		link:   l,
 		domain: l.fabric.Domain(),
 		info:   info,
-		table:  stag.New(maxRegions, nil),
 		done:   make(chan struct{}),
 		full:   opError("post", info.RemoteAddr, transport.ErrQueueFull),
 		sends:  ring.New[*transport.WorkRequest](info.SendDepth),
 		recvs:  ring.New[*transport.RecvRequest](info.RecvDepth),
 	}
+	e.Windows = stag.Windows{Table: stag.New(maxRegions, nil), Owner: &e.info}
+	return e
 }
 
 // Start begins delivery to r.
@@ -81,9 +81,9 @@ func (e *endpoint) post(wrs []*transport.WorkRequest, wake bool) error {
 	l := e.link
 	l.mu.Lock()
 	switch {
-	case e.closed != nil:
+	case e.err != nil:
 		l.mu.Unlock()
-		return e.opError("post", e.closed)
+		return e.opError("post", transport.ClosedError(e.err))
 	case !e.sends.Room(len(wrs)):
 		l.mu.Unlock()
 		return e.full
@@ -108,36 +108,14 @@ func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error {
 	e.link.mu.Lock()
 	defer e.link.mu.Unlock()
 	switch {
-	case e.closed != nil:
-		return e.opError("post", e.closed)
+	case e.err != nil:
+		return e.opError("post", transport.ClosedError(e.err))
 	case !e.recvs.Room(len(rs) + e.promised):
 		return e.full
 	}
 	for _, r := range rs {
 		e.recvs.Push(r)
 	}
-	return nil
-}
-
-// Expose opens one window.
-func (e *endpoint) Expose(dst []transport.Region, list []transport.Slice,
-	access transport.Access) ([]transport.Region, error) {
-	r, err := e.table.Expose(list, access)
-	if err != nil {
-		return dst, e.opError("expose", err)
-	}
-	return append(dst, r), nil
-}
-
-// Revoke ends windows. It does not fail.
-func (e *endpoint) Revoke(regions ...transport.Region) error {
-	e.table.Revoke(regions...)
-	return nil
-}
-
-// Abandon detaches a window from its memory. It does not fail.
-func (e *endpoint) Abandon(r transport.Region) error {
-	e.table.Abandon(r)
 	return nil
 }
 

@@ -90,7 +90,7 @@ func (l *link) serveOn() {
 // the goroutine.
 func (l *link) takeApart() {
 	for _, e := range l.ends {
-		e.table.Close()
+		e.Table.Close()
 	}
 	l.burst.report()
 	for _, e := range l.ends {
@@ -167,17 +167,16 @@ func (l *link) end(e *endpoint, here, there error) {
 		return
 	}
 	l.ended = true
-	e.err, e.closed = here, ended(here)
-	e.peer.err, e.peer.closed = there, ended(there)
+	e.err, e.peer.err = here, there
 	l.work.Signal()
 }
 
 // discard ends an endpoint that gets no peer.
 func (e *endpoint) discard(err error) {
 	e.link.mu.Lock()
-	e.err, e.closed = err, ended(err)
+	e.err = err
 	e.link.mu.Unlock()
-	e.table.Close()
+	e.Table.Close()
 	e.flush()
 	close(e.done)
 }

@@ -25,30 +25,11 @@ var _ transport.Listener = (*Listener)(nil)
 
 // Accept waits for the next request for a connection.
 func (l *Listener) Accept(ctx context.Context) (transport.Request, error) {
-	r, err := l.accept(ctx)
+	r, err := transport.AwaitRequest(ctx, l.backlog, l.closed)
 	if err != nil {
 		return nil, opError("accept", l.addr, err)
 	}
 	return r, nil
-}
-
-func (l *Listener) accept(ctx context.Context) (*request, error) {
-	select { // closed has precedence over a waiting request
-	case <-l.closed:
-		return nil, net.ErrClosed
-	default:
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	select {
-	case r := <-l.backlog:
-		return r, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // MaxPrivateReply returns 512 for both.

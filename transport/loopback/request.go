@@ -31,7 +31,11 @@ type request struct {
 }
 
 // ask asks the listener, and waits for its decision.
-func (r *request) ask(ctx context.Context) error {
+func (r *request) ask(ctx context.Context, private []byte) error {
+	if len(private) > maxPrivateData {
+		return transport.ErrPrivateData
+	}
+	r.private = bytes.Clone(private)
 	l := r.listener
 	select {
 	case l.backlog <- r:
@@ -61,34 +65,21 @@ func (r *request) Info() transport.Info {
 // Accept makes the connection. It fails if the dialer has given up.
 func (r *request) Accept(ctx context.Context, prepare transport.Preparation) (
 	transport.Endpoint, error) {
-	e, err := r.accept(ctx, prepare)
-	if err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, opError("accept", r.from, err)
 	}
-	return e, nil
-}
-
-func (r *request) accept(ctx context.Context, prepare transport.Preparation) (
-	_ *endpoint, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	e := newEndpoint(r.link, describe(r.listener.cfg, r.cfg, r.listener.addr, r.from, r.private))
-	err = transport.ErrGoexit // unless prepare returns
-	defer func() {
-		if err != nil {
-			e.discard(opError("accept", r.from, err))
-		}
-	}()
-	private, err := prepare.Prepare(e)
+	err := prepare.Connect("accept", e, func(private []byte) error {
+		return r.decide(private, func(private []byte) {
+			r.accepted = true
+			r.dialing.info = describe(r.cfg, r.listener.cfg, r.from, r.listener.addr, private)
+			r.link.connect(e, r.dialing)
+		})
+	}, e.discard)
 	if err != nil {
 		return nil, err
 	}
-	return e, r.decide(private, func(private []byte) {
-		r.accepted = true
-		r.dialing.info = describe(r.cfg, r.listener.cfg, r.from, r.listener.addr, private)
-		r.link.connect(e, r.dialing)
-	})
+	return e, nil
 }
 
 // Reject refuses the connection.

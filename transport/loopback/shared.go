@@ -10,8 +10,8 @@ func (e *endpoint) PromiseRecv(n int) error {
 	e.link.mu.Lock()
 	defer e.link.mu.Unlock()
 	switch {
-	case e.closed != nil:
-		return e.opError("post", e.closed)
+	case e.err != nil:
+		return e.opError("post", transport.ClosedError(e.err))
 	case !e.recvs.Room(n + e.promised):
 		return e.full
 	}

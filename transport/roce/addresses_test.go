@@ -41,14 +41,11 @@ func TestSeveralAddresses(t *testing.T) {
 	}
 	e := newEndpoint(from, transport.Info{})
 	receive := &transport.RecvRequest{Local: []transport.Slice{{Bytes: make([]byte, 16)}}}
-	calls := 0
-	err = e.prepareAndDial(t.Context(), []netip.Addr{nobody, there}, 20049,
-		func(ep transport.Endpoint) ([]byte, error) {
-			calls++
-			return nil, ep.PostRecv(receive)
-		})
-	if err != nil || calls != 1 {
-		t.Fatalf("prepared %d times: %v", calls, err)
+	if err := e.PostRecv(receive); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.dialOne(t.Context(), []netip.Addr{nobody, there}, 20049, nil); err != nil {
+		t.Fatal(err)
 	}
 	if got, want := e.Info().RemoteAddr, (Addr{there, 20049}); got != want {
 		t.Errorf("connected to %v, want %v", got, want)

@@ -53,34 +53,24 @@ func (d Dialer) Dial(ctx context.Context, addr string, prepare transport.Prepara
 		ips = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
 	}
 	e := newEndpoint(cfg, transport.Info{})
-	if err := e.prepareAndDial(ctx, ips, port, prepare); err != nil {
+	err = prepare.Connect("dial", e, func(private []byte) error {
+		return e.dialOne(ctx, ips, port, private)
+	}, e.discard)
+	if err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
-// prepareAndDial prepares the endpoint, and connects it to one of the addresses, or ends it.
-func (e *endpoint) prepareAndDial(ctx context.Context, ips []netip.Addr, port uint16,
-	prepare transport.Preparation) (err error) {
-	err = opError("dial", nil, transport.ErrGoexit) // unless prepare returns
-	defer func() {
-		if err != nil {
-			e.discard(err)
-		}
-	}()
-	private, perr := prepare.Prepare(e)
-	if perr == nil && len(private) > maxPrivateRequest {
-		perr = transport.ErrPrivateData
-	}
-	if perr != nil {
-		return opError("dial", nil, perr)
+// dialOne connects the endpoint to one of the addresses.
+func (e *endpoint) dialOne(ctx context.Context, ips []netip.Addr, port uint16, private []byte) (
+	err error) {
+	if len(private) > maxPrivateRequest {
+		return transport.ErrPrivateData
 	}
 	for _, ip := range ips {
-		if err = e.dial(ctx, ip, port, private); err == nil {
-			return nil
-		}
-		err = opError("dial", Addr{ip, port}, err)
-		if ctx.Err() != nil {
+		e.info.RemoteAddr = Addr{ip, port}
+		if err = e.dial(ctx, ip, port, private); err == nil || ctx.Err() != nil {
 			break
 		}
 	}

@@ -8,7 +8,7 @@ func (e *endpoint) end(err, refused error) bool {
 	if e.err != nil {
 		return false
 	}
-	e.err, e.closed, e.refused = err, ended(err), refused
+	e.err, e.refused = err, refused
 	go e.finish()
 	return true
 }
@@ -25,7 +25,7 @@ func (e *endpoint) finish() {
 	e.req.Flush(e.refused, e.opError("post", transport.ErrFlushed))
 	refused := e.resp.Refused()
 	e.mu.Unlock()
-	e.table.Close()
+	e.Table.Close()
 	e.leave(refused)
 }
 
@@ -73,8 +73,8 @@ func (e *endpoint) abort(err error) {
 // discard ends an endpoint that gets no connection. Its receives are dropped.
 func (e *endpoint) discard(err error) {
 	e.mu.Lock()
-	e.err, e.closed = err, ended(err)
+	e.err = err
 	e.mu.Unlock()
-	e.table.Close()
+	e.Table.Close()
 	close(e.done)
 }

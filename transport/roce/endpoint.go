@@ -26,13 +26,13 @@ const (
 
 // endpoint is a queue pair.
 type endpoint struct {
+	stag.Windows
 	dev   *device // nil before connect, like conn
 	cfg   *Config
 	conn  *conn
 	qp    uint32         // queue pair number
 	peer  netip.AddrPort // destination of packets
 	info  transport.Info
-	table *stag.Table
 	done  chan struct{}
 	full  error // error of Post while the queue is full, made once
 	path  bth.Path
@@ -61,7 +61,6 @@ type endpoint struct {
 	timer    *time.Timer
 	due      time.Time // when the timer rings; zero: never
 	err      error     // why the connection ended
-	closed   error     // err, wrapping net.ErrClosed
 	refused  error     // error of the oldest request, if it caused the end
 }
 
@@ -91,13 +90,12 @@ func newEndpoint(cfg *Config, info transport.Info) *endpoint {
 	info.SendDepth, info.RecvDepth = cfg.SendDepth, cfg.RecvDepth
 	info.MaxMessage, info.MaxRegions = maxLength, maxRegions
 	info.EndpointTags, info.RemoteInvalidate, info.CanHold = true, true, true
-	e := &endpoint{
-		cfg: cfg, info: info, table: stag.New(maxRegions, nil), done: make(chan struct{}),
-	}
+	e := &endpoint{cfg: cfg, info: info, done: make(chan struct{})}
+	e.Windows = stag.Windows{Table: stag.New(maxRegions, nil), Owner: &e.info}
 	e.full = e.opError("post", transport.ErrQueueFull)
 	e.traffic.Counters = tally{cfg.Counters}
 	e.resp = rc.NewResponder(rc.ResponderConfig{
-		Depth: cfg.RecvDepth, PeerTimeout: cfg.PeerTimeout, Table: e.table, Traffic: &e.traffic,
+		Depth: cfg.RecvDepth, PeerTimeout: cfg.PeerTimeout, Table: e.Table, Traffic: &e.traffic,
 	})
 	return e
 }
@@ -114,7 +112,7 @@ func (e *endpoint) connect(c *conn, a *agreed) {
 	e.req = rc.NewRequester(rc.RequesterConfig{
 		QP: a.qp, PSN: a.psn, MTU: a.mtu, Depth: cfg.SendDepth, Reads: a.ord, RNRRetry: a.rnrRetry,
 		Window: min(windowLen/a.mtu, windowPackets), PeerTimeout: cfg.PeerTimeout,
-		Invalidate: e.table.End, Traffic: &e.traffic,
+		Invalidate: e.Table.End, Traffic: &e.traffic,
 	})
 	e.resp.Connect(rc.Peer{QP: a.qp, PSN: a.peerPSN, MTU: a.mtu, Reads: a.ird})
 	e.probe.Op = transport.OpWrite
@@ -141,9 +139,9 @@ func (e *endpoint) Post(wrs ...*transport.WorkRequest) error {
 	}
 	e.mu.Lock()
 	switch {
-	case e.closed != nil:
+	case e.err != nil:
 		e.mu.Unlock()
-		return e.opError("post", e.closed)
+		return e.opError("post", transport.ClosedError(e.err))
 	case !e.req.Room(len(wrs)):
 		e.mu.Unlock()
 		return e.full
@@ -168,8 +166,8 @@ func (e *endpoint) PostRecv(rs ...*transport.RecvRequest) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
-	case e.closed != nil:
-		return e.opError("post", e.closed)
+	case e.err != nil:
+		return e.opError("post", transport.ClosedError(e.err))
 	case !e.resp.RecvRoom(len(rs)):
 		return e.full
 	}
@@ -187,8 +185,8 @@ func (e *endpoint) PromiseRecv(n int) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
-	case e.closed != nil:
-		return e.opError("post", e.closed)
+	case e.err != nil:
+		return e.opError("post", transport.ClosedError(e.err))
 	case !e.resp.RecvRoom(n):
 		return e.full
 	}
@@ -199,28 +197,6 @@ func (e *endpoint) PromiseRecv(n int) error {
 // ResumeRecv does nothing: a peer whose message found no memory was told to send it again later.
 func (e *endpoint) ResumeRecv() {}
 
-// Expose opens one window.
-func (e *endpoint) Expose(dst []transport.Region, list []transport.Slice,
-	access transport.Access) ([]transport.Region, error) {
-	r, err := e.table.Expose(list, access)
-	if err != nil {
-		return dst, e.opError("expose", err)
-	}
-	return append(dst, r), nil
-}
-
-// Revoke ends windows. It does not fail.
-func (e *endpoint) Revoke(regions ...transport.Region) error {
-	e.table.Revoke(regions...)
-	return nil
-}
-
-// Abandon detaches a window from its memory. It does not fail.
-func (e *endpoint) Abandon(r transport.Region) error {
-	e.table.Abandon(r)
-	return nil
-}
-
 // Progress returns the bytes of payload.
 func (e *endpoint) Progress() transport.Progress {
 	return transport.Progress{
@@ -229,7 +205,7 @@ func (e *endpoint) Progress() transport.Progress {
 }
 
 // Domain returns the Go heap.
-func (e *endpoint) Domain() transport.Domain { return domain{} }
+func (e *endpoint) Domain() transport.Domain { return stag.Heap{} }
 
 // Info describes the connection.
 func (e *endpoint) Info() transport.Info { return e.info }

@@ -38,12 +38,3 @@ func (timeoutError) Timeout() bool { return true }
 func opError(op string, peer net.Addr, err error) error {
 	return &transport.OpError{Op: op, Provider: provider, Peer: peer, Err: err}
 }
-
-// ended returns the error of operations after a connection has ended with cause. It wraps
-// net.ErrClosed.
-func ended(cause error) error {
-	if errors.Is(cause, net.ErrClosed) {
-		return cause
-	}
-	return fmt.Errorf("%w: %w", net.ErrClosed, cause)
-}

@@ -139,23 +139,12 @@ func (l *Listener) MaxPrivateReply() (accept, reject int) {
 
 // Accept waits for a peer's request.
 func (l *Listener) Accept(ctx context.Context) (transport.Request, error) {
-	if err := ctx.Err(); err != nil {
+	r, err := transport.AwaitRequest(ctx, l.ready, l.over)
+	if err != nil {
 		return nil, opError("accept", nil, err)
 	}
-	select {
-	case <-l.over:
-		return nil, opError("accept", nil, net.ErrClosed)
-	default:
-	}
-	select {
-	case r := <-l.ready:
-		l.waiting.Give(peerhost.Of(r.peer), 1)
-		return r, nil
-	case <-l.over:
-		return nil, opError("accept", nil, net.ErrClosed)
-	case <-ctx.Done():
-		return nil, opError("accept", nil, ctx.Err())
-	}
+	l.waiting.Give(peerhost.Of(r.peer), 1)
+	return r, nil
 }
 
 // Close stops listening. Established connections stay. Requests that Accept has not returned are

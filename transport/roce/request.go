@@ -68,7 +68,14 @@ func (r *request) Accept(ctx context.Context, prepare transport.Preparation) (
 	}
 	c, d := r.c, r.c.dev
 	e := newEndpoint(c.cfg, r.Info())
-	private, err := r.prepare(ctx, e, prepare)
+	var private []byte
+	err := prepare.Connect("accept", e, func(p []byte) error {
+		private = bytes.Clone(p)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return r.answer(private, cm.REPPrivateLen)
+	}, e.discard)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +85,7 @@ func (r *request) Accept(ctx context.Context, prepare transport.Preparation) (
 	rep := &cm.REP{
 		Local: c.id, Remote: c.peerID, QP: c.qp, PSN: a.peerPSN, ResponderResources: uint8(a.ird),
 		InitiatorDepth: uint8(a.ord), AckDelay: ackDelay, RNRRetry: rnrRetry, CAGUID: d.guid,
-		Private: bytes.Clone(private),
+		Private: private,
 	}
 	c.know(known{peerID: c.peerID, peerQP: c.peerQP, ep: e, again: rep})
 	if err := c.grant(ctx, rep); err != nil {
@@ -88,26 +95,6 @@ func (r *request) Accept(ctx context.Context, prepare transport.Preparation) (
 	d.flush()
 	atomic.AddUint64(&c.cfg.Counters.stats.Connections, 1)
 	return e, nil
-}
-
-// prepare prepares the endpoint and claims the right to answer, or ends the endpoint. It returns
-// the private data.
-func (r *request) prepare(ctx context.Context, e *endpoint, p transport.Preparation) (
-	private []byte, err error) {
-	err = transport.ErrGoexit // unless p returns
-	defer func() {
-		if err != nil {
-			err = opError("accept", r.peer, err)
-			e.discard(err)
-		}
-	}()
-	if private, err = p.Prepare(e); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return private, r.answer(private, cm.REPPrivateLen)
 }
 
 // failed undoes what Accept has begun, and returns its error. That is another one if the connection
