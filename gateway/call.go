@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/sizeclass"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -24,9 +25,9 @@ type call struct {
 	program, version, procedure uint32
 	proc                        nfs3.Proc // with landing
 
-	landing  int     // bytes of bulk data that the reply may have; they arrive in
-	buffer   *buffer // this buffer
-	reserved int64   // bytes of memory
+	landing  int               // bytes of bulk data that the reply may have; they arrive in
+	buffer   *sizeclass.Buffer // this buffer
+	reserved int64             // bytes of memory
 	item     [1]xdr.BulkItem
 	data     [1][]byte // of item
 	results  [1][]byte // backing of Results
@@ -91,8 +92,8 @@ func (c *call) reserve() error {
 	}
 	c.reserved = n
 	if c.landing > 0 {
-		c.buffer = c.g.pool.get(c.landing)
-		c.results[0] = c.buffer.data[:c.landing]
+		c.buffer = c.g.pool.Get(c.landing)
+		c.results[0] = c.buffer.Bytes[:c.landing]
 		c.Results = c.results[:]
 	}
 	return nil
@@ -102,7 +103,7 @@ func (c *call) reserve() error {
 func (c *call) giveBack() {
 	c.Exchange.Release()
 	if c.buffer != nil {
-		c.g.pool.put(c.buffer)
+		c.g.pool.Put(c.buffer)
 		c.buffer = nil
 	}
 	c.session.release(c.reserved)

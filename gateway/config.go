@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/sizeclass"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -58,7 +59,7 @@ type Route struct {
 const headroom = 4 << 10
 
 // maxReply is the largest MaxReply in bytes: with headroom it fills the largest buffer.
-const maxReply = 1<<maxClass - headroom
+const maxReply = 1<<sizeclass.Largest - headroom
 
 // withDefaults returns c with defaults filled in, or a *oncrpc.ConfigError.
 func (c Config) withDefaults() (Config, error) {

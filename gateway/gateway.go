@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/sizeclass"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
@@ -19,7 +20,7 @@ type Gateway struct {
 	server *route            // for programs without a route of their own
 	routes map[uint32]*route // by program
 	memory *semaphore.Weighted
-	pool   bufferPool
+	pool   sizeclass.Buffers
 	calls  sync.Pool
 	stats  Stats
 

@@ -1,72 +1,25 @@
 package dirfs
 
 import (
-	"math/bits"
 	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/sizeclass"
 )
 
-const (
-	minBuffer   = 4 << 10
-	maxBuffer   = 1 << 20
-	bufferSizes = 9 // each twice the one before
-
-	// keepBuffers bounds the bytes of unused buffers.
-	keepBuffers = 64 << 20
-)
+// maxBuffer is the size of the largest buffer in bytes.
+const maxBuffer = 1 << 20
 
 // buffers keeps buffers for the data of READ and WRITE. It differs from memfs's pool, whose pages
 // are the contents of files.
 type buffers struct {
-	mu   sync.Mutex // guards what follows
-	free [bufferSizes][][]byte
-	kept int // bytes in free
-
+	unused sizeclass.Buffers
 	leases sync.Pool // *lease
-}
-
-// sizeClass returns the index of the smallest buffers that hold n bytes.
-func sizeClass(n int) int { return bits.Len(uint(max(n-1, 0)) / minBuffer) }
-
-// get returns a buffer for n bytes, at most maxBuffer, with arbitrary contents.
-func (p *buffers) get(n int) []byte {
-	c := sizeClass(n)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if free := p.free[c]; len(free) > 0 {
-		b := free[len(free)-1]
-		free[len(free)-1] = nil
-		p.free[c] = free[:len(free)-1]
-		p.kept -= len(b)
-		return b
-	}
-	return make([]byte, minBuffer<<c)
-}
-
-// put takes a buffer back. If there are too many, it drops buffers of the most frequent size.
-func (p *buffers) put(b []byte) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for p.kept+len(b) > keepBuffers {
-		most := 0
-		for c := range p.free {
-			if len(p.free[c])<<c >= len(p.free[most])<<most {
-				most = c
-			}
-		}
-		free := p.free[most]
-		p.kept -= len(free[len(free)-1])
-		free[len(free)-1] = nil
-		p.free[most] = free[:len(free)-1]
-	}
-	c := sizeClass(len(b))
-	p.free[c] = append(p.free[c], b)
-	p.kept += len(b)
 }
 
 // lease has the buffers for the data of one READ or WRITE.
 type lease struct {
 	from *buffers
-	bufs [][]byte // whole
+	bufs []*sizeclass.Buffer
 	data [][]byte // the used part of each
 }
 
@@ -78,9 +31,9 @@ func (p *buffers) lease(n int) *lease {
 	}
 	for n > 0 {
 		k := min(n, maxBuffer)
-		b := p.get(k)
+		b := p.unused.Get(k)
 		l.bufs = append(l.bufs, b)
-		l.data = append(l.data, b[:k:k])
+		l.data = append(l.data, b.Bytes[:k:k])
 		n -= k
 	}
 	return l
@@ -89,7 +42,7 @@ func (p *buffers) lease(n int) *lease {
 // Release gives the buffers back.
 func (l *lease) Release() {
 	for _, b := range l.bufs {
-		l.from.put(b)
+		l.from.unused.Put(b)
 	}
 	clear(l.bufs)
 	clear(l.data)

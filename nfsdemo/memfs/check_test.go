@@ -10,11 +10,9 @@ import (
 // links agree.
 func check(tb testing.TB, fs *FS) {
 	tb.Helper()
-	var pages int
 	var inPages, names int64
 	links := make(map[*node]uint32)
 	for _, n := range fs.nodes {
-		pages += len(n.blocks)
 		inPages += checkBlocks(tb, n)
 		names += checkDir(tb, n, links)
 	}
@@ -34,7 +32,10 @@ func check(tb testing.TB, fs *FS) {
 	if got := fs.used.Load(); got != used {
 		tb.Errorf("%d bytes are charged, %d in use", got, used)
 	}
-	checkPool(tb, fs, pages, inPages)
+	if in, kept := fs.pages.inUse, fs.pages.free.Kept(); in != inPages || in+kept > fs.capacity+spare {
+		tb.Errorf("%d bytes are in pages of files; the pool has %d in use, %d kept, the capacity is %d",
+			inPages, in, kept, fs.capacity)
+	}
 }
 
 // checkBlocks returns the size of n's pages in bytes.
@@ -84,20 +85,4 @@ func checkDir(tb testing.TB, n *node, links map[*node]uint32) (cost int64) {
 		tb.Errorf("directory %d: %d names are listed, %d can be found", n.id, names, len(n.byName))
 	}
 	return cost
-}
-
-// checkPool checks the pool, given that the pages in files have the given total size in bytes.
-func checkPool(tb testing.TB, fs *FS, pages int, kept int64) {
-	tb.Helper()
-	if pages != fs.pages.out {
-		tb.Errorf("%d pages are in files, %d out of the pool", pages, fs.pages.out)
-	}
-	for _, p := range fs.pages.free {
-		for ; p != nil; p = p.next {
-			kept += int64(len(p.buf))
-		}
-	}
-	if kept != fs.pages.bytes || kept > fs.capacity+spare {
-		tb.Errorf("%d bytes are in pages, the pool counts %d, the capacity is %d", kept, fs.pages.bytes, fs.capacity)
-	}
 }

@@ -77,7 +77,7 @@ func New(cfg Config) (*FS, error) {
 	if !fs.charge(nodeCharge) {
 		return nil, fmt.Errorf("memfs: capacity of %d bytes: %w", cfg.Capacity, nfs3.ErrNoSpc)
 	}
-	fs.pages.capacity = fs.capacity
+	fs.pages.most = min(fs.capacity, math.MaxInt64-spare) + spare
 	root := fs.newNode(nfs3.TypeDir, cmp.Or(cfg.RootMode, 0o755))
 	root.uid, root.gid = cfg.RootUID, cfg.RootGID
 	root.parent = root

@@ -52,8 +52,8 @@ func TestSpaceReturns(t *testing.T) {
 	if got, _, err := fs.StatFS(t.Context(), r); got != empty || err != nil {
 		t.Errorf("%+v, at first %+v; %v", got, empty, err)
 	}
-	if got := fs.used.Load(); got != used || fs.pages.out != 0 {
-		t.Errorf("%d bytes are charged, at first %d; %d pages are in use", got, used, fs.pages.out)
+	if got := fs.used.Load(); got != used || fs.pages.inUse != 0 {
+		t.Errorf("%d bytes are charged, at first %d; %d in pages", got, used, fs.pages.inUse)
 	}
 }
 
@@ -63,15 +63,15 @@ func TestRemoveLeased(t *testing.T) {
 	h := create(t, fs, "file")
 	data := bytes.Repeat([]byte("data"), 50_000)
 	write(t, fs, h, 0, data)
-	pages := fs.pages.out
+	pages := fs.pages.inUse
 	var r vfs.ReadResult
 	if err := fs.Read(t.Context(), super, h, 0, blockSize+1, &r); err != nil {
 		t.Fatal(err)
 	}
 	free := fs.used.Load()
 	remove(t, fs, fs.Root(), "file")
-	if fs.pages.out != 2 || pages != 4 {
-		t.Errorf("%d pages of %d are in use", fs.pages.out, pages)
+	if fs.pages.inUse != 2*blockSize || pages != 3*blockSize+4<<10 {
+		t.Errorf("%d bytes of %d are in use", fs.pages.inUse, pages)
 	}
 	if got := free - fs.used.Load(); got < int64(len(data)) {
 		t.Errorf("%d bytes were given back", got)
@@ -80,8 +80,8 @@ func TestRemoveLeased(t *testing.T) {
 		t.Error("data that was handed out has changed")
 	}
 	r.Release.Release()
-	if fs.pages.out != 0 {
-		t.Errorf("%d pages are in use", fs.pages.out)
+	if fs.pages.inUse != 0 {
+		t.Errorf("%d bytes are in use", fs.pages.inUse)
 	}
 }
 
@@ -96,8 +96,8 @@ func TestRemoveWriting(t *testing.T) {
 	if err != nfs3.ErrStale {
 		t.Error(err)
 	}
-	if fs.pages.out != 0 || fs.used.Load() != nodeCharge {
-		t.Errorf("%d pages, %d bytes are in use", fs.pages.out, fs.used.Load())
+	if fs.pages.inUse != 0 || fs.used.Load() != nodeCharge {
+		t.Errorf("%d bytes in pages, %d in all are in use", fs.pages.inUse, fs.used.Load())
 	}
 }
 
@@ -207,7 +207,7 @@ func TestLinkMax(t *testing.T) {
 func bytesOf(fs *FS) int64 {
 	fs.pages.mu.Lock()
 	defer fs.pages.mu.Unlock()
-	return fs.pages.bytes
+	return fs.pages.inUse + fs.pages.free.Kept()
 }
 
 // TestPinned: data that readers have not released stays unchanged, beyond the capacity, when the

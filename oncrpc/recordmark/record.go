@@ -1,10 +1,10 @@
 package recordmark
 
 import (
-	"math/bits"
 	"sync"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/poison"
+	"github.com/rpcrdma/go-rpcrdma/internal/sizeclass"
 )
 
 // record is a received record in pooled memory.
@@ -15,22 +15,15 @@ type record struct {
 	reserved int    // in bytes
 }
 
-// Records come in classes of a power of two and a little more. So a power of two of data with a
-// header does not need twice the memory. Pools for bare data, as in rpcrdma and gateway, lack that
-// extra.
+// Records come in size classes with a little more than a power of two. So a power of two of data
+// with a header does not need twice the memory.
 const (
 	firstClass = 10 // 2 KiB
 	lastClass  = 24 // 16 MiB; larger ones are not pooled
 )
 
 // classOf returns the smallest class with room for n bytes.
-func classOf(n int) int {
-	class := max(firstClass, bits.Len(uint(n))-1)
-	if n > classSize(class) {
-		class++
-	}
-	return class
-}
+func classOf(n int) int { return sizeclass.Of(n-max(1<<10, n/65), firstClass) }
 
 func classSize(class int) int { return 1<<class + max(1<<10, 1<<class>>6) }
 
