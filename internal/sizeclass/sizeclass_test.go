@@ -50,7 +50,8 @@ func TestLists(t *testing.T) {
 		most, kept int64
 		dropped    []string
 	}{
-		{48, 48, nil}, {47, 16, []string{"b"}}, {8, 8, []string{"c"}}, {-1, 0, []string{"a"}}, {0, 0, nil},
+		{48, 48, nil}, {47, 16, []string{"b"}}, {8, 8, []string{"c"}}, {-1, 0, []string{"a"}},
+		{0, 0, nil},
 	} {
 		dropped = nil
 		l.Drop(step.most, func(v string) { dropped = append(dropped, v) })

@@ -59,7 +59,8 @@ func FuzzAccounts(f *testing.F) {
 		check(t, fs)
 		removeAll(t, fs, fs.Root())
 		if len(fs.nodes) != 1 || fs.used.Load() != nodeCharge || fs.pages.inUse != 0 {
-			t.Errorf("%d files, %d bytes, %d bytes in pages are left", len(fs.nodes), fs.used.Load(), fs.pages.inUse)
+			t.Errorf("%d files, %d bytes, %d bytes in pages are left",
+				len(fs.nodes), fs.used.Load(), fs.pages.inUse)
 		}
 	})
 }
