@@ -12,7 +12,7 @@ import (
 // RDMA operations that one message can cause.
 const MaxSegments = 1024
 
-// ErrMalformed is wrapped by every error about a peer's chunk lists.
+// ErrMalformed is wrapped by errors about a peer's chunk lists.
 var ErrMalformed = errors.New("malformed chunk list")
 
 // Segment is a piece of memory of the header's sender (struct xdr_rdma_segment, draft section 4.3).
@@ -175,37 +175,6 @@ func (l *Lists) decodeSegments(d *xdr.Decoder, room *int) WriteChunk {
 		l.segs = append(l.segs, decodeSegment(d))
 	}
 	return l.segs[first:len(l.segs):len(l.segs)]
-}
-
-// CheckOffsets checks that no segment extends beyond offset 2^64-1.
-func (l *Lists) CheckOffsets() error {
-	for i := range l.Reads {
-		if err := l.Reads[i].checkOffset(); err != nil {
-			return err
-		}
-	}
-	for _, w := range l.Writes {
-		if err := w.checkOffsets(); err != nil {
-			return err
-		}
-	}
-	return l.Reply.checkOffsets()
-}
-
-func (c WriteChunk) checkOffsets() error {
-	for i := range c {
-		if err := c[i].checkOffset(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Segment) checkOffset() error {
-	if s.Length > 0 && s.Offset+uint64(s.Length)-1 < s.Offset {
-		return fmt.Errorf("%w: segment of %d bytes at offset %#x", ErrMalformed, s.Length, s.Offset)
-	}
-	return nil
 }
 
 func decodeSegment(d *xdr.Decoder) Segment {

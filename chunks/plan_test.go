@@ -2,6 +2,7 @@ package chunks
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -254,12 +255,9 @@ func (b *built) check(lim Limits) error {
 	}
 
 	// The stream, put together from its pieces, is the whole message.
-	chunks, err := got.ReadChunks(nil, b.call.Len())
-	if err != nil {
-		return err
-	}
-	fetch := func(c ReadChunk) (p []byte) {
-		for _, s := range c.Segments {
+	chunks := readChunks(got.Reads)
+	fetch := func(c []ReadSegment) (p []byte) {
+		for _, s := range c {
 			m := b.memory[s.Handle][s.Offset-memoryBase:]
 			p = append(p, m[:s.Length]...)
 		}
@@ -267,17 +265,17 @@ func (b *built) check(lim Limits) error {
 	}
 	inline := b.inline
 	if b.plan.Long {
-		if len(inline) > 0 || len(chunks) == 0 || chunks[0].Position != 0 {
+		if len(inline) > 0 || len(chunks) == 0 || chunks[0][0].Position != 0 {
 			return fmt.Errorf("long call with %d bytes inline and read chunks %v", len(inline), chunks)
 		}
 		inline, chunks = fetch(chunks[0]), chunks[1:]
 	}
-	if err := CheckPositions(chunks, len(inline)); err != nil {
-		return err
-	}
 	var stream []byte
 	for _, c := range chunks {
-		n := c.Position - len(stream)
+		n := int(c[0].Position) - len(stream)
+		if n < 0 || n > len(inline) {
+			return fmt.Errorf("read chunk at position %d, %d bytes before it", c[0].Position, len(stream))
+		}
 		stream = append(stream, inline[:n]...)
 		inline = inline[n:]
 		stream = append(stream, fetch(c)...)
@@ -526,4 +524,18 @@ func TestRegionSize(t *testing.T) {
 			}
 		}
 	}
+}
+
+// readChunks returns the chunks of a read list, by position.
+func readChunks(reads []ReadSegment) (chunks [][]ReadSegment) {
+	reads = slices.Clone(reads)
+	slices.SortStableFunc(reads, func(a, b ReadSegment) int { return cmp.Compare(a.Position, b.Position) })
+	for i, s := range reads {
+		if i == 0 || s.Position != reads[i-1].Position {
+			chunks = append(chunks, nil)
+		}
+		last := len(chunks) - 1
+		chunks[last] = append(chunks[last], s)
+	}
+	return chunks
 }

@@ -144,12 +144,9 @@ func checkReply(m *xdr.Message, without []bool, header int, room uint64, p Reply
 		return fmt.Errorf("%d segments", len(lists.Reads))
 	}
 
-	list, err := lists.ReadChunks(nil, m.Len())
-	if err != nil {
-		return err
-	}
-	fetch := func(c ReadChunk) (p []byte) {
-		for _, s := range c.Segments {
+	list := readChunks(lists.Reads)
+	fetch := func(c []ReadSegment) (p []byte) {
+		for _, s := range c {
 			b := memory[s.Handle][s.Offset-memoryBase:]
 			p = append(p, b[:s.Length]...)
 		}
@@ -166,7 +163,7 @@ func checkReply(m *xdr.Message, without []bool, header int, room uint64, p Reply
 		data := slices.Concat(it.Data...)
 		switch {
 		case stays[i]: // it is here already
-		case len(list) > 0 && list[0].Position == it.Position && it.Len > 0:
+		case len(list) > 0 && int(list[0][0].Position) == it.Position && it.Len > 0:
 			data, list = fetch(list[0]), list[1:]
 		default:
 			continue // inline, with what is in front

@@ -1,8 +1,6 @@
 package chunks
 
 import (
-	"fmt"
-
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -38,34 +36,6 @@ func AddRoundUp(filled []Segment, offered WriteChunk, n int) {
 	if pad > 0 {
 		filled[last].Length += pad
 	}
-}
-
-// WrittenLen checks a chunk that a peer returned against the one that was offered, and returns how
-// many bytes the peer says it has written. Only the last segment used may be filled in part.
-//
-// With roundUp that number may include the XDR round-up (draft section 3.7). The last segment used
-// may then be up to 3 bytes longer than offered, if that makes the number of bytes a multiple of
-// four. So the result may be more than was offered in all: do not slice memory by it unchecked.
-func WrittenLen(offered, returned WriteChunk, roundUp bool) (int, error) {
-	if len(returned) != len(offered) {
-		return 0, fmt.Errorf("%w: %d segments returned of a chunk of %d", ErrMalformed, len(returned), len(offered))
-	}
-	n, full, room := 0, true, uint64(0)
-	for i, s := range returned {
-		o := offered[i]
-		room += uint64(o.Length)
-		switch {
-		case s.Handle != o.Handle || s.Offset != o.Offset:
-			return 0, fmt.Errorf("%w: segment %d returned is not the one offered", ErrMalformed, i)
-		case s.Length > o.Length && (!roundUp || s.Length-o.Length != uint32(-room%xdr.Unit)):
-			return 0, fmt.Errorf("%w: %d bytes returned in a segment of %d", ErrMalformed, s.Length, o.Length)
-		case s.Length > 0 && !full:
-			return 0, fmt.Errorf("%w: segment %d filled behind a gap or a round-up", ErrMalformed, i)
-		}
-		full = full && s.Length == o.Length
-		n += int(s.Length)
-	}
-	return n, nil
 }
 
 // AppendSegments appends to dst the segments for n bytes at offset under handle, each of at most

@@ -1,7 +1,6 @@
 package chunks
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -67,126 +66,6 @@ func TestDistribute(t *testing.T) {
 	}
 }
 
-func TestWrittenLen(t *testing.T) {
-	tests := []struct {
-		name     string
-		returned WriteChunk
-		want     int // -1: refused
-	}{
-		{"unused", withLengths(offered, 0, 0, 0), 0},
-		{"first in part", withLengths(offered, 7, 0, 0), 7},
-		{"first", withLengths(offered, 100, 0, 0), 100},
-		{"second in part", withLengths(offered, 100, 3, 0), 103},
-		{"all but one byte", withLengths(offered, 100, 4, 49), 153},
-		{"all", offered, 154},
-		{"gap in the first", withLengths(offered, 99, 1, 0), -1},
-		{"gap in the second", withLengths(offered, 100, 3, 1), -1},
-		{"first skipped", withLengths(offered, 0, 4, 0), -1},
-		{"second skipped", withLengths(offered, 100, 0, 50), -1},
-		{"too much in the first", withLengths(offered, 101, 0, 0), -1},
-		{"too much in the last", withLengths(offered, 100, 4, 51), -1},
-		{"too much by far", withLengths(offered, math.MaxUint32, 4, 50), -1},
-		{"round-up is not the peer's to write", withLengths(offered, 100, 4, 52), -1},
-		{"another handle", WriteChunk{{9, 100, 0x1000}, offered[1], offered[2]}, -1},
-		{"another handle, unused", WriteChunk{offered[0], offered[1], {9, 0, 0x3000}}, -1},
-		{"another offset", WriteChunk{offered[0], {2, 4, 0x2004}, offered[2]}, -1},
-		{"one segment too few", offered[:2], -1},
-		{"one segment too many", append(slices.Clone(offered), Segment{}), -1},
-		{"no segments", nil, -1},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			n, err := WrittenLen(offered, tt.returned, false)
-			if tt.want < 0 {
-				if !errors.Is(err, ErrMalformed) {
-					t.Errorf("%d, error %v, want ErrMalformed", n, err)
-				}
-				return
-			}
-			if err != nil || n != tt.want {
-				t.Errorf("%d, error %v, want %d", n, err, tt.want)
-			}
-		})
-	}
-	if n, err := WrittenLen(nil, nil, false); n != 0 || err != nil {
-		t.Errorf("a chunk of no segments: %d, error %v", n, err)
-	}
-	empty := WriteChunk{{1, 0, 0}, {2, 8, 0}} // a segment of no bytes is full
-	if n, err := WrittenLen(empty, withLengths(empty, 0, 5), false); n != 5 || err != nil {
-		t.Errorf("behind a segment of no bytes: %d, error %v", n, err)
-	}
-}
-
-// A chunk that includes the round-up (draft section 3.7).
-func TestFilledRoundUp(t *testing.T) {
-	odd := WriteChunk{{1, 100, 0x1000}, {2, 3, 0x2000}, {3, 50, 0x3000}} // of 153 bytes
-	one := WriteChunk{{1, 5, 0x1000}}
-	tests := []struct {
-		name     string
-		offered  WriteChunk
-		returned []uint32
-		want     int // -1: refused
-	}{
-		{"unused", odd, []uint32{0, 0, 0}, 0},
-		{"within the first", odd, []uint32{8, 0, 0}, 8},
-		{"no round-up after all", odd, []uint32{7, 0, 0}, 7},
-		{"reaching into the next", odd, []uint32{100, 3, 1}, 104},
-		{"all but the round-up", odd, []uint32{100, 3, 50}, 153},
-		{"beyond the last", odd, []uint32{100, 3, 53}, 156},
-		{"beyond the last, no multiple of four", odd, []uint32{100, 3, 52}, -1},
-		{"beyond the last by four", odd, []uint32{100, 3, 54}, -1},
-		{"beyond the last by seven", odd, []uint32{100, 3, 57}, -1},
-		{"beyond the last by far", odd, []uint32{100, 3, math.MaxUint32}, -1},
-		{"beyond the last used, though there is room", odd, []uint32{100, 4, 0}, 104},
-		{"beyond the last used by two, though there is room", odd, []uint32{100, 5, 0}, -1},
-		{"beyond one in the middle", odd, []uint32{100, 4, 48}, -1},
-		{"beyond one in the middle, and then the round-up again", odd, []uint32{100, 4, 4}, -1},
-		{"beyond the first by four", WriteChunk{{1, 4, 0}, {2, 5, 0}}, []uint32{8, 0}, -1},
-		{"behind a gap", odd, []uint32{99, 0, 1}, -1},
-		{"one segment", one, []uint32{8}, 8},
-		{"one segment, no round-up", one, []uint32{5}, 5},
-		{"one segment, too much", one, []uint32{9}, -1},
-		{"one segment, too much by a round-up", one, []uint32{12}, -1},
-		{"one segment, neither", one, []uint32{6}, -1},
-		{"multiple of four offered", WriteChunk{{1, 8, 0}}, []uint32{8}, 8},
-		{"multiple of four offered, more returned", WriteChunk{{1, 8, 0}}, []uint32{12}, -1},
-		{"multiple of four offered, more returned by less", WriteChunk{{1, 8, 0}}, []uint32{11}, -1},
-		{"multiple of four offered in two", WriteChunk{{1, 5, 0}, {2, 3, 0}}, []uint32{5, 3}, 8},
-		{"multiple of four offered in two, beyond the first", WriteChunk{{1, 5, 0}, {2, 3, 0}}, []uint32{8, 0}, 8},
-		{"multiple of four offered in two, beyond the first by two", WriteChunk{{1, 5, 0}, {2, 3, 0}}, []uint32{7, 0}, -1},
-		{"multiple of four offered in three, beyond the second", WriteChunk{{1, 3, 0}, {2, 3, 0}, {3, 2, 0}}, []uint32{3, 5, 0}, 8},
-		{"multiple of four so far, beyond that", WriteChunk{{1, 5, 0}, {2, 3, 0}, {3, 3, 0}}, []uint32{5, 4, 0}, -1},
-		{"nothing offered", WriteChunk{{1, 0, 0}}, []uint32{4}, -1},
-		{"no segments", nil, nil, 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			returned := withLengths(tt.offered, tt.returned...)
-			n, err := WrittenLen(tt.offered, returned, true)
-			if tt.want < 0 {
-				if !errors.Is(err, ErrMalformed) {
-					t.Errorf("%d, error %v, want ErrMalformed", n, err)
-				}
-			} else if err != nil || n != tt.want {
-				t.Errorf("%d, error %v, want %d", n, err, tt.want)
-			}
-			// Who knows no round-up takes what was offered, and no more.
-			n, err = WrittenLen(tt.offered, returned, false)
-			within := tt.want >= 0
-			for i := range tt.returned {
-				within = within && tt.returned[i] <= tt.offered[i].Length
-			}
-			if within != (err == nil) {
-				t.Errorf("without round-up: %d, error %v", n, err)
-			}
-		})
-	}
-	moved := WriteChunk{{1, 8, 0x1004}}
-	if n, err := WrittenLen(one, moved, true); !errors.Is(err, ErrMalformed) {
-		t.Errorf("another offset: %d, error %v, want ErrMalformed", n, err)
-	}
-}
-
 func TestRoundUp(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -227,9 +106,6 @@ func TestRoundUp(t *testing.T) {
 			if diff := cmp.Diff(withLengths(c, tt.want...), WriteChunk(got), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if n, err := WrittenLen(c, got, true); err != nil || n != xdr.RoundUp(tt.n) {
-				t.Errorf("WrittenLen() = %d, %v, want %d", n, err, xdr.RoundUp(tt.n))
-			}
 		})
 	}
 }
@@ -261,10 +137,6 @@ func TestFilledLinux(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		n, err := WrittenLen(tt.offered, tt.returned, false)
-		if err != nil || n != tt.want {
-			t.Errorf("%s: %d, error %v, want %d", tt.name, n, err, tt.want)
-		}
 		if got, ok := Distribute(nil, tt.offered, tt.want); !ok || !cmp.Equal(tt.returned, WriteChunk(got)) {
 			t.Errorf("%s: filled here it would be %v", tt.name, got)
 		}
@@ -313,12 +185,12 @@ func TestFillProperty(t *testing.T) {
 		if !ok {
 			return
 		}
-		if back, err := WrittenLen(c, got, false); err != nil || back != n {
-			t.Fatalf("WrittenLen() = %d, %v, filled with %d", back, err, n)
+		if back := WriteChunk(got).Len(); back != uint64(n) {
+			t.Fatalf("filled with %d: %v has %d", n, got, back)
 		}
 		AddRoundUp(got, c, n)
-		if back, err := WrittenLen(c, got, true); err != nil || back != xdr.RoundUp(n) {
-			t.Fatalf("WrittenLen() = %d, %v, filled with %d and its round-up", back, err, n)
+		if back := WriteChunk(got).Len(); back != uint64(xdr.RoundUp(n)) {
+			t.Fatalf("filled with %d and its round-up: %v has %d", n, got, back)
 		}
 		over := int(WriteChunk(got).Len()) - int(c.Len())
 		for i := range got { // only what there is no room for is beyond

@@ -50,16 +50,12 @@ type allocCall struct {
 }
 
 // noAllocations makes calls between ends of these configurations, and checks that they allocate
-// nothing in the steady state, on either side. It returns the connection, which prepare has been
-// given.
-func noAllocations(t *testing.T, server, cfg rpcrdma.Config, prepare func(*rpcrdma.Conn), tests []allocCall) *rpcrdma.Conn {
+// nothing in the steady state, on either side. It returns the connection.
+func noAllocations(t *testing.T, server, cfg rpcrdma.Config, tests []allocCall) *rpcrdma.Conn {
 	t.Helper()
 	r := newRig(t, server)
 	r.server.Handle(allocProgram())
 	conn := r.dial(cfg)
-	if prepare != nil {
-		prepare(conn)
-	}
 	c := oncrpc.NewClient(conn, testProgram, 2, oncrpc.AuthNone())
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -84,7 +80,7 @@ func noAllocations(t *testing.T, server, cfg rpcrdma.Config, prepare func(*rpcrd
 // TestAllocations checks that calls allocate nothing, whichever way they travel.
 func TestAllocations(t *testing.T) {
 	sink := make([]byte, 1<<20)
-	noAllocations(t, rpcrdma.Config{}, rpcrdma.Config{}, nil, []allocCall{
+	noAllocations(t, rpcrdma.Config{}, rpcrdma.Config{}, []allocCall{
 		{"NULL", oncrpc.Request{}},
 		{"inline argument", oncrpc.Request{Procedure: 1, Args: &items{data: [][]byte{make([]byte, 1000)}}}},
 		{"read chunk", oncrpc.Request{Procedure: 1, Args: &items{data: [][]byte{make([]byte, 1<<20)}}}},
@@ -94,40 +90,37 @@ func TestAllocations(t *testing.T) {
 	})
 }
 
-// TestAllocationsPadded is about RDMA_MSGP, both ways, into receives of two buffers.
-func TestAllocationsPadded(t *testing.T) {
-	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, InlineSend: 20480, InlineRecv: 20480, Align: 4096, PeerAlign: 4096}
-	conn := noAllocations(t, cfg, cfg, nil, []allocCall{
-		{"argument", oncrpc.Request{Procedure: 1, Args: &items{data: [][]byte{make([]byte, 8000)}}}},
-		{"result", oncrpc.Request{Procedure: 2, Args: size(8000), MaxReply: 8100, Reply: landed(make([]byte, 8000))}},
-	})
-	if conn.Stats().Padded < 600 {
-		t.Error("the results were not padded")
+// TestAllocationsDraft is about RDMA_MSGP, both ways, into receives of two buffers, and about
+// replies that are left to be read, and their RDMA_DONEs.
+func TestAllocationsDraft(t *testing.T) {
+	padded := rpcrdma.Config{Dialect: rpcrdma.Draft, InlineSend: 20480, InlineRecv: 20480,
+		Align: 4096, PeerAlign: 4096}
+	reads := rpcrdma.Config{Dialect: rpcrdma.Draft, SegmentSize: 30_000, NoReplyChunks: true}
+	long := reads
+	long.MinChunk = 1 << 20 // so that the data is not in a chunk of its own
+	result := func(n int) []allocCall {
+		return []allocCall{{"result", oncrpc.Request{
+			Procedure: 2, Args: size(n), MaxReply: 8100, Reply: landed(make([]byte, n)),
+		}}}
 	}
-}
-
-// TestAllocationsReplyReads is about replies that are left to be read, and their RDMA_DONEs.
-func TestAllocationsReplyReads(t *testing.T) {
-	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
-	defer back.Close()
 	for _, tt := range []struct {
-		name     string
-		minChunk int // of the server
-		prepare  func(*rpcrdma.Conn)
+		name         string
+		server       rpcrdma.Config
+		calls        []allocCall
+		padded, done uint64 // least
 	}{
-		{"bulk data", 0, nil},
-		{"long", 1 << 20, nil},
-		{"long, to a client that serves", 1 << 20, func(c *rpcrdma.Conn) { c.Serve(back) }},
-		{"with a limit of RDMA Reads", 0, func(c *rpcrdma.Conn) {
-			c.UpdateSettings(func(s *rpcrdma.Settings) { s.Reads = 2 })
-		}},
+		{"padded", padded, append(result(8000), allocCall{"argument", oncrpc.Request{
+			Procedure: 1, Args: &items{data: [][]byte{make([]byte, 8000)}},
+		}}), 600, 0},
+		{"bulk data to read", reads, result(100_000), 0, 600},
+		{"long", long, result(100_000), 0, 600},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			req := oncrpc.Request{Procedure: 2, Args: size(100_000), Reply: landed(make([]byte, 100_000))}
-			server := rpcrdma.Config{Dialect: rpcrdma.Draft, MinChunk: tt.minChunk, SegmentSize: 30_000}
-			conn := noAllocations(t, server, rpcrdma.Config{Dialect: rpcrdma.Draft, NoReplyChunks: true}, tt.prepare, []allocCall{{"result", req}})
-			if conn.Stats().DonesSent < 600 {
-				t.Error("the results were not read")
+			cfg := tt.server
+			cfg.MinChunk = 0
+			conn := noAllocations(t, tt.server, cfg, tt.calls)
+			if s := conn.Stats(); s.Padded < tt.padded || s.DonesSent < tt.done {
+				t.Errorf("the results went another way: %+v", s)
 			}
 		})
 	}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/memory"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/post"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/wire"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -14,17 +17,16 @@ import (
 // xdr.BulkSource of the call. The handler fetches one chunk at a time.
 type arguments struct {
 	in     *incoming
-	reads  []chunks.ReadChunk
-	long   bool              // the first of reads is the message
-	chunks []xdr.Chunk       // the others, for the handler
+	lists  wire.Lists
+	chunks []xdr.Chunk       // the read list without the message, for the handler
 	loads  []transport.Slice // memory of the pool that holds what was fetched
 	into   []transport.Slice // the target of a Fetch or Load
-	chain  chain
+	chain  post.Chain
 	asked  int             // bytes of the Reads under way
 	err    error           // the first error of these Reads
 	done   chan error      // of capacity 1: the result of a Fetch or Load
 	seen   xdr.BulkWatcher // of the Reads under way, or nil
-	heard  uint64          // for a long message that may be a reply: its number (draftdoubt.go)
+	heard  uint64          // for a long message that may be a reply: its number (draftambiguous.go)
 }
 
 // errNoBuffer: there is no memory for a long message.
@@ -33,23 +35,23 @@ var errNoBuffer = errors.New("no buffer for a long message")
 // readMessage begins to fetch a long message. done completes the Reads; the last has a Context of
 // nil.
 func (a *arguments) readMessage(done transport.Completer) error {
-	n := a.reads[0].Len
-	s, err := a.in.c.pool.get(n, transport.LocalWrite)
+	n := a.lists.Reads[0].Len
+	s, err := a.in.l.shared.Get(n, transport.LocalWrite)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoBuffer, err)
 	}
 	a.loads = append(a.loads, s)
-	a.in.body = s.Bytes
-	return a.read(a.reads[0].Segments, n, a.loads[:1], done, nil)
+	a.in.message.Body = s.Bytes
+	return a.read(a.lists.Reads[0].Segments, n, a.loads[:1], done, nil)
 }
 
 // describe makes xdr.Chunks of the read chunks, for the decoder.
 func (a *arguments) describe() {
-	for i := range a.reads {
-		if a.long && i == 0 {
+	for i := range a.lists.Reads {
+		if a.lists.Long && i == 0 {
 			continue
 		}
-		ch := &a.reads[i]
+		ch := &a.lists.Reads[i]
 		a.chunks = append(a.chunks, xdr.Chunk{
 			Position: ch.Position, Len: ch.Len, Source: a, ID: a.chunkID(i),
 		})
@@ -59,13 +61,13 @@ func (a *arguments) describe() {
 // Fetch reads a chunk of the call into dst. It implements xdr.BulkSource.
 func (a *arguments) Fetch(ctx context.Context, id, n int, dst [][]byte, w xdr.BulkWatcher) error {
 	id = a.chunk(id)
-	c := a.in.c
-	if c.importer == nil {
-		s, err := c.pool.get(n, transport.LocalWrite)
+	l := a.in.l
+	if l.importer == nil {
+		s, err := l.shared.Get(n, transport.LocalWrite)
 		if err != nil {
 			return a.opError(err)
 		}
-		defer c.pool.put(s, transport.LocalWrite)
+		defer l.shared.Put(s, transport.LocalWrite)
 		a.into = append(a.into[:0], s)
 		if err := a.fetch(ctx, id, n, w); err != nil {
 			return err
@@ -77,13 +79,13 @@ func (a *arguments) Fetch(ctx context.Context, id, n int, dst [][]byte, w xdr.Bu
 		return nil
 	}
 	a.into = a.into[:0]
-	defer func() { a.into = c.endImports(a.into) }()
+	defer func() { a.into = l.endImports(a.into) }()
 	for left := n; left > 0; dst = dst[1:] {
 		p := dst[0][:min(left, len(dst[0]))]
 		if len(p) == 0 {
 			continue
 		}
-		s, err := c.importer.Import(p, transport.LocalWrite)
+		s, err := l.importer.Import(p, transport.LocalWrite)
 		if err != nil {
 			return a.opError(err)
 		}
@@ -97,8 +99,8 @@ func (a *arguments) Fetch(ctx context.Context, id, n int, dst [][]byte, w xdr.Bu
 func (a *arguments) Load(ctx context.Context, id, n int, take bool, w xdr.BulkWatcher) ([]byte,
 	xdr.Releaser, error) {
 	id = a.chunk(id)
-	p := a.in.c.pool
-	s, err := p.get(n, transport.LocalWrite)
+	p := a.in.l.shared.Pool
+	s, err := p.Get(n, transport.LocalWrite)
 	if err != nil {
 		return nil, nil, a.opError(err)
 	}
@@ -106,7 +108,7 @@ func (a *arguments) Load(ctx context.Context, id, n int, take bool, w xdr.BulkWa
 	err = a.fetch(ctx, id, n, w)
 	a.into = a.into[:0]
 	if err != nil {
-		p.put(s, transport.LocalWrite)
+		p.Put(s, transport.LocalWrite)
 		return nil, nil, err
 	}
 	if take {
@@ -135,13 +137,13 @@ func (a *arguments) chunk(id int) int {
 
 // taken is memory of the pool that a handler has taken over.
 type taken struct {
-	p *pool
+	p *memory.Pool
 	s transport.Slice
 }
 
 // Release gives it back.
 func (t *taken) Release() {
-	t.p.put(t.s, transport.LocalWrite)
+	t.p.Put(t.s, transport.LocalWrite)
 	t.s = transport.Slice{}
 }
 
@@ -151,14 +153,14 @@ func (a *arguments) fetch(ctx context.Context, id, n int, w xdr.BulkWatcher) err
 	if err := ctx.Err(); err != nil {
 		return a.opError(err)
 	}
-	err := a.read(a.reads[id].Segments, n, a.into, (*fetchRead)(a), w)
+	err := a.read(a.lists.Reads[id].Segments, n, a.into, (*fetchRead)(a), w)
 	if err == nil {
 		err = a.wait()
 	}
 	if err != nil {
 		// The connection has ended. Conn.watch ends the contexts of calls only when everything has
 		// been flushed; the handler that gets this error should see that earlier.
-		a.in.c.cancel()
+		a.in.l.cancel()
 		return a.opError(err)
 	}
 	return nil
@@ -179,7 +181,7 @@ func (a *arguments) wait() error {
 }
 
 func (a *arguments) opError(err error) error {
-	return &OpError{"fetch", a.in.c.info.RemoteAddr, err}
+	return &OpError{"fetch", a.in.l.info.RemoteAddr, err}
 }
 
 // fetchRead is the Completer of the Reads of a Fetch or Load.
@@ -197,15 +199,15 @@ func (f *fetchRead) Complete(wr *transport.WorkRequest, err error) {
 // The last Read has a Context of nil.
 func (a *arguments) read(segments []chunks.ReadSegment, n int, dst []transport.Slice,
 	done transport.Completer, w xdr.BulkWatcher) error {
-	c := a.in.c
+	l := a.in.l
 	a.err, a.asked, a.seen = nil, n, w
-	a.chain.begins(len(segments), &c.info)
-	c.gate.divide(&a.chain)
-	a.chain.addReads(segments, n, dst, done)
-	c.flow.waits(a.in, answerReads)
-	err := c.gate.post(&a.chain)
+	a.chain.Begin(len(segments), &l.info)
+	l.gate.Divide(&a.chain)
+	a.chain.AddReads(segments, n, dst, done)
+	a.in.waits(forReads)
+	err := l.gate.Post(&a.chain)
 	if err != nil {
-		c.flow.goesOn(a.in)
+		a.in.goesOn()
 	}
 	return err
 }
@@ -213,8 +215,8 @@ func (a *arguments) read(segments []chunks.ReadSegment, n int, dst []transport.S
 // completed notes the end of a Read. It reports whether it was the last one, and the first error of
 // all of them.
 func (a *arguments) completed(wr *transport.WorkRequest, err error) (last bool, first error) {
-	c := a.in.c
-	c.queue.completed()
+	l := a.in.l
+	l.queue.Completed()
 	if a.err == nil {
 		a.err = err
 	}
@@ -223,14 +225,14 @@ func (a *arguments) completed(wr *transport.WorkRequest, err error) (last bool, 
 			a.seen.Arrived(wr.Local[i].Bytes)
 		}
 	}
-	last = isLast(wr)
-	c.gate.done(transport.TotalLen(wr.Local))
+	last = post.IsLast(wr)
+	l.gate.Done(transport.TotalLen(wr.Local))
 	if !last {
 		return false, nil
 	}
-	c.flow.goesOn(a.in)
+	a.in.goesOn()
 	if a.err == nil {
-		add(&c.traffic.readChunkReceived, a.asked)
+		add(&l.traffic.ReadChunkReceived, a.asked)
 	}
 	return true, a.err
 }
@@ -238,7 +240,7 @@ func (a *arguments) completed(wr *transport.WorkRequest, err error) (last bool, 
 // unload gives back the memory that holds fetched chunks.
 func (a *arguments) unload() {
 	for _, s := range a.loads {
-		a.in.c.pool.put(s, transport.LocalWrite)
+		a.in.l.shared.Put(s, transport.LocalWrite)
 	}
 	clear(a.loads)
 	a.loads = a.loads[:0]
@@ -246,12 +248,12 @@ func (a *arguments) unload() {
 
 // release gives back the memory of the arguments.
 func (a *arguments) release() {
-	if len(a.reads)+len(a.loads) == 0 { // the common case
+	if len(a.lists.Reads)+len(a.loads) == 0 { // the common case
 		return
 	}
 	a.unload()
-	clear(a.reads)
+	clear(a.lists.Reads)
 	clear(a.chunks)
-	a.reads, a.chunks = a.reads[:0], a.chunks[:0]
-	a.chain, a.long, a.err = a.chain.cleared(), false, nil
+	a.lists.Reads, a.lists.Long, a.chunks = a.lists.Reads[:0], false, a.chunks[:0]
+	a.chain, a.err = a.chain.Cleared(), nil
 }

@@ -288,56 +288,6 @@ func TestLimitBackwardFirst(t *testing.T) {
 	})
 }
 
-// TestLimitBackwardCrossing: behind a reply that the client has not handled, only the call goes for
-// which a receive was kept.
-func TestLimitBackwardCrossing(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		r := newRig(t, rpcrdma.Config{LimitBackwardCalls: true})
-		p, b := r.connected(1) // no receives to spare
-		b.make(t.Context(), 31)
-		p.settle()
-		b.check(31, 0)
-		p.call()
-		synctest.Wait()
-		b.make(t.Context(), 20)
-		synctest.Wait()
-		if _, inUse, waiting := b.conn.Credits(); inUse != 1 || waiting != 19 {
-			t.Errorf("%d calls were sent and %d wait, want 1 and 19", inUse, waiting)
-		}
-		p.settle()
-		b.check(51, 0)
-	})
-}
-
-// TestLimitBackwardEnds: a call that waits for receives ends with its context, and with the
-// connection.
-func TestLimitBackwardEnds(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		r := newRig(t, rpcrdma.Config{LimitBackwardCalls: true})
-		p, b := r.connected(linuxCredits)
-		b.make(t.Context(), 31)
-		p.settle()
-		b.check(31, 0)
-		ctx, cancel := context.WithCancel(t.Context())
-		gone, late := &callsBack{t: t, conn: b.conn}, &callsBack{t: t, conn: b.conn}
-		gone.make(ctx, 3)
-		late.make(t.Context(), 2)
-		p.settle()
-		late.check(0, 5)
-		cancel()
-		synctest.Wait()
-		if len(gone.errs) != 3 || !errors.Is(gone.errs[0], context.Canceled) {
-			t.Errorf("calls whose context has ended: %v", gone.errs)
-		}
-		late.check(0, 2)
-		p.ep.Close()
-		synctest.Wait()
-		if len(late.errs) != 2 || !errors.Is(late.errs[0], net.ErrClosed) {
-			t.Errorf("calls whose connection has ended: %v", late.errs)
-		}
-	})
-}
-
 // TestLimitBackwardBusy: calls and replies cross as they may, and the client handles them late. It
 // always has a receive.
 func TestLimitBackwardBusy(t *testing.T) {
@@ -371,32 +321,4 @@ func TestLimitBackwardBusy(t *testing.T) {
 			b.check(b.made, 0)
 		})
 	})
-}
-
-// TestLimitBackwardConcurrent: many callers, while the client's calls are answered.
-func TestLimitBackwardConcurrent(t *testing.T) {
-	r := newRig(t, rpcrdma.Config{LimitBackwardCalls: true})
-	p := r.linux(linuxCredits)
-	p.call()
-	var b callsBack
-	waitFor(t, func() bool {
-		p.handle()
-		return len(p.pending) == 0
-	})
-	b = callsBack{t: t, conn: <-r.program.conns}
-	const calls = 2000
-	b.make(t.Context(), calls)
-	waitFor(t, func() bool {
-		for p.call() {
-		}
-		for p.handle() {
-			p.answer(0)
-		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return b.ended == calls
-	})
-	if len(b.errs) > 0 {
-		t.Error(b.errs[0])
-	}
 }

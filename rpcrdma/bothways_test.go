@@ -9,9 +9,7 @@ import (
 )
 
 // bothWays is a client of a server played by hand (rawPeer), which it serves, too. RDMA Reads of
-// the client wait until the test releases them (held). It is for tests of what happens while
-// something is read: in particular a long message that carries the XID of a pending call of the
-// client, which may be its reply or a call of the peer's.
+// the client wait until the test releases them (held).
 type bothWays struct {
 	*rawPeer
 	c       *rpcrdma.Conn
@@ -19,17 +17,23 @@ type bothWays struct {
 	program *program
 }
 
+// serveBack has a client serve the test program.
+func serveBack(t testing.TB, c *rpcrdma.Conn) *program {
+	prog, back := newProgram(), oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	back.Handle(prog.program())
+	t.Cleanup(func() { back.Close() })
+	c.Serve(back)
+	return prog
+}
+
 // newBothWays connects the two ends, in the Draft.
 func newBothWays(t *testing.T, cfg rpcrdma.Config) *bothWays {
 	made, hold := heldReads()
 	cfg.Dialect = rpcrdma.Draft
-	r := &bothWays{program: newProgram()}
+	r := new(bothWays)
 	r.c, r.rawPeer = rawServerOn(t, cfg, inline4k, hold)
 	r.held = wait(t, made)
-	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
-	back.Handle(r.program.program())
-	t.Cleanup(func() { back.Close() })
-	r.c.Serve(back)
+	r.program = serveBack(t, r.c)
 	clientWorks(t, r.c, r.rawPeer)
 	r.alive() // grants the peer more than one call
 	return r

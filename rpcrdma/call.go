@@ -7,6 +7,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/credits"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/memory"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/post"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/wire"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -14,7 +17,7 @@ import (
 // call is one call of this side. It is reused when the caller, the table of pending calls and the
 // Send have all let go of it.
 type call struct {
-	c    *Conn
+	l    *link
 	x    *oncrpc.Exchange
 	xid  uint32
 	refs atomic.Int32
@@ -33,8 +36,8 @@ type call struct {
 	result error
 	done   chan error
 
-	recv   *receive    // with the reply
-	fetch  *replyFetch // for a reply with a read list (Draft)
+	recv   *memory.Receive // with the reply
+	fetch  *replyFetch     // for a reply with a read list (Draft)
 	credit credits.Credit
 
 	settings *Settings // used for the plan
@@ -52,9 +55,10 @@ type call struct {
 	pieces  [][]byte
 	without []bool
 	windows windows
-	header  Header
+	header  wire.Header
+	lists   wire.Lists // of the reply
 	info    CallInfo
-	chain   chain // invalidates the windows of an abandoned call
+	chain   post.Chain // invalidates the windows of an abandoned call
 }
 
 func newCall() *call {
@@ -68,12 +72,12 @@ func newCall() *call {
 }
 
 // getCall returns a call with one reference, the caller's.
-func getCall(c *Conn, x *oncrpc.Exchange) *call {
-	k, _ := c.pool.calls.Get().(*call)
+func getCall(l *link, x *oncrpc.Exchange) *call {
+	k, _ := l.shared.calls.Get().(*call)
 	if k == nil {
 		k = newCall()
 	}
-	k.c, k.x, k.windows.c = c, x, c
+	k.l, k.x, k.windows.l = l, x, l
 	k.refs.Store(1)
 	k.turn.Store(false)
 	k.abandoned, k.late, k.unposted, k.copies = false, false, false, false
@@ -98,24 +102,26 @@ func (k *call) unref() {
 		return
 	}
 	if k.recv != nil {
-		k.c.flow.put(k.recv)
+		k.l.receives.Release(k.recv)
 	}
 	k.forgetLayout()
 	if k.fetch != nil {
 		k.fetch.release()
 		k.fetch = nil
 	}
-	pool := k.c.pool
-	k.c, k.windows.c, k.x, k.recv, k.result = nil, nil, nil, nil, nil
-	pool.calls.Put(k)
+	shared := k.l.shared
+	k.l, k.windows.l, k.x, k.recv, k.result = nil, nil, nil, nil, nil
+	shared.calls.Put(k)
 }
 
 // forgetLayout undoes layout.
 func (k *call) forgetLayout() {
-	k.c.pool.put(k.buf, 0)
+	k.l.shared.Put(k.buf, 0)
 	k.windows.reset()
 	clear(k.written)
 	clear(k.pieces)
+	clear(k.lists.Reads)
+	k.lists.Reads, k.lists.Long = k.lists.Reads[:0], false
 	k.written, k.results, k.pieces = k.written[:0], k.results[:0], k.pieces[:0]
 	k.buf, k.sendList[0] = transport.Slice{}, transport.Slice{}
 	k.reply = noWindow
@@ -132,12 +138,11 @@ type callSent call
 // call.
 func (s *callSent) Complete(_ *transport.WorkRequest, err error) {
 	k := (*call)(s)
-	if err == errUnposted {
+	if err == post.ErrUnposted {
 		k.unposted = true
 	}
-	c := k.c
-	c.pool.put(k.buf, 0) // now, and not only when the reply has come
+	k.l.shared.Put(k.buf, 0) // now, and not only when the reply has come
 	k.buf, k.sendList[0] = transport.Slice{}, transport.Slice{}
-	c.queue.completed()
+	k.l.queue.Completed()
 	k.unref()
 }

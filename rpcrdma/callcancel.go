@@ -2,8 +2,10 @@ package rpcrdma
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/post"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -14,26 +16,26 @@ import (
 // If the provider cannot do that, the peer gets CancelGrace to reply. Then the connection is
 // closed.
 func (cl *caller) abandon(k *call) {
-	c := cl.conn
-	c.stats.cancelled.Add(1)
+	l := cl.l
+	atomic.AddUint64(&l.stats.Cancelled, 1)
 	if !k.windows.abandon() {
-		t := time.NewTimer(c.cfg.CancelGrace)
+		t := time.NewTimer(l.cfg.CancelGrace)
 		defer t.Stop()
 		select {
 		case <-k.done:
 		case <-t.C:
-			c.fail(fmt.Errorf("call cancelled and not answered within %v", c.cfg.CancelGrace))
+			l.fail(fmt.Errorf("call cancelled and not answered within %v", l.cfg.CancelGrace))
 			<-k.done
 		}
 		k.windows.revoke()
 		return
 	}
-	c.mu.Lock()
+	l.mu.Lock()
 	waits := cl.pending.get(k.xid) == k
 	if waits {
 		k.abandoned = true
 	}
-	c.mu.Unlock()
+	l.mu.Unlock()
 	if !waits { // it ended meanwhile
 		<-k.done
 		k.windows.revoke()
@@ -42,11 +44,11 @@ func (cl *caller) abandon(k *call) {
 
 // endWindows invalidates the windows of an abandoned call, and then gives its memory back.
 func (k *call) endWindows() {
-	waits, err := k.c.invalidate(&k.chain, k.windows.regions, k.windows.ended, (*callWindowsEnded)(k))
+	waits, err := k.l.invalidate(&k.chain, k.windows.regions, k.windows.ended, (*callWindowsEnded)(k))
 	switch {
 	case err != nil:
-		k.c.fail(err)
-		k.c.whenEnded(k.windows.regions, k.letGo)
+		k.l.fail(err)
+		k.l.whenEnded(k.windows.regions, k.letGo)
 	case !waits:
 		k.letGo()
 	}
@@ -58,12 +60,12 @@ type callWindowsEnded call
 // Complete gives the memory of the call back after the last invalidation.
 func (e *callWindowsEnded) Complete(wr *transport.WorkRequest, err error) {
 	k := (*call)(e)
-	k.c.queue.completed()
+	k.l.queue.Completed()
 	switch {
-	case !isLast(wr):
+	case !post.IsLast(wr):
 	case err != nil:
-		k.c.fail(err)
-		k.c.whenEnded(k.windows.regions, k.letGo)
+		k.l.fail(err)
+		k.l.whenEnded(k.windows.regions, k.letGo)
 	default:
 		k.letGo()
 	}
@@ -71,10 +73,10 @@ func (e *callWindowsEnded) Complete(wr *transport.WorkRequest, err error) {
 
 // letGo gives back the memory of an abandoned call, whose windows have ended.
 func (k *call) letGo() {
-	k.chain = k.chain.cleared()
+	k.chain = k.chain.Cleared()
 	k.windows.releaseAll()
 	if k.late {
-		k.c.stats.lateReplies.Add(1)
+		atomic.AddUint64(&k.l.stats.LateReplies, 1)
 	}
 	k.unref()
 }

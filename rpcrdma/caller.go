@@ -12,7 +12,7 @@ import (
 // order: roundtrip.go, calllayout.go, callsend.go, callreply.go; or callcancel.go, if it is
 // cancelled.
 type caller struct {
-	conn    *Conn
+	l       *link
 	window  *credits.Window
 	xid     atomic.Uint32 // the last XID that we chose
 	limited bool          // Config.LimitBackwardCalls
@@ -24,8 +24,8 @@ type caller struct {
 }
 
 // open initializes a caller without calls.
-func (cl *caller) open(c *Conn) {
-	cl.conn, cl.window = c, credits.NewWindow(c.cfg.Credits)
+func (cl *caller) open(l *link) {
+	cl.l, cl.window = l, credits.NewWindow(l.cfg.Credits)
 	cl.xid.Store(rand.Uint32())
 }
 
@@ -46,9 +46,8 @@ func (cl *caller) limit() {
 
 // awaits reports whether a call with that XID awaits its reply.
 func (cl *caller) awaits(xid uint32) bool {
-	c := cl.conn
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	cl.l.mu.Lock()
+	defer cl.l.mu.Unlock()
 	return cl.pending.get(xid) != nil
 }
 
@@ -56,9 +55,8 @@ func (cl *caller) awaits(xid uint32) bool {
 // another window, so it must not be invalidated again for this one. A peer should end only windows
 // of the call that it replies to; a window of another call is found, too.
 func (cl *caller) invalidated(xid uint32, tag transport.STag) {
-	c := cl.conn
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	cl.l.mu.Lock()
+	defer cl.l.mu.Unlock()
 	if k := cl.pending.get(xid); k != nil && k.windows.lost(tag) {
 		return
 	}
@@ -69,56 +67,8 @@ func (cl *caller) invalidated(xid uint32, tag transport.STag) {
 	}
 }
 
-// callTable finds calls by XID. One call at a time needs no map, whose lookup would touch three
-// more cache lines.
-type callTable struct {
-	n     int
-	first *call            // one of the calls; nil if that one was removed
-	rest  map[uint32]*call // the others
-}
-
-// get returns the call with that XID, or nil.
-func (t *callTable) get(xid uint32) *call {
-	switch {
-	case t.n == 0:
-		return nil
-	case t.first != nil && t.first.xid == xid:
-		return t.first
-	}
-	return t.rest[xid]
-}
-
-// add adds a call. No other call may have its XID.
-func (t *callTable) add(k *call) {
-	t.n++
-	if t.first == nil {
-		t.first = k
-		return
-	}
-	if t.rest == nil {
-		t.rest = make(map[uint32]*call)
-	}
-	t.rest[k.xid] = k
-}
-
-// remove removes a call of the table.
-func (t *callTable) remove(k *call) {
-	t.n--
-	if t.first == k {
-		t.first = nil
-		return
-	}
-	delete(t.rest, k.xid)
-}
-
-// all yields the calls in no particular order.
-func (t *callTable) all(yield func(*call) bool) {
-	if t.first != nil && !yield(t.first) {
-		return
-	}
-	for _, k := range t.rest {
-		if !yield(k) {
-			return
-		}
-	}
+// remove takes a call off the table; Conn.mu is held.
+func (cl *caller) remove(k *call) {
+	cl.pending.remove(k)
+	cl.l.receives.Answered()
 }

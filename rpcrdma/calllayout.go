@@ -5,12 +5,13 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/wire"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // layPlan plans the call for the settings in force.
 func (k *call) layPlan(s *Settings) (err error) {
-	x, most := k.x, k.c.cfg.MaxMessage
+	x, most := k.x, k.l.cfg.MaxMessage
 	k.settings, k.planned = s, x.Call.Len()
 	if k.planned > most {
 		return &oncrpc.CallTooLongError{Len: k.planned, Max: most}
@@ -18,21 +19,21 @@ func (k *call) layPlan(s *Settings) (err error) {
 	if x.MaxReply > most {
 		return &oncrpc.ReplyTooLongError{Len: x.MaxReply, Max: most, NotSent: true}
 	}
-	const least = chunks.FixedLen + bareLen
-	if len(x.Results)+len(x.Call.Bulk) == 0 && k.planned <= s.MaxSend-least &&
-		x.MaxReply <= s.MaxRecv-least {
+	if len(x.Results)+len(x.Call.Bulk) == 0 && k.planned <= s.MaxSend-wire.BareLen &&
+		x.MaxReply <= s.MaxRecv-wire.BareLen {
 		// It is inline both ways, whatever the other limits are.
 		k.plan = chunks.CallPlan{ReadChunkFrom: chunks.NoReadChunks}
 		return nil
 	}
-	k.plan, err = chunks.PlanCall(&k.x.Call, k.x.Results, k.x.MaxReply, k.c.limits(s, s.MaxSend))
+	k.plan, err = chunks.PlanCall(&k.x.Call, k.x.Results, k.x.MaxReply, k.l.limits(s, s.MaxSend))
 	return err
 }
 
 // layout exposes the memory of the call, and encodes its Send.
 func (k *call) layout() error {
 	x, h := k.x, &k.header
-	h.XID, h.Version, h.Credits, h.Type = k.xid, ProtocolVersion, uint32(k.c.cfg.Credits), TypeMsg
+	h.XID, h.Version, h.Type = k.xid, wire.ProtocolVersion, wire.TypeMsg
+	h.Credits = uint32(k.l.cfg.Credits)
 	h.Lists.Reset()
 	k.without = k.without[:0]
 	for i := range x.Call.Bulk {
@@ -54,7 +55,7 @@ func (k *call) layout() error {
 func (k *call) addChunks(rest int) error {
 	x, h := k.x, &k.header
 	if k.plan.Long { // the first entry, at position zero (draft section 5.1)
-		h.Type = TypeNoMsg
+		h.Type = wire.TypeNoMsg
 		if err := k.addRead(0, k.pieces, rest); err != nil {
 			return err
 		}
@@ -124,22 +125,23 @@ func (k *call) addWrite(result [][]byte) error {
 // encode writes the header, and the message unless that is a chunk, to buf. rest is the length of
 // the inline part of the message.
 func (k *call) encode(rest int) (err error) {
-	c, x, h := k.c, k.x, &k.header
-	n, thresh := 0, 0
+	l, x, h := k.l, k.x, &k.header
+	n := 0
 	if !k.plan.Long {
 		n, k.info.InlineSent = rest, rest
-		if align := k.settings.PeerAlign; align > 0 && k.plan.ReadChunkFrom == chunks.NoReadChunks {
-			thresh, k.info.Padding, _ = padHeader(h, &x.Call, nil, align, k.settings.MaxSend, c.cfg.MinChunk)
+		align := k.settings.PeerAlign
+		if align > 0 && k.plan.ReadChunkFrom == chunks.NoReadChunks {
+			k.info.Padding = wire.Pad(h, &x.Call, nil, align, k.settings.MaxSend, l.cfg.MinChunk)
 		}
 	}
 	n += h.Len() + k.info.Padding
-	if k.buf, err = c.pool.get(n, 0); err != nil {
+	if k.buf, err = l.shared.Get(n, 0); err != nil {
 		return err
 	}
 	b := h.Append(k.buf.Bytes[:0])
 	switch {
-	case h.Type == TypeMsgP:
-		b = appendPadded(b, &x.Call, nil, int(h.Align), thresh)
+	case h.Type == wire.TypeMsgP:
+		b = wire.AppendPadded(b, h, &x.Call, nil)
 	case !k.plan.Long:
 		for _, p := range k.pieces {
 			b = append(b, p...)

@@ -13,8 +13,7 @@ import (
 // transmit chooses an XID, seals the message of the call with it, and sends it. If that fails,
 // nothing refers to the call any more, and the peer cannot reach its memory.
 func (cl *caller) transmit(k *call) error {
-	c := cl.conn
-	x := k.x
+	l, x := cl.l, k.x
 	for {
 		k.xid = x.XID
 		for k.xid == 0 {
@@ -26,7 +25,7 @@ func (cl *caller) transmit(k *call) error {
 		k.describe()
 		// Seal may have changed the length, and the two ends may have agreed on new settings while
 		// the call waited.
-		if s := c.settings.Load(); s != k.settings || x.Call.Len() != k.planned {
+		if s := l.settings.Load(); s != k.settings || x.Call.Len() != k.planned {
 			if err := k.layPlan(s); err != nil {
 				return err
 			}
@@ -47,7 +46,7 @@ func (cl *caller) transmit(k *call) error {
 // send lays out the call, enters it in the table, and posts a receive for its reply and its Send.
 // If that fails, nothing refers to the call.
 func (cl *caller) send(k *call) error {
-	c := cl.conn
+	l := cl.l
 	err := k.layout()
 	if errors.Is(err, chunks.ErrHeader) || errors.Is(err, transport.ErrNoMemory) {
 		// Try again with as few windows as possible.
@@ -59,43 +58,48 @@ func (cl *caller) send(k *call) error {
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	if c.err != nil {
-		defer c.mu.Unlock()
-		return c.err
+	if err := cl.enter(k); err != nil {
+		return err
 	}
-	if cl.pending.get(k.xid) != nil {
-		c.mu.Unlock()
-		return oncrpc.ErrXIDInUse
-	}
-	cl.pending.add(k)
-	if err := c.flow.expectReply(); err != nil {
-		cl.pending.remove(k)
-		c.mu.Unlock()
-		return fmt.Errorf("no receive for the reply: %w", err)
-	}
-	k.refs.Add(2) // the table's and the Send's
-	c.mu.Unlock()
-
-	c.countCall(&k.info, 1)
+	l.countCall(&k.info, 1)
 	if err := cl.post(k); err != nil {
 		k.unposted = true
-		c.countCall(&k.info, -1)
+		l.countCall(&k.info, -1)
 		k.info.unsent()
 		k.unref()
 		if !errors.Is(err, net.ErrClosed) {
-			c.fail(err)
+			l.fail(err)
 		}
 		// The end of the connection ends the call.
 	}
 	return nil
 }
 
+// enter enters a call in the table, with references for that and for its Send, and posts a receive
+// for its reply.
+func (cl *caller) enter(k *call) error {
+	l := cl.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return l.err
+	}
+	if cl.pending.get(k.xid) != nil {
+		return oncrpc.ErrXIDInUse
+	}
+	if err := l.receives.Expect(); err != nil {
+		return fmt.Errorf("no receive for the reply: %w", err)
+	}
+	cl.pending.add(k)
+	k.refs.Add(2)
+	return nil
+}
+
 // post posts the Send of a call.
 func (cl *caller) post(k *call) error {
-	q := &cl.conn.queue
+	q := &cl.l.queue
 	if cl.limited {
-		return q.postCounted(k.sendArgs[:], cl.window, &k.credit)
+		return q.PostCounted(k.sendArgs[:], cl.window, &k.credit)
 	}
-	return q.post(k.sendArgs[:])
+	return q.Post(k.sendArgs[:])
 }

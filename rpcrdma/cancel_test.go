@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -25,33 +25,6 @@ func untouched(t *testing.T, p []byte) {
 	t.Helper()
 	if !bytes.Equal(p, bytes.Repeat([]byte{0x55}, len(p))) {
 		t.Error("memory touched after the call returned")
-	}
-}
-
-// TestCancelWaitingForCredit cancels a call that has not been sent.
-func TestCancelWaitingForCredit(t *testing.T) {
-	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
-	first := start(context.Background(), c, &items{}, nil)
-	h, _ := p.next()
-	ctx, cancel := context.WithCancel(context.Background())
-	second := start(ctx, c, &items{tail: 2}, nil)
-	waitFor(t, func() bool { _, _, waiting := c.Credits(); return waiting == 1 })
-	third := start(context.Background(), c, &items{tail: 3}, nil)
-	waitFor(t, func() bool { _, _, waiting := c.Credits(); return waiting == 2 })
-	cancel()
-	if err := wait(t, second.err); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled call: %v", err)
-	}
-	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
-	h, body := p.next()
-	if tail := body[len(body)-1]; tail != 3 {
-		t.Errorf("call %d was sent, want 3", tail)
-	}
-	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
-	for _, s := range []*started{first, third} {
-		if err := wait(t, s.err); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -82,12 +55,7 @@ func TestCancelSending(t *testing.T) {
 	}
 	p.writeChunk(h.Reply, pattern(3, 100))
 	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
-	s = start(context.Background(), c, &items{}, nil)
-	h, _ = p.next()
-	p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
-	if err := wait(t, s.err); err != nil {
-		t.Error(err)
-	}
+	clientWorks(t, c, p)
 	for _, p := range [][]byte{inline, long, land} {
 		untouched(t, p)
 	}
@@ -97,50 +65,36 @@ func TestCancelSending(t *testing.T) {
 // nothing had happened. Neither the caller's memory nor other calls are affected.
 func TestCancelUnderWay(t *testing.T) {
 	const size = 100_000
-	stages := []string{"sent", "half written", "written", "half read", "read", "deadline"}
-	for _, stage := range stages {
-		t.Run(stage, func(t *testing.T) {
+	for _, stage := range []struct {
+		name        string
+		read, write int // segments that the peer has read and written
+		want        error
+	}{
+		{"sent", 0, 0, context.Canceled},
+		{"half written", 0, 1, context.Canceled},
+		{"half read", 1, 0, context.Canceled},
+		{"deadline", 0, 0, context.DeadlineExceeded},
+	} {
+		t.Run(stage.name, func(t *testing.T) {
 			c, p := rawServer(t, rpcrdma.Config{SegmentSize: 60_000}, inline4k)
-			// Open the window.
-			s := start(context.Background(), c, &items{}, nil)
-			h, _ := p.next()
-			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
-			if err := wait(t, s.err); err != nil {
-				t.Fatal(err)
-			}
+			clientWorks(t, c, p) // opens the window
 
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
-			if stage == "deadline" {
-				ctx = expired{ctx}
-			}
 			arg, land := pattern(1, size), make([]byte, size)
 			argWas := bytes.Clone(arg)
-			s = start(ctx, c, &items{data: [][]byte{arg}}, land)
-			h, _ = p.next()
+			s := start(expired{ctx, stage.want}, c, &items{data: [][]byte{arg}}, land)
+			h, _ := p.next()
 			neighbour := start(context.Background(), c, &items{data: [][]byte{pattern(2, size)}},
 				make([]byte, size))
 			nh, _ := p.next()
-
-			w := h.Writes[0]
-			switch stage {
-			case "half written":
-				p.write(w[0], pattern(3, 60_000))
-			case "written":
-				p.writeChunk(w, pattern(3, size))
-			case "half read":
-				p.read(h.Reads[0].Segment)
-			case "read":
-				p.read(h.Reads[0].Segment)
-				p.read(h.Reads[1].Segment)
+			for _, r := range h.Reads[:stage.read] {
+				p.read(r.Segment)
 			}
-			want := context.Canceled
-			if stage == "deadline" {
-				want = context.DeadlineExceeded
-			}
+			p.writeChunk(h.Writes[0][:stage.write], pattern(3, size))
 			cancel()
-			if err := wait(t, s.err); !errors.Is(err, want) {
-				t.Fatalf("error %v, want %v", err, want)
+			if err := wait(t, s.err); !errors.Is(err, stage.want) {
+				t.Fatalf("error %v, want %v", err, stage.want)
 			}
 			scribble(land)
 			scribble(arg)
@@ -150,15 +104,12 @@ func TestCancelUnderWay(t *testing.T) {
 			if !bytes.Equal(got, argWas) {
 				t.Error("the peer reads something else than the arguments of the cancelled call")
 			}
-			p.writeChunk(w, pattern(4, size))
-			r := header(h.XID, rpcrdma.TypeMsg)
-			r.AddWrite(w)
-			p.send(r, result(h.XID, size))
-
-			p.writeChunk(nh.Writes[0], pattern(5, size))
-			r = header(nh.XID, rpcrdma.TypeMsg)
-			r.AddWrite(nh.Writes[0])
-			p.send(r, result(nh.XID, size))
+			for i, h := range []*rpcrdma.Header{h, nh} {
+				p.writeChunk(h.Writes[0], pattern(uint64(4+i), size))
+				r := header(h.XID, rpcrdma.TypeMsg)
+				r.AddWrite(h.Writes[0])
+				p.send(r, result(h.XID, size))
+			}
 			if err := wait(t, neighbour.err); err != nil {
 				t.Fatalf("neighbour: %v", err)
 			}
@@ -177,28 +128,17 @@ func TestCancelUnderWay(t *testing.T) {
 	}
 }
 
-// expired is a context that the test ends like one whose deadline has passed.
-type expired struct{ context.Context }
+// expired is a context that ends with this error when the test cancels it.
+type expired struct {
+	context.Context
+	err error
+}
 
 func (e expired) Err() error {
 	if e.Context.Err() != nil {
-		return context.DeadlineExceeded
+		return e.err
 	}
 	return nil
-}
-
-// TestCancelledNotAnswered ends a connection that owes a reply to a cancelled call.
-func TestCancelledNotAnswered(t *testing.T) {
-	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
-	ctx, cancel := context.WithCancel(context.Background())
-	s := start(ctx, c, &items{data: [][]byte{make([]byte, 9000)}}, make([]byte, 9000))
-	p.next()
-	cancel()
-	if err := wait(t, s.err); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	p.ep.Close()
-	ended(t, c)
 }
 
 // TestCancelStorm cancels calls at random moments while a real server answers. Other calls, which
@@ -207,41 +147,32 @@ func TestCancelStorm(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{Credits: 8})
 	c := r.dial(rpcrdma.Config{Credits: 8})
 	const workers, rounds, size = 6, 60, 50_000
-	errs := make(chan error, workers)
+	var all sync.WaitGroup
 	for w := range workers {
-		go func() {
-			errs <- func() error {
-				for i := range rounds {
-					want := pattern(uint64(w*1000+i), size)
-					arg, land := bytes.Clone(want), make([]byte, size)
-					ctx, cancel := context.WithCancel(context.Background())
-					if w%2 == 0 { // a victim
-						time.AfterFunc(time.Duration(i*5)*time.Microsecond, cancel)
-					}
-					s := start(ctx, c, &items{data: [][]byte{arg}}, land)
-					err := hang.Receive(t, "the end of the call", s.err)
-					cancel()
-					switch {
-					case err == nil:
-						if !bytes.Equal(s.reply.data[0], want) {
-							return fmt.Errorf("worker %d round %d: result differs", w, i)
-						}
-					case w%2 == 0 && errors.Is(err, context.Canceled):
-					default:
-						return fmt.Errorf("worker %d round %d: %w", w, i, err)
-					}
-					scribble(arg)
-					scribble(land)
+		victim := w%2 == 0
+		all.Go(func() {
+			for i := range rounds {
+				want := pattern(uint64(w*1000+i), size)
+				arg, land := bytes.Clone(want), make([]byte, size)
+				ctx, cancel := context.WithCancel(context.Background())
+				if victim {
+					time.AfterFunc(time.Duration(i*5)*time.Microsecond, cancel)
 				}
-				return nil
-			}()
-		}()
+				s := start(ctx, c, &items{data: [][]byte{arg}}, land)
+				err := <-s.err
+				cancel()
+				if err == nil && !bytes.Equal(s.reply.data[0], want) {
+					t.Errorf("worker %d round %d: result differs", w, i)
+				}
+				if err != nil && !(victim && errors.Is(err, context.Canceled)) {
+					t.Errorf("worker %d round %d: %v", w, i, err)
+				}
+				scribble(arg)
+				scribble(land)
+			}
+		})
 	}
-	for range workers {
-		if err := wait(t, errs); err != nil {
-			t.Error(err)
-		}
-	}
+	hang.Wait(t, "the callers", &all)
 	waitFor(t, func() bool { _, inFlight, _ := c.Credits(); return inFlight == 0 })
 }
 
@@ -262,19 +193,14 @@ func TestCancelWithoutAbandon(t *testing.T) {
 			cancel()
 			waitFor(t, func() bool { return c.Stats().Cancelled == 1 })
 			if answered {
-				r := header(h.XID, rpcrdma.TypeMsg)
-				segs, _ := chunks.Distribute(nil, h.Writes[0], 0)
-				r.AddWrite(segs)
-				p.send(r, replyHeader(h.XID), be32(0, 7))
+				p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
 			}
 			if err := wait(t, s.err); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 			scribble(arg)
 			if answered {
-				if c.Err() != nil {
-					t.Errorf("connection ended: %v", c.Err())
-				}
+				clientWorks(t, c, p)
 			} else {
 				ended(t, c)
 			}
@@ -301,3 +227,17 @@ func (e plainEndpoint) Domain() transport.Domain {
 }
 
 type plainDomain struct{ transport.Domain }
+
+// TestCancelledNotAnswered ends a connection that owes a reply to a cancelled call.
+func TestCancelledNotAnswered(t *testing.T) {
+	c, p := rawServer(t, rpcrdma.Config{}, inline4k)
+	ctx, cancel := context.WithCancel(context.Background())
+	s := start(ctx, c, &items{data: [][]byte{make([]byte, 9000)}}, make([]byte, 9000))
+	p.next()
+	cancel()
+	if err := wait(t, s.err); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	p.ep.Close()
+	ended(t, c)
+}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/memory"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/wire"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -149,7 +151,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.memoryDefaults()
 	c.CancelGrace = cmp.Or(c.CancelGrace, 5*time.Second)
 	c.PeerTimeout = cmp.Or(c.PeerTimeout, 30*time.Second)
-	receive := int64(receiveKind{c.receiveSize(), c.Align}.memory())
+	receive := int64(memory.ReceiveBytes(c.receiveSize(), c.Align))
 	c.ReceiveMemory = cmp.Or(c.ReceiveMemory, max(256<<20, 3*int64(c.Credits)*receive))
 	return c, c.validate()
 }
@@ -190,8 +192,8 @@ func (c *Config) private(invalidate bool) []byte {
 	if c.NoPrivateData {
 		return nil
 	}
-	p := private{Invalidate: invalidate, Send: c.InlineSend, Recv: c.InlineRecv}
-	return p.append(nil)
+	p := wire.Private{Invalidate: invalidate, Send: c.InlineSend, Recv: c.InlineRecv}
+	return p.Append(nil)
 }
 
 // check fails with ErrProviderLimits if the connection cannot carry what is configured.

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/memory"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/wire"
 )
 
 // Limits of the fields of a Config, in bytes.
@@ -13,7 +15,7 @@ const (
 	// maxSegment keeps the length of a segment within its 32 bits (draft section 4.3).
 	maxSegment = 1 << 30
 	minMessage = MaxInline
-	maxMessage = 1 << maxClass
+	maxMessage = memory.MaxSize
 	// minAlign is the smallest alignment of receives: the first buffer must hold the fixed words
 	// that begin each message.
 	minAlign     = 64
@@ -88,4 +90,6 @@ func powerOfTwo(n, least, most int) bool { return n >= least && n <= most && n&(
 const wantInline = "a multiple of 1024 from 1024 to 65536, or 0 for the default"
 
 // inlineSize reports whether private data can express n (RFC 8797 section 4).
-func inlineSize(n int) bool { return n >= DefaultInline && n <= MaxInline && n%inlineUnit == 0 }
+func inlineSize(n int) bool {
+	return n >= DefaultInline && n <= MaxInline && n%wire.InlineUnit == 0
+}

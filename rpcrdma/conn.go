@@ -1,53 +1,31 @@
 package rpcrdma
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/budget"
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
+	"github.com/rpcrdma/go-rpcrdma/internal/stats"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/memory"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/wire"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // Conn is an RPC-over-RDMA connection. It implements oncrpc.Transport. Both ends may call and
 // serve; each direction has its own XIDs and credits. Methods may be called concurrently.
-//
-// The fields that every call touches come first, here and in the parts, to need few cache lines
-// (docs/performance-history.md, Growth).
 type Conn struct {
-	mu   sync.Mutex // guards err, over, atEnd, and what the parts say it guards
-	err  error      // why the connection ends
-	over bool       // the endpoint has ended
-
-	pool      *pool
-	settings  atomic.Pointer[Settings]
-	draft     *draft  // nil: the dialect is RFC8166
-	cfg       *Config // shared by connections, and never changed
-	importer  transport.Importer
-	ctx       context.Context
+	link
 	receiver  receiver
 	responder responder
 	caller    caller
-	peer      private
-	queue     sendQueue
-	stats     stats
-	traffic   traffic
-	flow      flow
+	draft     *draft // nil: the dialect is RFC8166
 
-	ep        transport.Endpoint
-	info      transport.Info
-	agreeing  sync.Mutex       // held while settings are replaced
-	invalid   transport.Access // RemoteInvalidate, if we told the peer that it may; otherwise 0
-	abandoner transport.Abandoner
-	progress  transport.ProgressReporter // nil if the provider is none
-	leavePool func()                     // called at the end; nil: the pool belongs to a Serve
-	gate      readGate
-	cancel    context.CancelFunc
-	done      chan struct{}
-	atEnd     []func() // called when the endpoint has ended; mu guards it
+	agreeing    sync.Mutex // held while settings are replaced
+	leaveShared func()     // called at the end; nil: what is shared belongs to a Serve
 }
 
 var (
@@ -55,59 +33,79 @@ var (
 	_ oncrpc.CreditReporter = (*Conn)(nil)
 )
 
+// budgets limit the memory of connections. Those of one Serve share them.
+type budgets struct {
+	chunks   *budget.Budget[incoming]
+	receives *memory.Budget // nil: there is no limit
+}
+
 // newConn makes a connection of an endpoint that is being prepared. It fails with ErrProviderLimits
 // or ErrReceiveMemory. Prepare follows, and then connected or unmade.
-func newConn(ep transport.Endpoint, cfg *Config, m *memory) (*Conn, error) {
-	c := &Conn{ep: ep, info: ep.Info(), cfg: cfg, pool: m.pool, done: make(chan struct{})}
-	if err := cfg.check(&c.info); err != nil {
+//
+// In a Dial the address of the peer is not known yet. It does not matter: the connections of Dial
+// share no budget.
+func newConn(ep transport.Endpoint, cfg *Config, s *shared, b budgets) (*Conn, error) {
+	c := new(Conn)
+	l := &c.link
+	if err := l.open(ep, cfg, s); err != nil {
 		return nil, err
 	}
-	// Replies and calls, and in the Draft RDMA_DONEs, share the receive queue in equal parts.
-	n := c.info.RecvDepth / 2
-	if cfg.Dialect == Draft {
-		c.draft = newDraft(c)
-		n = (c.info.RecvDepth - 2) / 3 // a grant may be larger by two (credits.Granter)
+	free := freeReceives
+	if l.isDraft() {
+		free = freeReceivesRead
 	}
-	if n = max(1, n); cfg.Credits > n {
-		fewer := *cfg
-		fewer.Credits = n
-		c.cfg = &fewer
-	}
-	if c.info.RemoteInvalidate && !cfg.NoRemoteInvalidate && !cfg.NoPrivateData {
-		c.invalid = transport.RemoteInvalidate
-	}
-	if err := c.flow.open(c, m); err != nil {
+	host := peerhost.Of(l.info.RemoteAddr)
+	err := l.receives.Open(memory.ReceivesConfig{
+		Mutex: &l.mu, Endpoint: ep, Pool: s.Pool, Budget: b.receives, Host: host,
+		Size: l.cfg.receiveSize(), Align: l.cfg.Align, Free: free,
+		Fail: l.fail, HeldUp: func() { atomic.AddUint64(&l.stats.HeldUp, 1) },
+	})
+	if err != nil {
 		return nil, err
 	}
-	c.importer, _ = ep.Domain().(transport.Importer)
-	c.abandoner, _ = transport.As[transport.Abandoner](ep)
-	c.progress, _ = transport.As[transport.ProgressReporter](ep)
-	c.queue.ep, c.queue.fail = ep, c.fail
-	c.gate.queue, c.gate.pace.answers = &c.queue, true
-	c.queue.poller, _ = transport.As[transport.Poller](ep)
-	c.receiver.conn = c
-	c.caller.open(c)
-	c.responder.conn = c
-	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.caller.open(l)
+	rs := &c.responder
+	rs.l, rs.conn, rs.caller = l, c, &c.caller
+	rs.stalls.timeout, rs.stalls.ticked = l.cfg.PeerTimeout, rs.ticked
+	rs.stalls.progress, _ = transport.As[transport.ProgressReporter](ep)
+	b.chunks.Join(&rs.share, host, l.cfg.ConnMemory)
+	if l.isDraft() {
+		c.draft = newDraft(l, &c.caller, rs)
+		rs.pinned, rs.ambiguous = &c.draft.pinned, &c.draft.ambiguous
+	}
+	c.receiver = receiver{l, &c.caller, rs, c.draft}
 	return c, nil
 }
 
-// prepare posts the first receives, and returns the private data for the peer.
+// The number of receives of each connection that do not count in the budget: one for a call, and
+// one for the next call, which its reply allows. If replies are read, one more, because two credits
+// are granted while an RDMA_DONE is to come (credits.Granter). So a peer that makes one call at a
+// time never waits for others.
+const (
+	freeReceives     = 2
+	freeReceivesRead = 3
+)
+
+// prepare posts the receive for the peer's first call (draft section 6.1), and returns the private
+// data for the peer.
 func (c *Conn) prepare() (private []byte, err error) {
-	return c.cfg.private(c.invalid != 0), c.flow.start()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err = c.receives.Post(c.granter.Start())
+	return c.cfg.private(c.invalid != 0), err
 }
 
 // connected takes up what the two ends have agreed on.
 func (c *Conn) connected() {
 	c.info = c.ep.Info()
 	if !c.cfg.NoPrivateData {
-		c.peer = parsePrivate(c.info.PrivateData)
+		c.peer = wire.ParsePrivate(c.info.PrivateData)
 	} else {
-		c.peer = parsePrivate(nil)
+		c.peer = wire.ParsePrivate(nil)
 	}
 	c.settings.Store(c.initial())
-	c.gate.limit = c.info.ORD
-	c.cfg.Counters.began(c)
+	c.gate.Set(c.info.ORD)
+	c.cfg.Counters.began(c, c.info.Provider)
 }
 
 // unmade gives everything back, because the endpoint ends without a connection.
@@ -115,13 +113,14 @@ func (c *Conn) unmade() {
 	<-c.ep.Done()
 	c.mu.Lock()
 	c.over = true
-	c.flow.close()
+	c.receives.Close()
+	c.responder.stalls.stop()
 	c.mu.Unlock()
 	c.cancel()
-	_, next := c.flow.gone()
+	_, next := c.responder.share.Leave()
 	proceed(next)
-	if c.leavePool != nil {
-		c.leavePool()
+	if c.leaveShared != nil {
+		c.leaveShared()
 	}
 }
 
@@ -157,7 +156,7 @@ func (c *Conn) Credits() (grant, inUse, waiting int) {
 // Done is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Err says why the connection ended. It returns nil before the end.
+// Err says why the connection ended, or is about to end. Before, it returns nil.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,15 +166,28 @@ func (c *Conn) Err() error {
 // Close ends the connection. It does not wait: Done is closed when everything has ended.
 func (c *Conn) Close() error { return c.ep.Close() }
 
-// fail ends the connection because of err. It does not record an err that only follows from the
-// end.
-func (c *Conn) fail(err error) {
-	c.mu.Lock()
-	if c.err == nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, transport.ErrFlushed) {
-		c.err = c.endError(err)
+// Serve answers the peer's calls with s from now on. Before, they are answered PROG_UNAVAIL.
+func (c *Conn) Serve(s *oncrpc.Server) {
+	c.responder.serve(oncrpc.DispatcherOf(s).For(c.RemoteAddr()))
+}
+
+// addTo adds the statistics of the connection, and the credits of each direction that is in use.
+func (c *Conn) addTo(t *Totals) {
+	stats.Add(&t.Stats, &c.stats)
+	stats.Add(&t.Traffic, &c.traffic)
+	if atomic.LoadUint64(&c.stats.CallsSent) > 0 {
+		granted, inUse, waiting := c.Credits()
+		t.CreditsGranted += granted
+		t.CreditsInUse += inUse
+		t.CreditsWaiting += waiting
 	}
-	c.mu.Unlock()
-	c.ep.Close()
+	if atomic.LoadUint64(&c.stats.CallsReceived) > 0 {
+		c.mu.Lock()
+		posted, active, owed := c.granter.State()
+		c.mu.Unlock()
+		t.CreditsGiven += posted + active - owed
+		t.Serving += active
+	}
 }
 
 // watch waits for the end of the endpoint, and then ends what is under way. Only then does the
@@ -188,57 +200,57 @@ func (c *Conn) watch() {
 		c.err = c.endError(c.reason())
 	}
 	err := c.err
-	pending, leave := c.caller.pending, c.responder.leave
-	c.caller.pending, c.over = callTable{}, true
-	unread := c.flow.close()
+	c.over = true
+	c.receives.Close()
+	pending := c.caller.pending
+	c.caller.pending = callTable{}
+	rs := &c.responder
+	leave := rs.leave
+	rs.stalls.stop()
+	var unread, withheld []*incoming
+	if d := c.draft; d != nil {
+		unread = append(d.pinned.unread(), d.ambiguous.close()...)
+		withheld = d.pinned.close()
+	}
 	atEnd := c.atEnd
 	c.atEnd = nil
 	c.mu.Unlock()
 
-	defer func() { // even if a handler or a Releaser ends this goroutine
-		c.cfg.Counters.over(c, inOrder)
+	// What follows is deferred, because a handler or a Releaser may end this goroutine.
+	defer func() {
+		end := EndClosed
+		if !inOrder {
+			end = endOf(err)
+		}
+		c.cfg.Counters.over(c, c.info.Provider, end, &c.stats, &c.traffic)
 		if leave != nil {
 			leave()
 		}
-		if c.leavePool != nil {
-			c.leavePool()
+		if c.leaveShared != nil {
+			c.leaveShared()
 		}
 		close(c.done)
 	}()
+	defer func() {
+		gone, next := rs.share.Leave()
+		defer proceed(next)
+		for _, in := range append(gone, withheld...) {
+			in.Drop()
+		}
+		for _, in := range unread {
+			in.finish()
+		}
+	}()
+	defer func() {
+		for k := range pending.all {
+			k.deliver(err)
+		}
+	}()
 	c.cancel()
 	c.caller.window.Close(err)
-	c.queue.close()
-	c.gate.close()
+	c.queue.Close()
+	c.gate.Close()
 	for _, f := range atEnd {
 		f()
 	}
-	for k := range pending.all {
-		k.deliver(err)
-	}
-	gone, next := c.flow.gone()
-	for _, in := range gone {
-		in.Drop()
-	}
-	for _, in := range unread {
-		in.finish()
-	}
-	proceed(next)
-}
-
-// reason returns why the endpoint ended; c.mu is held.
-func (c *Conn) reason() error {
-	err := c.ep.Err()
-	if errors.Is(err, transport.ErrNoReceive) && !errors.Is(err, transport.ErrTerminated) {
-		c.stats.exceeded.Add(1)
-		err = fmt.Errorf("%w: %w", ErrCreditsExceeded, err)
-	}
-	return err
-}
-
-// endError wraps the reason for an end so that it always wraps net.ErrClosed.
-func (c *Conn) endError(err error) error {
-	if !errors.Is(err, net.ErrClosed) {
-		err = fmt.Errorf("%w: %w", net.ErrClosed, err)
-	}
-	return &OpError{"connection to", c.info.RemoteAddr, err}
 }

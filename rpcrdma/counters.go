@@ -2,19 +2,18 @@ package rpcrdma
 
 import (
 	"errors"
-	"reflect"
 	"sync"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/stats"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
 // Counters adds up the statistics of all connections whose Config has it, including those that have
 // ended. The zero value is ready to use.
 type Counters struct {
-	mu      sync.Mutex // guards what follows
-	conns   map[*Conn]struct{}
-	servers map[*acceptor]struct{}
-	ended   Totals // of connections that have ended
+	mu    sync.Mutex // guards what follows
+	now   map[counted]struct{}
+	ended Totals // of connections that have ended
 }
 
 // Totals are the values of Counters at one time.
@@ -75,34 +74,52 @@ func endOf(err error) End {
 	return EndFailed
 }
 
-// began notes a new connection. A nil *Counters counts nothing.
-func (n *Counters) began(c *Conn) {
+// counted is what adds to Totals while it exists: a connection, or the memory of a Serve.
+type counted interface{ addTo(*Totals) }
+
+// exists notes that c exists from now on. A nil *Counters counts nothing.
+func (n *Counters) exists(c counted) {
 	if n == nil {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.conns == nil {
-		n.conns = make(map[*Conn]struct{})
+	if n.now == nil {
+		n.now = make(map[counted]struct{})
 	}
-	n.conns[c] = struct{}{}
-	n.count(c.info.Provider, func(t *ConnTotals) { t.Began++ })
+	n.now[c] = struct{}{}
 }
 
-// over keeps the statistics of a connection that has ended, in order or not.
-func (n *Counters) over(c *Conn, inOrder bool) {
+// gone notes that c no longer exists.
+func (n *Counters) gone(c counted) {
+	if n != nil {
+		n.mu.Lock()
+		delete(n.now, c)
+		n.mu.Unlock()
+	}
+}
+
+// began notes a new connection over a provider.
+func (n *Counters) began(c counted, provider string) {
+	n.exists(c)
+	if n != nil {
+		n.mu.Lock()
+		n.count(provider, func(t *ConnTotals) { t.Began++ })
+		n.mu.Unlock()
+	}
+}
+
+// over keeps the statistics of a connection that has ended.
+func (n *Counters) over(c counted, provider string, end End, s *Stats, t *Traffic) {
 	if n == nil {
 		return
 	}
-	end := EndClosed
-	if !inOrder {
-		end = endOf(c.Err())
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.conns, c)
-	n.ended.add(c)
-	n.count(c.info.Provider, func(t *ConnTotals) { t.Ended[end]++ })
+	delete(n.now, c)
+	stats.Add(&n.ended.Stats, s)
+	stats.Add(&n.ended.Traffic, t)
+	n.count(provider, func(t *ConnTotals) { t.Ended[end]++ })
 }
 
 // count applies f to the totals of a provider; n.mu is held.
@@ -127,24 +144,6 @@ func (n *Counters) refused() {
 	}
 }
 
-// serves includes the memory of a Serve, until the returned function is called.
-func (n *Counters) serves(a *acceptor) (no func()) {
-	if n == nil {
-		return func() {}
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.servers == nil {
-		n.servers = make(map[*acceptor]struct{})
-	}
-	n.servers[a] = struct{}{}
-	return func() {
-		n.mu.Lock()
-		delete(n.servers, a)
-		n.mu.Unlock()
-	}
-}
-
 // Totals returns the current values.
 func (n *Counters) Totals() Totals {
 	n.mu.Lock()
@@ -158,46 +157,8 @@ func (n *Counters) Totals() Totals {
 		}
 		t.Conns[provider] = ConnTotals{c.Began, ended}
 	}
-	for c := range n.conns {
-		t.add(c)
-		t.addCredits(c)
-	}
-	for a := range n.servers {
-		t.Memory += a.chunks.taken(a.cfg.ServerMemory)
-		t.MemoryLimit += a.cfg.ServerMemory
-		t.ReceiveMemory += a.receives.size - a.receives.free.Load()
-		t.ReceiveMemoryLimit += a.receives.size
+	for c := range n.now {
+		c.addTo(&t)
 	}
 	return t
-}
-
-// add adds the statistics of a connection.
-func (t *Totals) add(c *Conn) {
-	sum(&t.Stats, c.Stats())
-	sum(&t.Traffic, c.Traffic())
-}
-
-// sum adds each field of more to that of s. All fields are of type uint64.
-func sum[T any](s *T, more T) {
-	to, from := reflect.ValueOf(s).Elem(), reflect.ValueOf(more)
-	for i := range to.NumField() {
-		to.Field(i).SetUint(to.Field(i).Uint() + from.Field(i).Uint())
-	}
-}
-
-// addCredits adds the credits of a connection, for each direction that is in use.
-func (t *Totals) addCredits(c *Conn) {
-	if c.stats.callsSent.Load() > 0 {
-		granted, inUse, waiting := c.Credits()
-		t.CreditsGranted += granted
-		t.CreditsInUse += inUse
-		t.CreditsWaiting += waiting
-	}
-	if c.stats.callsReceived.Load() > 0 {
-		c.mu.Lock()
-		posted, active, owed := c.flow.granter.State()
-		c.mu.Unlock()
-		t.CreditsGiven += posted + active - owed
-		t.Serving += active
-	}
 }

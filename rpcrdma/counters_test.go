@@ -12,50 +12,42 @@ import (
 // TestTotalsOfTraffic: for each way to travel, one end has received exactly the bytes that the
 // other has sent. The numbers stay when a connection has ended.
 func TestTotalsOfTraffic(t *testing.T) {
-	const size = 20_000 // beyond the inline sizes
-	header := 40        // of an RPC call with AUTH_NONE
+	const (
+		size         = 20_000 // beyond the inline sizes
+		call, reply  = 40, 24 // RPC headers, with AUTH_NONE
+		args, result = 8, 16  // of procSource, and of one item without its data
+	)
+	sink := [][]byte{make([]byte, size)}
 	for _, tt := range []struct {
 		name string
 		req  oncrpc.Request
 		want rpcrdma.Traffic // of the client
 	}{
 		{
-			"inline", oncrpc.Request{
-				Procedure: procEcho, Args: &items{data: [][]byte{make([]byte, 100)}},
-				Reply: &items{}, MaxReply: 200,
-			},
-			rpcrdma.Traffic{
-				InlineSent:     uint64(header + 4 + 4 + 4 + 100 + 4),
-				InlineReceived: 24 + 4 + 4 + 4 + 100 + 4,
-			},
+			"inline",
+			oncrpc.Request{Procedure: procEcho, Args: &items{data: [][]byte{make([]byte, 100)}},
+				Reply: &items{}, MaxReply: 200},
+			rpcrdma.Traffic{InlineSent: call + result + 100, InlineReceived: reply + result + 100},
 		},
 		{
-			"a read chunk", oncrpc.Request{
-				Procedure: procSink, Args: &items{data: [][]byte{make([]byte, size)}},
-			},
-			rpcrdma.Traffic{
-				InlineSent: uint64(header + 4 + 4 + 4 + 4), InlineReceived: 24,
-				ReadChunkSent: size, Exposed: 1,
-			},
+			"a read chunk",
+			oncrpc.Request{Procedure: procSink, Args: &items{data: sink}},
+			rpcrdma.Traffic{InlineSent: call + result, InlineReceived: reply, ReadChunkSent: size,
+				Exposed: 1},
 		},
 		{
-			"a write chunk", oncrpc.Request{
-				Procedure: procSource, Args: &source{1, size},
-				Reply:    &items{data: [][]byte{make([]byte, size)}, land: true},
-				MaxReply: 16, Results: [][]byte{make([]byte, size)},
-			},
-			rpcrdma.Traffic{
-				InlineSent: uint64(header + 8), InlineReceived: 24 + 4 + 4 + 4 + 4,
-				WriteChunkReceived: size, Exposed: 1,
-			},
+			"a write chunk",
+			oncrpc.Request{Procedure: procSource, Args: &source{1, size}, MaxReply: result,
+				Reply: &items{data: sink, land: true}, Results: sink},
+			rpcrdma.Traffic{InlineSent: call + args, InlineReceived: reply + result,
+				WriteChunkReceived: size, Exposed: 1},
 		},
 		{
-			"a reply chunk", oncrpc.Request{
-				Procedure: procSource, Args: &source{1, size}, Reply: &items{}, MaxReply: size + 200,
-			},
-			rpcrdma.Traffic{
-				InlineSent: uint64(header + 8), ReplyChunkReceived: 24 + 4 + 4 + 4 + size + 4, Exposed: 1,
-			},
+			"a reply chunk",
+			oncrpc.Request{Procedure: procSource, Args: &source{1, size}, MaxReply: size + 200,
+				Reply: &items{}},
+			rpcrdma.Traffic{InlineSent: call + args, ReplyChunkReceived: reply + result + size,
+				Exposed: 1},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -128,19 +120,4 @@ func TestTotalsOfConns(t *testing.T) {
 	if got := theirs.Totals(); got.Serving != 0 || got.CreditsGiven != 0 || got.CallsReceived != n {
 		t.Errorf("at the server, after the end: %+v", got)
 	}
-}
-
-// TestEnds checks how the ends of connections are classified.
-func TestEnds(t *testing.T) {
-	var counters rpcrdma.Counters
-	r := newRig(t, rpcrdma.Config{Counters: &counters, Credits: 1})
-	p := r.raw(privateData{})
-	call := append(header(1, rpcrdma.TypeMsg).Append(nil), callBytes(1, procBlock, &items{})...)
-	p.burst(call, call, call, call)
-	waitFor(t, func() bool {
-		for _, c := range counters.Totals().Conns {
-			return c.Ended[rpcrdma.EndCredits] == 1
-		}
-		return false
-	})
 }

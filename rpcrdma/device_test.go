@@ -47,7 +47,7 @@ func TestInvalidateAnnounced(t *testing.T) {
 	asDevice = true
 	defer func() { asDevice = false }()
 	client, server := says(t, rpcrdma.Config{})
-	want := unhex(t, "f6ab0e18 01 00 03 03")
+	want := []byte{0xf6, 0xab, 0x0e, 0x18, 1, 0, 3, 3}
 	if !bytes.HasPrefix(client, want) || !bytes.HasPrefix(server, want) { // both are padded
 		t.Errorf("a client says % x, a server % x, want % x", client, server, want)
 	}

@@ -3,6 +3,7 @@ package rpcrdma
 import (
 	"context"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/budget"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -22,13 +23,13 @@ func Dial(ctx context.Context, d transport.Dialer, addr string, cfg Config) (*Co
 	}
 	var c *Conn
 	_, err = d.Dial(ctx, addr, func(ep transport.Endpoint) (private []byte, err error) {
-		pool := dialled.join(ep.Domain())
-		c, err = newConn(ep, &cfg, &memory{pool: pool, chunks: newBudget(2 * cfg.ConnMemory)})
+		shared := dialled.join(ep.Domain())
+		c, err = newConn(ep, &cfg, shared, budgets{chunks: budget.New[incoming](2 * cfg.ConnMemory)})
 		if err != nil {
-			dialled.leave(pool)
+			dialled.leave(shared)
 			return nil, err
 		}
-		c.leavePool = func() { dialled.leave(pool) }
+		c.leaveShared = func() { dialled.leave(shared) }
 		return c.prepare()
 	})
 	if err != nil {

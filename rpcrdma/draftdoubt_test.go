@@ -1,6 +1,9 @@
 package rpcrdma_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
@@ -8,142 +11,125 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
+// emptyReply is the reply to a call of no items.
+func emptyReply(xid uint32) []byte { return append(replyHeader(xid), be32(0, 7)...) }
+
+// TestOurXIDInTheirCall: the peer makes a long call with the XID of our pending call, whose reply
+// comes earlier, later, or after a cancellation (docs/readings.md, 8). In the Draft the call looks
+// like a long reply until its message is here.
+func TestOurXIDInTheirCall(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		reply     string // when ours comes
+		cancelled bool   // ours
+		writes    bool   // offered in theirs
+	}{
+		{name: "reply later", reply: "later"},
+		{name: "reply with a read list while the call is read", reply: "reads"},
+		{name: "cancelled, reply while the call is read", reply: "meanwhile", cancelled: true},
+		{name: "with a write list", reply: "meanwhile", writes: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newBothWays(t, rpcrdma.Config{})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			s := start(ctx, r.c, &items{}, nil)
+			h, _ := r.next()
+			if tt.cancelled {
+				cancel()
+				if err := wait(t, s.err); !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			}
+			data := pattern(3, 3000)
+			want := data
+			theirs := header(h.XID, rpcrdma.TypeNoMsg)
+			message := callBytes(h.XID, procEcho, &items{data: [][]byte{data}, tail: 7})
+			theirs.Reads = r.readSegments(0, message)
+			if tt.writes {
+				theirs.AddWrite(
+					[]chunks.Segment{r.expose(make([]byte, 8000), transport.RemoteWrite)})
+				want = result(h.XID, len(data))[24:]
+			}
+			r.send(theirs)
+			answer := func() { r.send(header(h.XID, rpcrdma.TypeMsg), emptyReply(h.XID)) }
+			switch tt.reply {
+			case "meanwhile":
+				answer()
+			case "reads":
+				r.long(h.XID, emptyReply(h.XID))
+			}
+			clientWorksBeside(t, r.c, r.rawPeer) // arrives after it
+			wantDones := uint64(0)
+			r.held.release(t, 1)
+			got, body := r.next()
+			if got.Type != rpcrdma.TypeMsg || got.XID != h.XID || !bytes.Contains(body, want) {
+				t.Errorf("answer %+v to the peer's call, or it differs", got)
+			}
+			switch tt.reply {
+			case "later":
+				if len(s.err) > 0 {
+					t.Error("the call ended without its reply")
+				}
+				answer()
+			case "reads":
+				r.held.release(t, 1)
+				r.nextDone(h.XID, 64)
+				wantDones = 1
+			}
+			if !tt.cancelled {
+				if err := wait(t, s.err); err != nil {
+					t.Errorf("our call: %v", err)
+				}
+			}
+			clientWorks(t, r.c, r.rawPeer)
+			if got := r.c.Stats(); got.DonesSent != wantDones || got.UnknownXID+got.Malformed != 0 {
+				t.Errorf("counters %+v", got)
+			}
+			r.checkReceives()
+		})
+	}
+}
+
 // TestManyInDoubt: the peer sends too many long messages with the XID of one of our pending calls.
 // Two are fetched at a time for each such call. Others are dropped.
 func TestManyInDoubt(t *testing.T) {
 	r := newBothWays(t, rpcrdma.Config{})
 	s, xid := r.pending()
 	other, otherXID := r.pending()
-	data := [][]byte{pattern(1, 500), pattern(2, 600), pattern(3, 700), pattern(4, 800)}
-	r.echo(xid, data[0])
-	r.echo(xid, data[1])
-	r.echo(xid, data[2]) // dropped
-	r.echo(otherXID, data[3])
+	data := pattern(1, 500)
+	for range 3 {
+		r.echo(xid, data) // the third is dropped
+	}
+	r.echo(otherXID, data)
 	clientWorksBeside(t, r.c, r.rawPeer) // arrives after them
 	if got := r.c.Stats(); got.Malformed != 1 || got.CallsReceived != 1 || len(r.held.queue) != 3 {
 		t.Errorf("%d messages fetched, want 3; counters %+v", len(r.held.queue), got)
 	}
-	for _, want := range []struct {
-		xid  uint32
-		data []byte
-	}{{xid, data[0]}, {xid, data[1]}, {otherXID, data[3]}} {
+	for _, want := range []uint32{xid, xid, otherXID} {
 		r.held.release(t, 1)
-		r.echoed(want.xid, want.data)
+		r.echoed(want, data)
 	}
-	r.echo(xid, data[2]) // now there is room for it
+	r.echo(xid, data) // now there is room for it
 	r.held.release(t, 1)
-	r.echoed(xid, data[2])
+	r.echoed(xid, data)
 	r.answer(s, xid)
 	r.answer(other, otherXID)
 	clientWorks(t, r.c, r.rawPeer)
 	r.alive()
-	if got := r.c.Stats(); got.Malformed != 1 || got.CallsReceived != 6 || got.UnknownXID != 0 || got.DonesSent != 0 {
+	if got := r.c.Stats(); got.Malformed != 1 || got.CallsReceived != 6 ||
+		got.UnknownXID+got.DonesSent != 0 {
 		t.Errorf("counters %+v", got)
 	}
 	r.checkReceives()
 }
 
-// TestGrantsInDoubt: a message is in doubt while another call of the peer is answered by a reply
-// with a read list. That grants the same as otherwise, one call beside the RDMA_DONE, because no
-// other call is known to be under way.
-func TestGrantsInDoubt(t *testing.T) {
-	for _, tt := range []string{"none", "call", "reply"} {
-		t.Run(tt, func(t *testing.T) {
-			r := newBothWays(t, rpcrdma.Config{})
-			s, xid := r.pending()
-			data := pattern(1, 500)
-			switch tt {
-			case "call":
-				r.echo(xid, data)
-			case "reply":
-				r.long(xid, append(replyHeader(xid), be32(0, 7)...))
-			}
-			asks := header(0xca11, rpcrdma.TypeMsg)
-			asks.Credits = 1
-			r.send(asks, callBytes(asks.XID, procSource, &source{1, 5001}))
-			h, _ := r.next()
-			if h.XID != asks.XID || len(h.Reads) != 1 || h.Credits != 2 {
-				t.Errorf("answer %+v, want a read list and 2 credits", h)
-			}
-			switch tt {
-			case "none":
-				r.answer(s, xid)
-			case "call":
-				r.held.release(t, 1)
-				r.echoed(xid, data)
-				r.answer(s, xid)
-			case "reply":
-				r.held.release(t, 1)
-				r.nextDone(xid, 64)
-				if err := wait(t, s.err); err != nil {
-					t.Errorf("our call: %v", err)
-				}
-			}
-			r.done(asks.XID)
-			wait(t, r.program.freed)
-			r.alive()
-			clientWorks(t, r.c, r.rawPeer)
-			r.checkReceives()
-		})
-	}
-}
-
-// TestMemoryInDoubt: a message in doubt comes while all memory for calls is in use. If it turns out
-// to be a call, it waits like others. If it is our reply, it does not wait.
+// TestMemoryInDoubt: messages in doubt come while all memory for calls is in use. They are fetched
+// one at a time, so that only one of them exceeds the budget. Replies do not wait for memory. A
+// call does, like others.
 func TestMemoryInDoubt(t *testing.T) {
-	for _, tt := range []string{"call", "reply"} {
-		t.Run(tt, func(t *testing.T) {
-			cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, MaxMessage: 65536, ConnMemory: 131072,
-				ServerMemory: 131072}
-			r := newBothWays(t, cfg)
-			for i := range uint32(2) {
-				h := header(0xb10c+i, rpcrdma.TypeMsg)
-				h.SetReply([]chunks.Segment{r.expose(make([]byte, 65536), transport.RemoteWrite)})
-				r.send(h, callBytes(h.XID, procBlock, &items{}))
-				wait(t, r.program.entered)
-			}
-			s, xid := r.pending()
-			data := pattern(1, 500)
-			if tt == "reply" {
-				r.long(xid, append(replyHeader(xid), be32(0, 7)...))
-				r.held.release(t, 1)
-				r.nextDone(xid, 64)
-				if err := wait(t, s.err); err != nil {
-					t.Errorf("our call: %v", err)
-				}
-			} else {
-				r.echo(xid, data)
-				r.held.release(t, 1)
-				waitFor(t, func() bool { return r.c.Stats().Waited == 1 || len(r.msgs) > 0 })
-				if len(r.msgs) > 0 {
-					t.Error("the call did not wait for memory")
-				}
-			}
-			r.program.gate <- struct{}{}
-			if h, _ := r.next(); h.XID != 0xb10c && h.XID != 0xb10d {
-				t.Errorf("answer to %#x, want one to a call that had the memory", h.XID)
-			}
-			if tt == "call" {
-				r.held.release(t, 1) // it waited for memory, and is fetched again
-				r.echoed(xid, data)
-				r.answer(s, xid)
-			}
-			r.program.gate <- struct{}{}
-			r.next()
-			r.alive()
-			newMemoryProbe(t, cfg, r.program, nil).check(r.rawPeer)
-			clientWorks(t, r.c, r.rawPeer)
-			r.checkReceives()
-		})
-	}
-}
-
-// TestMemoryInDoubtOneByOne: messages in doubt come while all memory for calls is in use. They are
-// fetched one at a time, so that only one of them exceeds the budget.
-func TestMemoryInDoubtOneByOne(t *testing.T) {
-	cfg := rpcrdma.Config{
-		Dialect: rpcrdma.Draft, MaxMessage: 65536, ConnMemory: 131072, ServerMemory: 131072,
-	}
+	cfg := smallShare
+	cfg.ServerMemory, cfg.Credits = cfg.ConnMemory, 64
 	r := newBothWays(t, cfg)
 	for i := range uint32(2) {
 		h := header(0xb10c+i, rpcrdma.TypeMsg)
@@ -151,68 +137,57 @@ func TestMemoryInDoubtOneByOne(t *testing.T) {
 		r.send(h, callBytes(h.XID, procBlock, &items{}))
 		wait(t, r.program.entered)
 	}
-	var calls []*started
-	var xids []uint32
-	for range 3 {
-		s, xid := r.pending()
-		calls, xids = append(calls, s), append(xids, xid)
-	}
-	for _, xid := range xids {
-		r.long(xid, append(replyHeader(xid), be32(0, 7)...))
-	}
-	r.alive() // so all have arrived
-	for i, s := range calls {
-		waitFor(t, func() bool { return len(r.held.queue) > 0 })
-		if n := len(r.held.queue); n != 1 {
-			t.Errorf("%d messages in doubt are fetched at a time, want 1", n)
+	goOn := func() {
+		t.Helper()
+		r.program.pass(t)
+		if h, _ := r.next(); h.XID&^1 != 0xb10c {
+			t.Errorf("answer to %#x, want one to a call that had the memory", h.XID)
 		}
+	}
+	var calls [4]*started
+	var xids [4]uint32
+	for i := range calls {
+		calls[i], xids[i] = r.pending()
+	}
+	for i := range 3 {
+		r.long(xids[i], emptyReply(xids[i]))
+	}
+	data := pattern(1, 500)
+	r.echo(xids[3], data)
+	r.alive() // so all have arrived
+	for i := range 3 {
+		r.wantReads(1)
 		r.held.release(t, 1)
 		r.nextDone(xids[i], 64)
-		if err := wait(t, s.err); err != nil {
+		if err := wait(t, calls[i].err); err != nil {
 			t.Errorf("our call: %v", err)
 		}
 	}
-	for range 2 {
-		r.program.gate <- struct{}{}
-		r.next()
-	}
+	r.held.release(t, 1)
+	waitFor(t, func() bool { return r.c.Stats().Waited == 1 || len(r.msgs) > 0 })
+	goOn()
+	r.held.release(t, 1) // it waited for memory, and is fetched again
+	r.echoed(xids[3], data)
+	r.answer(calls[3], xids[3])
+	goOn()
+	r.alive()
 	newMemoryProbe(t, cfg, r.program, nil).check(r.rawPeer)
+	clientWorks(t, r.c, r.rawPeer)
 	r.checkReceives()
 }
 
-// TestReplyTakenForCall: a long message is taken for a call, because no pending call has its XID.
-// When it has been fetched it turns out to be a reply. It does not count in the account of grants:
-// neither its receive, nor as a call under way, with which a reply with a read list would grant no
-// credit beside that of the RDMA_DONE.
-func TestReplyTakenForCall(t *testing.T) {
-	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
-		t.Run(d.String(), func(t *testing.T) {
-			r := newRig(t, rpcrdma.Config{Dialect: d, Credits: 4})
-			p := r.raw(inline4k)
-			p.alive()
-			conn := wait(t, r.program.conns)
-			for xid := range uint32(10) {
-				h := header(xid, rpcrdma.TypeNoMsg)
-				h.Reads = p.readSegments(0, echoReply(xid, pattern(1, 5000)))
-				p.send(h)
-				waitFor(t, func() bool { return conn.Stats().UnknownXID == 1+uint64(xid) })
-			}
-			p.alive()
-			if p.checkReceives(r.ledgers.of(t, conn)); p.granted != 4 {
-				t.Errorf("granted %d, want 4", p.granted)
-			}
-			if d != rpcrdma.Draft {
-				return
-			}
-			asks := header(0xca11, rpcrdma.TypeMsg)
-			asks.Credits = 1
-			p.send(asks, callBytes(asks.XID, procSource, &source{1, 5001}))
-			h, _ := p.next()
-			if h.XID != asks.XID || len(h.Reads) == 0 || h.Credits != 2 {
-				t.Errorf("answer %+v, want a read list and 2 credits", h)
-			}
-			p.done(asks.XID)
-			wait(t, r.program.freed)
-		})
-	}
+// TestGrantsInDoubt: a message in doubt turns out to be a call. It counts as one in grants.
+func TestGrantsInDoubt(t *testing.T) {
+	r := newBothWays(t, rpcrdma.Config{})
+	s, xid := r.pending()
+	data := pattern(1, 500)
+	r.echo(xid, data)
+	r.source(0xca11, 1, 5001)
+	r.done(0xca11)
+	r.held.release(t, 1)
+	r.echoed(xid, data)
+	r.answer(s, xid)
+	wait(t, r.program.freed)
+	r.alive()
+	r.checkReceives()
 }

@@ -2,11 +2,12 @@ package rpcrdma
 
 import (
 	"errors"
-	"fmt"
 	"net"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
-	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/post"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/wire"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -15,11 +16,10 @@ import (
 // answers it with an RDMA_DONE. It never blocks: the completion of the last Read sends the
 // RDMA_DONE and wakes the caller. It continues if the caller cancels meanwhile.
 type replyFetch struct {
+	cl     *caller
 	k      *call
-	reads  []chunks.ReadChunk
-	long   bool              // the first of reads is the message
 	loads  []transport.Slice // what has been fetched
-	chain  chain
+	chain  post.Chain
 	err    error // the first error of the Reads
 	buf    transport.Slice
 	ack    transport.WorkRequest // the RDMA_DONE
@@ -27,60 +27,18 @@ type replyFetch struct {
 	posted [1]*transport.WorkRequest
 }
 
-func newReplyFetch() *replyFetch {
-	f := new(replyFetch)
-	f.ack = transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Local: f.list[:]}
-	f.posted[0] = &f.ack
-	return f
-}
-
-// readReply returns a replyFetch for a reply with a read list. If the message was taken for a call
-// at first, it has been fetched already, and is in from.
-func (d *draft) readReply(k *call, from *arguments) *replyFetch {
-	f, _ := d.conn.pool.fetches.Get().(*replyFetch)
+// newReplyFetch returns a replyFetch for a reply with a read list. If the message was taken for a
+// call at first, it has been fetched already.
+func newReplyFetch(cl *caller, k *call, fetched []transport.Slice) *replyFetch {
+	f, _ := cl.l.shared.fetches.Get().(*replyFetch)
 	if f == nil {
-		f = newReplyFetch()
+		f = new(replyFetch)
+		f.ack = transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled, Local: f.list[:]}
+		f.posted[0] = &f.ack
 	}
-	f.k, f.ack.Done = k, (*doneSent)(k)
-	if from != nil {
-		f.loads = append(f.loads, from.loads...)
-		from.loads = from.loads[:0]
-	}
+	f.cl, f.k, f.ack.Done = cl, k, (*doneSent)(k)
+	f.loads = append(f.loads, fetched...)
 	return f
-}
-
-// check checks the read list of a reply that has inline bytes of message.
-func (f *replyFetch) check(h *Header, inline int) error {
-	k := f.k
-	limit := k.c.cfg.MaxMessage
-	if h.Type == TypeNoMsg { // the message is in the reply chunk, unless it is a read chunk
-		inline = int(min(h.Reply.Len(), uint64(limit)))
-	}
-	var err error
-	if f.reads, err = h.readChunks(f.reads[:0], limit); err != nil {
-		if errors.Is(err, xdr.ErrLimit) {
-			err = fmt.Errorf("%w: %w", &oncrpc.ReplyTooLongError{Max: limit}, err)
-		}
-		return err
-	}
-	reads := f.reads
-	f.long = len(reads) > 0 && reads[0].Position == 0
-	if f.long {
-		reads, inline = reads[1:], reads[0].Len
-	}
-	for _, w := range h.Writes {
-		inline += xdr.RoundUp(int(w.Len()))
-	}
-	if err := chunks.CheckPositions(reads, inline); err != nil {
-		return err
-	}
-	if f.long && (h.Type != TypeNoMsg || h.Reply.Len() > 0) {
-		return fmt.Errorf("%w: read chunk at position 0 beside a message", ErrMalformed)
-	}
-	for i := range f.reads {
-		k.info.ReplyRead += f.reads[i].Len
-	}
-	return nil
 }
 
 // run begins to fetch the chunks.
@@ -93,11 +51,11 @@ func (f *replyFetch) run() {
 // post posts the RDMA Reads, and reports whether there are any. There are none if the message was
 // the only chunk and has been fetched already.
 func (f *replyFetch) post() (waits bool, err error) {
-	c := f.k.c
-	if c.settings.Load().Reads == 0 {
+	l := f.k.l
+	if l.settings.Load().Reads == 0 {
 		return false, transport.ErrNoReads
 	}
-	reads := f.reads[len(f.loads):]
+	reads := f.k.lists.Reads[len(f.loads):]
 	if len(reads) == 0 {
 		return false, nil
 	}
@@ -105,34 +63,34 @@ func (f *replyFetch) post() (waits bool, err error) {
 	for i := range reads {
 		n += len(reads[i].Segments)
 	}
-	f.chain.begins(n, &c.info)
-	c.gate.divide(&f.chain)
+	f.chain.Begin(n, &l.info)
+	l.gate.Divide(&f.chain)
 	for i := range reads {
 		ch := &reads[i]
-		s, err := c.pool.get(ch.Len, transport.LocalWrite)
+		s, err := l.shared.Get(ch.Len, transport.LocalWrite)
 		if err != nil {
 			return false, err
 		}
 		f.loads = append(f.loads, s)
-		f.chain.addReads(ch.Segments, ch.Len, f.loads[len(f.loads)-1:], f)
+		f.chain.AddReads(ch.Segments, ch.Len, f.loads[len(f.loads)-1:], f)
 	}
-	return true, c.gate.post(&f.chain)
+	return true, l.gate.Post(&f.chain)
 }
 
 // Complete ends the call when the last Read is complete.
 func (f *replyFetch) Complete(wr *transport.WorkRequest, err error) {
-	c := f.k.c
-	c.queue.completed()
+	l := f.k.l
+	l.queue.Completed()
 	if f.err == nil {
 		f.err = err
 	}
-	last := isLast(wr)
-	defer c.gate.done(transport.TotalLen(wr.Local))
+	last := post.IsLast(wr)
+	defer l.gate.Done(transport.TotalLen(wr.Local))
 	if !last {
 		return
 	}
 	if f.err != nil {
-		c.fail(f.err) // the end of the connection ends the call
+		l.fail(f.err) // the end of the connection ends the call
 		return
 	}
 	f.fetched(nil)
@@ -140,15 +98,16 @@ func (f *replyFetch) Complete(wr *transport.WorkRequest, err error) {
 
 // fetched ends the call, with what was fetched or with an error.
 func (f *replyFetch) fetched(err error) {
-	k := f.k
-	c := k.c
-	c.mu.Lock()
-	if c.over {
-		c.mu.Unlock()
+	k, l := f.k, f.k.l
+	l.mu.Lock()
+	over := l.over
+	if !over {
+		f.cl.remove(k)
+	}
+	l.mu.Unlock()
+	if over {
 		return // Conn.watch ends the call
 	}
-	c.caller.pending.remove(k)
-	c.mu.Unlock()
 	if err == nil {
 		err = f.assemble()
 	}
@@ -157,13 +116,13 @@ func (f *replyFetch) fetched(err error) {
 
 // assemble puts the message together from what was fetched.
 func (f *replyFetch) assemble() error {
-	k, reads, loads := f.k, f.reads, f.loads
-	if f.long {
+	k, reads, loads := f.k, f.k.lists.Reads, f.loads
+	if k.lists.Long {
 		b := loads[0].Bytes
 		if err := checkReplyMessage(b, k.xid); err != nil {
 			return err
 		}
-		k.recv.message = message{body: b}
+		k.recv.Message = wire.Message{Body: b}
 		reads, loads = reads[1:], loads[1:]
 	}
 	for i := range reads {
@@ -176,27 +135,29 @@ func (f *replyFetch) assemble() error {
 // sendDone sends the RDMA_DONE, so that the peer may free the chunks of its reply (draft section
 // 3.8). The RDMA_DONE takes over the credit of the call.
 func (f *replyFetch) sendDone() {
-	k := f.k
-	c := k.c
-	buf, err := c.pool.get(chunks.FixedLen, 0)
+	k, l := f.k, f.k.l
+	buf, err := l.shared.Get(chunks.FixedLen, 0)
 	if err != nil {
-		c.fail(err)
+		l.fail(err)
 		return
 	}
-	h := Header{XID: k.xid, Version: ProtocolVersion, Credits: uint32(c.cfg.Credits), Type: TypeDone}
+	h := wire.Header{
+		XID: k.xid, Version: wire.ProtocolVersion, Credits: uint32(l.cfg.Credits),
+		Type: wire.TypeDone,
+	}
 	f.buf = buf
 	f.list[0] = buf.Sub(0, len(h.Append(buf.Bytes[:0])))
 	k.refs.Add(1)
-	c.stats.donesSent.Add(1)
-	if err := c.queue.post(f.posted[:]); err != nil {
-		add(&c.stats.donesSent, -1)
+	atomic.AddUint64(&l.stats.DonesSent, 1)
+	if err := l.queue.Post(f.posted[:]); err != nil {
+		add(&l.stats.DonesSent, -1)
 		k.unref()
 		if !errors.Is(err, net.ErrClosed) {
-			c.fail(err)
+			l.fail(err)
 		}
 		return
 	}
-	c.caller.window.DoneSent()
+	f.cl.window.DoneSent()
 }
 
 // doneSent is the Completer of the RDMA_DONE of a call, whose reply has come.
@@ -205,21 +166,20 @@ type doneSent call
 // Complete drops the reference of the RDMA_DONE. After a failure the connection ends.
 func (s *doneSent) Complete(*transport.WorkRequest, error) {
 	k := (*call)(s)
-	k.c.queue.completed()
+	k.l.queue.Completed()
 	k.unref()
 }
 
 // release gives back the memory of the reply.
 func (f *replyFetch) release() {
-	p := f.k.c.pool
-	p.put(f.buf, 0)
+	shared := f.k.l.shared
+	shared.Put(f.buf, 0)
 	for _, s := range f.loads {
-		p.put(s, transport.LocalWrite)
+		shared.Put(s, transport.LocalWrite)
 	}
 	clear(f.loads)
-	clear(f.reads)
-	f.loads, f.reads, f.chain = f.loads[:0], f.reads[:0], f.chain.cleared()
+	f.loads, f.chain = f.loads[:0], f.chain.Cleared()
 	f.buf, f.list[0] = transport.Slice{}, transport.Slice{}
-	f.k, f.ack.Done, f.err, f.long = nil, nil, nil, false
-	p.fetches.Put(f)
+	f.cl, f.k, f.ack.Done, f.err = nil, nil, nil, nil
+	shared.fetches.Put(f)
 }

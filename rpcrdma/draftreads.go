@@ -2,6 +2,7 @@ package rpcrdma
 
 import (
 	"github.com/rpcrdma/go-rpcrdma/chunks"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/wire"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -9,15 +10,15 @@ import (
 // write chunk becomes read chunks. If the rest is still too long, it goes to the reply chunk (draft
 // section 5.2), or becomes a read chunk at position zero (sections 3.8 and 5.1). readInstead
 // reports false if the reply does not fit even so.
-func (d *draft) readInstead(r *reply, s *Settings) bool {
-	c, out, m, rd := d.conn, &r.header, &r.message, &r.read
-	if s.PeerReads == 0 || m.Len() > c.cfg.MaxMessage {
+func (r *reply) readInstead(s *Settings) bool {
+	l, out, m, rd := r.in.l, &r.header, &r.message, &r.read
+	if s.PeerReads == 0 || m.Len() > l.cfg.MaxMessage {
 		return false
 	}
 	for len(r.without) < len(m.Bulk) {
 		r.without = append(r.without, false)
 	}
-	limits := c.limits(s, s.MaxReplySend)
+	limits := l.limits(s, s.MaxReplySend)
 	plan, err := chunks.PlanReply(m, r.without, out.Len(), r.in.header.Reply.Len(), limits)
 	if err != nil {
 		return false
@@ -28,17 +29,17 @@ func (d *draft) readInstead(r *reply, s *Settings) bool {
 		rd.items = append(rd.items, read)
 		r.without[i] = r.without[i] || read
 	}
-	if d.addReads(r, plan.Long, s) {
+	if r.addReads(plan.Long, s) {
 		return true
 	}
 	// Try again with as few windows as possible. The windows opened already end with the call.
 	rd.copies = true
-	return d.addReads(r, plan.Long, s)
+	return r.addReads(plan.Long, s)
 }
 
 // addReads adds the read chunks. It reports false if that is not possible, or if scattered memory
 // takes more segments than the header holds.
-func (d *draft) addReads(r *reply, long bool, s *Settings) bool {
+func (r *reply) addReads(long bool, s *Settings) bool {
 	out, m := &r.header, &r.message
 	out.Reads, r.read.pinned = out.Reads[:0], 0
 	r.pieces = m.AppendPieces(r.pieces[:0], r.without)
@@ -48,8 +49,8 @@ func (d *draft) addReads(r *reply, long bool, s *Settings) bool {
 	}
 	if long {
 		if !r.fillReply(rest) { // the first entry (draft section 5.1)
-			out.Type = TypeNoMsg
-			if !d.addRead(r, 0, r.pieces, rest) {
+			out.Type = wire.TypeNoMsg
+			if !r.addRead(0, r.pieces, rest) {
 				return false
 			}
 			r.pieces = r.pieces[:0]
@@ -57,7 +58,7 @@ func (d *draft) addReads(r *reply, long bool, s *Settings) bool {
 		rest = 0
 	}
 	for i, read := range r.read.items {
-		if it := &m.Bulk[i]; read && !d.addRead(r, it.Position, it.Data, it.Len) {
+		if it := &m.Bulk[i]; read && !r.addRead(it.Position, it.Data, it.Len) {
 			return false
 		}
 	}
@@ -65,17 +66,17 @@ func (d *draft) addReads(r *reply, long bool, s *Settings) bool {
 }
 
 // addRead exposes n bytes of data for the peer, and adds them to the read list.
-func (d *draft) addRead(r *reply, position int, data [][]byte, n int) bool {
-	c, rd := d.conn, &r.read
-	list, err := d.source(r, data, n)
+func (r *reply) addRead(position int, data [][]byte, n int) bool {
+	l, rd := r.in.l, &r.read
+	list, err := r.exposable(data, n)
 	first := len(rd.regions)
 	if err == nil {
-		rd.regions, err = c.ep.Expose(rd.regions, list, transport.RemoteRead)
+		rd.regions, err = l.ep.Expose(rd.regions, list, transport.RemoteRead)
 	}
 	if err != nil {
 		return false
 	}
-	r.segs = c.split(r.segs[:0], rd.regions[first:])
+	r.segs = l.split(r.segs[:0], rd.regions[first:])
 	for _, s := range r.segs {
 		r.header.Reads = append(r.header.Reads,
 			chunks.ReadSegment{Position: uint32(position), Segment: s})
@@ -84,14 +85,14 @@ func (d *draft) addRead(r *reply, position int, data [][]byte, n int) bool {
 	return true
 }
 
-// source returns memory that can be exposed, with n bytes of data, until the call is finished.
-func (d *draft) source(r *reply, data [][]byte, n int) ([]transport.Slice, error) {
-	c := d.conn
-	if c.importer != nil && (!r.read.copies || len(data) == 1) {
-		return c.imported(&r.imports, data, transport.RemoteRead)
+// exposable returns memory that can be exposed, with n bytes of data, until the call is finished.
+func (r *reply) exposable(data [][]byte, n int) ([]transport.Slice, error) {
+	l := r.in.l
+	if l.importer != nil && (!r.read.copies || len(data) == 1) {
+		return l.imported(&r.imports, data, transport.RemoteRead)
 	}
 	if n == 0 {
 		return nil, nil
 	}
-	return c.copied(&r.read.exposed, data, n, transport.RemoteRead)
+	return l.copied(&r.read.exposed, data, n, transport.RemoteRead)
 }

@@ -6,7 +6,7 @@ import (
 	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
-	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/memory"
 )
 
 // answered wraps an error that came with the peer's answer: oncrpc.ErrAnswered.
@@ -17,9 +17,6 @@ func (e answered) Is(target error) bool { return target == oncrpc.ErrAnswered }
 
 // notSent wraps why a call was not posted.
 func notSent(err error) error { return fmt.Errorf("%w: %w", oncrpc.ErrNotSent, err) }
-
-// errUnposted completes requests that the endpoint did not get before it ended.
-var errUnposted = fmt.Errorf("not posted: %w", transport.ErrFlushed)
 
 // OpError says which operation failed, and with which peer.
 type OpError struct {
@@ -74,14 +71,9 @@ func (e *PeerError) Error() string {
 }
 
 var (
-	// ErrXID: rdma_xid differs from the XID of the RPC message (draft section 4.1).
-	ErrXID = fmt.Errorf("%w: rdma_xid differs from the XID of the message", ErrMalformed)
-	// ErrReplyReadList: a reply with a read list, which RFC 8166 does not allow (section 3.5.1).
-	ErrReplyReadList = fmt.Errorf("%w: read list in a reply: the peer speaks the draft's dialect",
-		ErrMalformed)
-	// ErrRoundUp: a write chunk came back longer than it was offered, by the XDR round-up. Only the
-	// draft counts that (section 3.7).
-	ErrRoundUp = errors.New("round-up counted in a write chunk: the peer speaks the draft's dialect")
+	// ErrStalled: the peer has not done its part of a call within Config.PeerTimeout.
+	ErrStalled = errors.New(
+		"peer does not answer RDMA Reads, or does not take replies or read their chunks")
 	// ErrCreditsExceeded: the peer sent more calls than it was granted credits for, or replies to
 	// no call (draft section 3.3). That ends the connection.
 	ErrCreditsExceeded = errors.New("peer exceeds the credits granted to it")
@@ -90,5 +82,5 @@ var (
 	ErrProviderLimits = errors.New("beyond the limits of the provider")
 	// ErrReceiveMemory: a connection was refused because Config.ReceiveMemory, or its host's share
 	// of it, has no room for the receives that each connection must have.
-	ErrReceiveMemory = errors.New("no memory for the receives of another connection")
+	ErrReceiveMemory = memory.ErrNoRoom
 )

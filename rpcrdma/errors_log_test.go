@@ -1,15 +1,16 @@
 package rpcrdma_test
 
 import (
-	"context"
-	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 
-	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
+	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
 // logTo returns a logger of all levels, and its lines.
@@ -18,58 +19,54 @@ func logTo() (*slog.Logger, logLines) {
 	return slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelDebug})), lines
 }
 
-// wantLine checks that the next line of the log has all of these.
-func (l logLines) wantLine(t *testing.T, want ...string) {
+// wantLine checks that the next line of the log has all of these, and that it is at WARN if it is
+// the first of its kind, otherwise at DEBUG.
+func (l logLines) wantLine(t *testing.T, first bool, want ...string) {
 	t.Helper()
 	line := wait(t, l)
-	for _, w := range want {
+	level := "level=DEBUG"
+	if first {
+		level = "level=WARN"
+	}
+	for _, w := range append(want, level) {
 		if !strings.Contains(line, w) {
 			t.Errorf("the log says %q, and not %q", line, w)
 		}
 	}
 }
 
-// loud returns how many lines are at level WARN or above.
-func (l logLines) loud() (n int) {
-	for len(l) > 0 {
-		if line := <-l; strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
-			n++
-		}
-	}
-	return n
-}
-
-// TestFaultsOfReplies checks how a client logs bad replies: the first of a kind at WARN.
-func TestFaultsOfReplies(t *testing.T) {
+// TestFaultsOnce checks how a server logs malformed messages: the first of a kind at WARN, so that
+// a peer cannot fill the log.
+func TestFaultsOnce(t *testing.T) {
+	const large = rpcrdma.MaxInline // the maximum here
+	long := lists(rdmaMsg, readWords(40, large+1), none)
+	source := func(xid uint32) []byte { return callBytes(xid, procSource, &source{1, 101}) }
 	for _, tt := range []struct {
 		name string
 		msg  func(xid uint32) []byte
-		want []string
+		want []string // the first: how the line begins
 	}{
-		{"header", head(77), []string{"reply malformed", "malformed header", "rdma_proc 77"}},
-		{"version", headOf(2, rpcrdma.TypeMsg), []string{"reply of another version", "version not supported"}},
-		{"chunks", withReply(head(rpcrdma.TypeMsg, cat([]uint32{0, 1, 1}, segWords(4), []uint32{0, 0})...)), []string{"reply malformed", "1 write chunks returned of 0"}},
-		{"read list", withReply(head(rpcrdma.TypeMsg, cat(readWords(24, 4), []uint32{0, 0, 0})...)), []string{"reply malformed", "the peer speaks the draft's dialect"}},
+		{"header", head(77), []string{"message refused", "malformed header", "rdma_proc 77"}},
+		{"version", headOf(2, rdmaMsg), []string{"message refused", "version not supported"}},
+		{"call", withCall(lists(rdmaMsg, readWords(41, 4), none)),
+			[]string{"call refused", "position 41"}},
+		{"too long", withCall(long), []string{"call refused",
+			"call of more than the 65536 bytes allowed", "read chunks of more than 65536 bytes"}},
+		{"too short", head(rpcrdma.TypeError), []string{"message ignored", "malformed header"}},
+		{"result", with(lists(rdmaMsg, writeChunk(segWords(100))), source, 0),
+			[]string{"reply refused", "bulk data of [101]", "write chunks of [100]"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			logger, lines := logTo()
-			c, p := rawServer(t, rpcrdma.Config{Logger: logger}, inline4k)
+			p := newRig(t, rpcrdma.Config{Logger: logger, MaxMessage: large}).raw(inline4k)
 			for i := range 5 {
-				s := start(context.Background(), c, &items{}, nil)
-				h, _ := p.next()
-				p.sendBytes(tt.msg(h.XID))
-				err := wait(t, s.err)
-				var op *rpcrdma.OpError
-				if !errors.As(err, &op) || op.Op != "call" || op.Peer != c.RemoteAddr() {
-					t.Errorf("error %v, want an OpError of the call with the peer's address", err)
+				p.sendBytes(tt.msg(9))
+				if tt.want[0] != "message ignored" {
+					p.next()
 				}
-				level := "level=DEBUG"
-				if i == 0 {
-					level = "level=WARN"
-				}
-				lines.wantLine(t, append(tt.want, level, "peer="+c.RemoteAddr().String())...)
+				lines.wantLine(t, i == 0, append(tt.want, "xid=9", "peer=")...)
 			}
-			callAnswered(t, c, p)
+			p.alive()
 			if len(lines) > 0 {
 				t.Errorf("the log goes on: %q", <-lines)
 			}
@@ -77,72 +74,49 @@ func TestFaultsOfReplies(t *testing.T) {
 	}
 }
 
-// TestFaultsOfResults checks how a server logs results that do not fit.
-func TestFaultsOfResults(t *testing.T) {
-	logger, lines := logTo()
-	r := newRig(t, rpcrdma.Config{Logger: logger})
-	p := r.raw(inline4k)
-	for i := range 3 {
-		h := header(9, rpcrdma.TypeMsg)
-		h.AddWrite([]chunks.Segment{p.expose(make([]byte, 100), transport.RemoteWrite)})
-		p.send(h, callBytes(9, procSource, &source{1, 101}))
-		if got := p.nextBytes(); string(got) != string(errChunk(9, 32)) {
-			t.Errorf("answer %x", got)
-		}
-		level := "level=DEBUG"
-		if i == 0 {
-			level = "level=WARN"
-		}
-		lines.wantLine(t, "reply refused", level, "xid=9", "bulk data of [101]", "write chunks of [100]")
-	}
+// lostEndpoint is an endpoint to one host that ends for a reason of the test's.
+type lostEndpoint struct {
+	transport.Endpoint
+	reason error
 }
 
-// TestFaultsOfLongCalls checks that a server logs the limit that a call exceeds.
-func TestFaultsOfLongCalls(t *testing.T) {
-	logger, lines := logTo()
-	r := newRig(t, rpcrdma.Config{Logger: logger, MaxMessage: rpcrdma.MaxInline})
-	p := r.raw(inline4k)
-	for _, list := range [][]uint32{readWords(0, rpcrdma.MaxInline+1), cat(readWords(0, rpcrdma.MaxInline), readWords(100, 1))} {
-		p.sendBytes(head(rpcrdma.TypeNoMsg, cat(list, []uint32{0, 0, 0})...)(9))
-		if got := p.nextBytes(); string(got) != string(errChunk(9, 32)) {
-			t.Errorf("answer %x", got)
-		}
-		lines.wantLine(t, "call refused", "xid=9", "call of more than the 65536 bytes allowed", "read chunks of more than 65536 bytes")
-	}
+func (e lostEndpoint) Info() transport.Info {
+	info := e.Endpoint.Info()
+	info.RemoteAddr = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7}
+	return info
 }
 
-// TestStraysAreQuiet sends replies that match no call, again and again. They are logged only at
-// DEBUG.
-func TestStraysAreQuiet(t *testing.T) {
-	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
-		logger, lines := logTo()
-		r := newRig(t, rpcrdma.Config{Dialect: d, Logger: logger})
-		p := r.raw(inline4k)
-		for _, msg := range [][]byte{errChunk(9, 1), errVers(9, 1), head(rpcrdma.TypeDone)(9), withReply(head(rpcrdma.TypeMsg, 0, 0, 0))(9)} {
-			for range 100 {
-				p.sendBytes(msg)
-			}
-		}
-		p.alive()
-		if n := lines.loud(); n > 0 {
-			t.Errorf("%v: %d lines aloud", d, n)
+func (e lostEndpoint) Err() error { return fmt.Errorf("it ended: %w", e.reason) }
+
+// TestFaultLines: a connection lost for one reason does not hide one lost for another.
+func TestFaultLines(t *testing.T) {
+	logger, lines := logTo()
+	reasons := make(chan error, 1)
+	wrap := func(ep transport.Endpoint) transport.Endpoint { return lostEndpoint{ep, <-reasons} }
+	r := newRigOn(t, rpcrdma.Config{Logger: logger}, loopback.Config{}, wrap)
+	for _, reason := range []error{
+		rpcrdma.ErrStalled, rpcrdma.ErrCreditsExceeded, transport.ErrTerminated, io.ErrUnexpectedEOF,
+	} {
+		for _, first := range []bool{true, false} {
+			reasons <- reason
+			p := r.raw(inline4k)
+			p.alive()
+			p.ep.Close()
+			lines.wantLine(t, first, "rpcrdma: connection lost", "peer=192.0.2.1:7", reason.Error())
 		}
 	}
 }
 
-// TestLongCallsCutOff: a client goes away while the server reads its long calls. The calls are not
-// logged at WARN.
-func TestLongCallsCutOff(t *testing.T) {
-	logger, lines := logTo()
-	r := newRig(t, rpcrdma.Config{Logger: logger})
-	ep, conn := r.deafPeer()
-	for xid := range uint32(20) {
-		shout(t, ep, head(rpcrdma.TypeNoMsg, cat(readWords(0, 5000), []uint32{0, 0, 0})...)(100+xid))
-	}
-	waitFor(t, func() bool { return conn.Stats().CallsReceived == 21 })
-	ep.Close()
-	ended(t, conn)
-	if n := lines.loud(); n > 0 {
-		t.Errorf("%d lines aloud, want none", n)
+// TestPeerError: what an RDMA_ERROR means is in the error's text.
+func TestPeerError(t *testing.T) {
+	for want, err := range map[string]rpcrdma.PeerError{
+		"ERR_VERS: it speaks versions 2 to 3":          {Code: rpcrdma.ErrVers, Low: 2, High: 3},
+		"ERR_CHUNK: it did not understand the message": {Code: rpcrdma.ErrChunk},
+		"rpc_rdma_errcode 3":                           {Code: 3},
+	} {
+		got := strings.TrimPrefix(err.Error(), "peer answered RDMA_ERROR: ")
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%q does not begin with %q", got, want)
+		}
 	}
 }

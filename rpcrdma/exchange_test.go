@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -43,42 +41,8 @@ func echo(c oncrpc.Transport, args *items, land bool) error {
 	return nil
 }
 
-// TestEcho sends every shape of message both ways, over a provider with all abilities and over one
-// with the minimum.
-func TestEcho(t *testing.T) {
-	lengths := [][]int{{}, {0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {1023}, {1024},
-		{3950}, {3990}, {4000}, {4096}, {5001},
-		{65536}, {100_003}, {1 << 20}, {1, 2, 3}, {5000, 0, 5001, 2}, {2000, 2000, 2000, 3, 70_001}, slices.Repeat([]int{500}, 20)}
-	for _, abilities := range []string{"all", "minimum"} {
-		for _, segment := range []int{0, 1 << 14} {
-			var r *rig
-			var c *rpcrdma.Conn
-			server, cfg := rpcrdma.Config{SegmentSize: segment}, rpcrdma.Config{SegmentSize: segment, Logger: quiet}
-			if abilities == "all" {
-				r = newRig(t, server)
-				c = r.dial(cfg)
-			} else {
-				r = newRigOn(t, server, loopback.Config{}, withoutAbilities)
-				c = r.dialOn(cfg, withoutAbilities)
-			}
-			for _, l := range lengths {
-				for _, land := range []bool{true, false} {
-					t.Run(fmt.Sprintf("%s/%d/%v/%v", abilities, segment, l, land), func(t *testing.T) {
-						args := &items{tail: 5}
-						for i, n := range l {
-							args.data = append(args.data, pattern(uint64(i), n))
-						}
-						if err := echo(c, args, land); err != nil {
-							t.Error(err)
-						}
-					})
-				}
-			}
-		}
-	}
-}
-
-// TestEchoAnything is TestEcho with random messages, configurations and concurrency.
+// TestEchoAnything sends random messages both ways, several at once, between ends of random
+// configurations.
 func TestEchoAnything(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		config := func(name string) rpcrdma.Config {
@@ -93,9 +57,11 @@ func TestEchoAnything(t *testing.T) {
 				NoRemoteInvalidate: rapid.Bool().Draw(rt, name+" invalidate"),
 			}
 		}
-		lcfg := loopback.Config{IRD: rapid.IntRange(1, 4).Draw(rt, "ird"),
-			ORD: rapid.IntRange(1, 4).Draw(rt,
-				"ord"), SendDepth: rapid.SampledFrom([]int{2, 20, 1000}).Draw(rt, "depth")}
+		lcfg := loopback.Config{
+			IRD:       rapid.IntRange(1, 4).Draw(rt, "ird"),
+			ORD:       rapid.IntRange(1, 4).Draw(rt, "ord"),
+			SendDepth: rapid.SampledFrom([]int{2, 20, 1000}).Draw(rt, "depth"),
+		}
 		f, prog := loopback.New(), newProgram()
 		l, err := f.Listen(rigAddr, lcfg)
 		if err != nil {
@@ -109,9 +75,10 @@ func TestEchoAnything(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
+		length := rapid.OneOf(rapid.IntRange(0, 10), rapid.IntRange(900, 1100), rapid.IntRange(0, 20_000))
 		calls := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) *items {
 			a := &items{tail: rapid.Uint32().Draw(rt, "tail")}
-			for i, n := range rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 10), rapid.IntRange(900, 1100), rapid.IntRange(0, 20_000)), 0, 5).Draw(rt, "lengths") {
+			for i, n := range rapid.SliceOfN(length, 0, 5).Draw(rt, "lengths") {
 				a.data = append(a.data, pattern(uint64(i), n))
 			}
 			return a
@@ -136,50 +103,38 @@ func TestEchoAnything(t *testing.T) {
 	})
 }
 
-// TestServerError checks that an error of a handler fails the RPC, and not the connection.
-func TestServerError(t *testing.T) {
-	r := newRig(t, rpcrdma.Config{})
-	c := r.dial(rpcrdma.Config{})
-	var accept *oncrpc.AcceptError
-	if err := client(c).Call(context.Background(), procFail, nil, nil); !errors.As(err, &accept) || accept.Stat != oncrpc.SystemErr {
-		t.Error(err)
-	}
-	if err := client(c).Call(context.Background(), procNull, nil, nil); err != nil {
-		t.Error(err)
-	}
+// blocked makes a call of procBlock, of 9000 bytes both ways.
+func blocked(c *rpcrdma.Conn, reply *items) <-chan error {
+	done := make(chan error, 1)
+	args := &items{data: [][]byte{pattern(1, 9000)}}
+	req := &oncrpc.Request{Procedure: procBlock, Args: args, Reply: reply, MaxReply: 9100}
+	go func() { done <- client(c).Do(context.Background(), req) }()
+	return done
 }
 
 // TestConnectionLost ends connections from either side while calls are under way and while some
 // wait.
 func TestConnectionLost(t *testing.T) {
-	for _, side := range []string{"client", "server", "shutdown"} {
+	for side, end := range map[string]func(c, conn *rpcrdma.Conn, r *rig){
+		"client":   func(c, _ *rpcrdma.Conn, _ *rig) { c.Close() },
+		"server":   func(_, conn *rpcrdma.Conn, _ *rig) { conn.Close() },
+		"shutdown": func(_, _ *rpcrdma.Conn, r *rig) { r.server.Close() },
+	} {
 		t.Run(side, func(t *testing.T) {
 			r := newRig(t, rpcrdma.Config{Credits: 4})
 			c := r.dial(rpcrdma.Config{Credits: 4})
-			if err := client(c).Call(context.Background(), procNull, nil, nil); err != nil {
+			if err := client(c).Call(t.Context(), procNull, nil, nil); err != nil {
 				t.Fatal(err)
 			}
 			conn := wait(t, r.program.conns)
-			var all []chan error
+			var all []<-chan error
 			for range 10 {
-				done := make(chan error, 1)
-				all = append(all, done)
-				arg := &items{data: [][]byte{make([]byte, 9000)}}
-				go func() {
-					done <- client(c).Do(context.Background(), &oncrpc.Request{Procedure: procBlock, Args: arg, MaxReply: 9100})
-				}()
+				all = append(all, blocked(c, &items{}))
 			}
 			for range 4 {
 				wait(t, r.program.entered)
 			}
-			switch side {
-			case "client":
-				c.Close()
-			case "server":
-				conn.Close()
-			case "shutdown":
-				r.server.Close()
-			}
+			end(c, conn, r)
 			for _, done := range all {
 				if err := wait(t, done); !errors.Is(err, net.ErrClosed) {
 					t.Errorf("call: %v", err)
@@ -187,7 +142,7 @@ func TestConnectionLost(t *testing.T) {
 			}
 			ended(t, c)
 			ended(t, conn)
-			if err := client(c).Call(context.Background(), procNull, nil, nil); !errors.Is(err, net.ErrClosed) {
+			if err := client(c).Call(t.Context(), procNull, nil, nil); !errors.Is(err, net.ErrClosed) {
 				t.Errorf("call afterwards: %v", err)
 			}
 			waitFor(t, func() bool { return r.server.Stats().InFlight == 0 })
@@ -199,18 +154,14 @@ func TestConnectionLost(t *testing.T) {
 func TestShutdownDrains(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	c := r.dial(rpcrdma.Config{})
-	arg := &items{data: [][]byte{pattern(1, 9000)}}
-	done := make(chan error, 1)
 	var reply items
-	go func() {
-		done <- client(c).Do(context.Background(), &oncrpc.Request{Procedure: procBlock, Args: arg, Reply: &reply, MaxReply: 9100})
-	}()
+	done := blocked(c, &reply)
 	wait(t, r.program.entered)
 	stopped := make(chan error, 1)
 	go func() { stopped <- r.server.Shutdown(context.Background()) }()
 	waitFor(t, r.server.Closed)
 	r.program.gate <- struct{}{}
-	if err := wait(t, done); err != nil || !bytes.Equal(reply.data[0], arg.data[0]) {
+	if err := wait(t, done); err != nil || !bytes.Equal(reply.data[0], pattern(1, 9000)) {
 		t.Errorf("call under way: %v", err)
 	}
 	if err := wait(t, stopped); err != nil {
@@ -219,60 +170,86 @@ func TestShutdownDrains(t *testing.T) {
 	ended(t, c)
 }
 
-// numbering is a connection whose calls have the XIDs 1, 2 and so on.
-type numbering struct {
-	*rpcrdma.Conn
-	next *atomic.Uint32
-}
-
-func (n numbering) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
-	x.XID = n.next.Add(1)
-	defer func() { x.XID = 0 }()
-	return n.Conn.RoundTrip(ctx, x)
-}
-
-// TestBothWays has a server call its client back, on the same connection, with the same transaction
-// ids in use in both directions (docs/readings.md, 8).
-func TestBothWays(t *testing.T) {
-	r := newRig(t, rpcrdma.Config{})
-	c := r.dial(rpcrdma.Config{})
-	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
-	back.Handle(newProgram().program())
-	defer back.Close()
-	c.Serve(back)
-	if err := client(c).Call(context.Background(), procNull, nil, nil); err != nil {
+// TestServeContext ends the context of a Serve whose listener is closed already.
+func TestServeContext(t *testing.T) {
+	l, d := providers["loopback"](t)
+	srv := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
+	defer srv.Close()
+	srv.Handle(newProgram().program())
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- rpcrdma.Serve(ctx, l, srv, rpcrdma.Config{Logger: quiet}) }()
+	c, err := rpcrdma.Dial(ctx, d, rigAddr, rpcrdma.Config{Logger: quiet})
+	if err != nil {
 		t.Fatal(err)
 	}
+	for range 2 {
+		if err := client(c).Call(ctx, procNull, nil, nil); err != nil {
+			t.Error(err)
+		}
+		l.Close()
+	}
+	cancel()
+	if err := wait(t, served); !errors.Is(err, context.Canceled) {
+		t.Errorf("Serve: %v", err)
+	}
+	ended(t, c)
+}
+
+// TestCallBack: a server calls its client back, inline and by chunks. The bytes are like those of
+// calls in the other direction (RFC 8167 section 5.1), and replies are accepted (section 5.2).
+func TestCallBack(t *testing.T) {
+	r := newRig(t, rpcrdma.Config{})
+	p := r.raw(inline4k)
+	p.alive()
 	conn := wait(t, r.program.conns)
-	ends := [2]numbering{{Conn: c, next: new(atomic.Uint32)},
-		{Conn: conn, next: new(atomic.Uint32)}}
-	var wg sync.WaitGroup
-	for i := range 50 {
-		for _, from := range []oncrpc.Transport{ends[0], ends[1]} {
-			wg.Go(func() {
-				if err := echo(from, &items{data: [][]byte{pattern(uint64(i), i*500)}, tail: uint32(i)}, i%2 == 0); err != nil {
-					t.Error(err)
-				}
-			})
+	for _, size := range []int{100, 9000} {
+		data := pattern(1, size)
+		s := start(t.Context(), conn, &items{data: [][]byte{data}, tail: 7}, make([]byte, size))
+		h, body, m := p.nextMsg()
+		want := be32(h.XID, 1, 64, 0)
+		reply := header(h.XID, rpcrdma.TypeMsg)
+		call := callBytes(h.XID, procEcho, &items{data: [][]byte{data}, tail: 7})
+		answer := echoReply(h.XID, data)
+		if size > 4096 { // everything except the data is inline
+			if got := p.read(h.Reads[0].Segment); !bytes.Equal(got, data) {
+				t.Error("the read chunk differs")
+			}
+			call = append(call[:52:52], be32(7)...)
+			p.writeChunk(h.Writes[0], data)
+			reply.AddWrite(h.Writes[0])
+			answer = result(h.XID, size)
+		}
+		if !bytes.HasPrefix(m.b, want) || !bytes.Equal(body, call) {
+			t.Errorf("header %x, call\n%x, want %x and\n%x", m.b[:16], body, want, call)
+		}
+		p.send(reply, answer)
+		if err := wait(t, s.err); err != nil || !bytes.Equal(s.reply.data[0], data) {
+			t.Errorf("reply: error %v", err)
 		}
 	}
-	hang.Wait(t, "the callers", &wg)
 }
 
 // TestUnserved checks that calls to an end that serves nothing are answered PROG_UNAVAIL, and that
-// it can serve later.
+// it can serve later. An error of a handler fails the call, too, and not the connection.
 func TestUnserved(t *testing.T) {
 	r := newRig(t, rpcrdma.Config{})
 	c := r.dial(rpcrdma.Config{})
-	if err := client(c).Call(context.Background(), procNull, nil, nil); err != nil {
+	fails := func(c *rpcrdma.Conn, procedure uint32, want oncrpc.AcceptStat) {
+		t.Helper()
+		var accept *oncrpc.AcceptError
+		err := client(c).Call(t.Context(), procedure, nil, nil)
+		if !errors.As(err, &accept) || accept.Stat != want {
+			t.Errorf("call: %v, want %v", err, want)
+		}
+	}
+	fails(c, procFail, oncrpc.SystemErr)
+	if err := client(c).Call(t.Context(), procNull, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	conn := wait(t, r.program.conns)
 	for range 3 {
-		var accept *oncrpc.AcceptError
-		if err := client(conn).Call(context.Background(), procNull, nil, nil); !errors.As(err, &accept) || accept.Stat != oncrpc.ProgUnavail {
-			t.Errorf("call back: %v", err)
-		}
+		fails(conn, procNull, oncrpc.ProgUnavail)
 	}
 	if grant, _, _ := conn.Credits(); grant != 1 {
 		t.Errorf("granted %d", grant)
@@ -280,10 +257,7 @@ func TestUnserved(t *testing.T) {
 	if got := c.Stats().Unserved; got != 3 {
 		t.Errorf("%d calls counted", got)
 	}
-	back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
-	back.Handle(newProgram().program())
-	defer back.Close()
-	c.Serve(back)
+	serveBack(t, c)
 	if err := echo(conn, &items{data: [][]byte{pattern(1, 9000)}}, true); err != nil {
 		t.Errorf("served: %v", err)
 	}

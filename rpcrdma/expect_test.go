@@ -1,9 +1,9 @@
 package rpcrdma_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -29,20 +29,15 @@ func TestExpectPosted(t *testing.T) {
 		if got := c.EnlargeReceives(16384); got != 4096 {
 			t.Errorf("expected %d with receives of 4096 and 8192 posted, want 4096", got)
 		}
-		p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
+		p.answer(h.XID)
 		if err := wait(t, s.err); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("several calls granted", func(t *testing.T) {
 		c, p := rawServerOn(t, rpcrdma.Config{}, inline4k, withoutAbilities)
-		back := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
-		back.Handle(newProgram().program())
-		defer back.Close()
-		c.Serve(back)
-		h := header(1, rpcrdma.TypeMsg)
-		h.Credits = 2
-		p.send(h, callBytes(1, procNull, nil))
+		serveBack(t, c)
+		p.sendCall(1, procNull, 2)
 		p.next()
 		if got := c.EnlargeReceives(8192); got != 4096 {
 			t.Errorf("expected %d with two receives of 4096 posted, want 4096", got)
@@ -105,35 +100,6 @@ func TestExpectMemory(t *testing.T) {
 	}
 }
 
-// TestExpectHeldUp asks for longer receives on a connection whose message waits for memory. Then it
-// waits for as much memory as those take.
-func TestExpectHeldUp(t *testing.T) {
-	for provider := range providers {
-		t.Run(provider, func(t *testing.T) {
-			const credits = 8
-			cr, conns, calls := newHeldUp(t, provider, credits)
-			held := conns[len(conns)-1]
-			if got := held.EnlargeReceives(8000); got != 8000 {
-				t.Errorf("expected %d, want 8000", got)
-			}
-			for range len(calls) - 1 {
-				cr.program.pass(t)
-			}
-			wait(t, cr.program.entered)
-			if got := cr.ledgers.of(t, held).state(); got.Awaited < credits-1 || !got.Ready {
-				t.Errorf("%d promised, memory is reserved: %v", got.Awaited, got.Ready)
-			}
-			cr.program.pass(t)
-			for _, call := range calls {
-				if err := wait(t, call); err != nil {
-					t.Error(err)
-				}
-			}
-			waitFor(t, func() bool { free, all, _ := held.ReceiveMemory(); return free == all })
-		})
-	}
-}
-
 // expectProgram has a procedure that expects a number of bytes and returns the answer.
 func expectProgram() oncrpc.Program {
 	return oncrpc.Program{Number: testProgram, Version: 3, Procedures: []oncrpc.Procedure{
@@ -165,29 +131,24 @@ func (p *rawPeer) expect(n int) int {
 // receives can get longer at any time. The size that a handler was told fits in every posted
 // receive.
 func TestExpectInHandler(t *testing.T) {
-	for _, align := range []int{0, 512} {
-		for _, tt := range []struct {
-			name      string
-			n, want   int
-			after     int // another call is sent first
-			thenLarge int // size that the next call asks for
-			then      int // which gets
-			shared    bool
-		}{
-			{"less than is posted", 1, 4096, 0, 4096, 4096, false},
-			{"as much", 4096, 4096, 0, 5000, 4096, false},
-			{"more", 8192, 8192, 0, 4096, 8192, false},
-			{"as much as there may be", 65536, 65536, 0, 65536, 65536, false},
-			{"more than there may be", 1 << 20, 65536, 0, 70_000, 65536, false},
-			{"negative", -5, 4096, 0, -5, 4096, false},
-			{"too late", 8192, 4096, 1, 8192, 4096, false},
-			{"less than is promised", 1, 4096, 0, 4096, 4096, true},
-			{"as much promised", 4096, 4096, 0, 5000, 5000, true},
-			{"more promised", 8192, 8192, 0, 4096, 8192, true},
-			{"as much promised as there may be", 65536, 65536, 0, 65536, 65536, true},
-			{"never too late", 8192, 8192, 1, 10000, 10000, true},
-		} {
-			t.Run(tt.name, func(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		n, want   int
+		late      bool // another call is sent first
+		thenLarge int  // size that the next call asks for
+		then      int  // which gets
+		shared    bool
+	}{
+		{"more", 8192, 8192, false, 4096, 8192, false},
+		{"more than there may be", 1 << 20, 65536, false, 70_000, 65536, false},
+		{"negative", -5, 4096, false, -5, 4096, false},
+		{"too late", 8192, 4096, true, 8192, 4096, false},
+		{"more promised", 8192, 8192, false, 4096, 8192, true},
+		{"as much promised as there may be", 65536, 65536, false, 65536, 65536, true},
+		{"never too late", 8192, 8192, true, 10000, 10000, true},
+	} {
+		for _, align := range []int{0, 512} {
+			t.Run(fmt.Sprintf("%s/%d", tt.name, align), func(t *testing.T) {
 				wrap := sameEndpoint
 				if !tt.shared {
 					wrap = withoutReceives(new(atomic.Bool)) // without optional interfaces
@@ -196,7 +157,7 @@ func TestExpectInHandler(t *testing.T) {
 				r := newRigOn(t, cfg, loopback.Config{}, wrap)
 				r.server.Handle(expectProgram())
 				p := r.raw(inline4k)
-				if tt.after > 0 {
+				if tt.late {
 					p.alive()
 				}
 				if got := p.expect(tt.n); got != tt.want {
@@ -204,56 +165,16 @@ func TestExpectInHandler(t *testing.T) {
 				}
 				for xid := range uint32(12) {
 					h := header(xid, rpcrdma.TypeMsg)
-					m := callMessage(xid, procSink,
-						&items{data: [][]byte{make([]byte, (tt.want-h.Len()-56)/4*4)}})
-					p.send(h, m.AppendTo(nil))
+					data := make([]byte, (tt.want-h.Len()-56)/4*4)
+					p.send(h, callBytes(xid, procSink, &items{data: [][]byte{data}}))
 					if got, _ := p.next(); got.Type != rpcrdma.TypeMsg {
 						t.Fatalf("Send of %d bytes: %v", tt.want, got.Type)
 					}
 				}
 				if got := p.expect(tt.thenLarge); got != tt.then {
-					t.Errorf("expected %d of %d asked for later, want %d", got, tt.thenLarge,
-						tt.then)
+					t.Errorf("expected %d of %d later, want %d", got, tt.thenLarge, tt.then)
 				}
 			})
-		}
-	}
-}
-
-// TestExpectAsClient asks for longer receives at a client before a call.
-func TestExpectAsClient(t *testing.T) {
-	for _, busy := range []bool{false, true} {
-		c, p := rawServer(t, rpcrdma.Config{Dialect: rpcrdma.Draft}, inline4k)
-		want := 8192
-		var first *started
-		var h *rpcrdma.Header
-		if busy { // its reply lands in a longer receive
-			first = start(t.Context(), c, &items{}, nil)
-			h, _ = p.next()
-		}
-		waitFor(t, func() bool { // the receive for a call by the peer
-			return p.clientLedger.state().Awaited > 0
-		})
-		if got := c.EnlargeReceives(8192); got != want {
-			t.Errorf("busy %v: expected %d of 8192 asked for, want %d", busy, got, want)
-		}
-		if busy {
-			p.send(header(h.XID, rpcrdma.TypeMsg), replyHeader(h.XID), be32(0, 7))
-			if err := wait(t, first.err); err != nil {
-				t.Error(err)
-			}
-			continue
-		}
-		clientWorks(t, c, p) // its reply uses the posted receive
-		for range 5 {
-			s := start(t.Context(), c, &items{}, nil)
-			h, _ := p.next()
-			const n = 8192 - 28 - 24 - 16
-			m := echoReply(h.XID, pattern(1, n))
-			p.send(header(h.XID, rpcrdma.TypeMsg), m)
-			if err := wait(t, s.err); err != nil || !bytes.Equal(s.reply.data[0], pattern(1, n)) {
-				t.Errorf("reply of 8192 bytes differs, or error %v", err)
-			}
 		}
 	}
 }

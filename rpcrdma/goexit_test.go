@@ -13,28 +13,31 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
-// A non-blocking handler that ends its goroutine, one of the provider, ends its connection. Others
-// are served.
+const exits = 2
+
+// exiting is program exits, whose procedure 1 ends its goroutine.
+func exiting(others ...oncrpc.Procedure) oncrpc.Program {
+	exit := func(context.Context, *oncrpc.Call) error {
+		runtime.Goexit()
+		return nil
+	}
+	all := []oncrpc.Procedure{1: {NonBlocking: true, Handler: exit}}
+	return oncrpc.Program{Number: exits, Version: 1, Procedures: append(all, others...)}
+}
+
+// TestGoexit: a non-blocking handler that ends its goroutine, one of the provider, ends its
+// connection. Others are served.
 func TestGoexit(t *testing.T) {
-	all := map[string]provider{
-		"roce": func(t testing.TB) (transport.Listener, transport.Dialer) {
-			return rocerig.Listen(t, roce.Config{Logger: quiet})
-		},
+	overRoCE := func(t testing.TB) (transport.Listener, transport.Dialer) {
+		return rocerig.Listen(t, roce.Config{Logger: quiet})
 	}
-	for name, p := range providers {
-		all[name] = p
-	}
-	for name, provider := range all {
+	for name, provider := range map[string]provider{
+		"loopback": providers["loopback"], "iwarp": providers["iwarp"], "roce": overRoCE,
+	} {
 		t.Run(name, func(t *testing.T) {
 			l, d := provider(t)
 			r := serveRig(t, rpcrdma.Config{}, l, d, sameEndpoint)
-			const exits = 2
-			r.server.Handle(oncrpc.Program{Number: exits, Version: 1, Procedures: []oncrpc.Procedure{
-				1: {NonBlocking: true, Handler: func(context.Context, *oncrpc.Call) error {
-					runtime.Goexit()
-					return nil
-				}},
-			}})
+			r.server.Handle(exiting())
 			dial := func() *rpcrdma.Conn { return r.dialOn(rpcrdma.Config{}, sameEndpoint) }
 			other, c := dial(), dial()
 			go func() { // loopback runs the handler here
@@ -54,10 +57,9 @@ func TestGoexit(t *testing.T) {
 	}
 }
 
-// A handler that ends the goroutine on which calls go on that waited for memory delays none of the
-// others.
+// TestGoexitWaiting: a handler that ends the goroutine on which calls go on that waited for memory
+// delays none of the others.
 func TestGoexitWaiting(t *testing.T) {
-	const exits = 2
 	counters := new(rpcrdma.Counters)
 	r := newRig(t, rpcrdma.Config{
 		MaxMessage: 64 << 10, ConnMemory: 128 << 10, ServerMemory: 128 << 10, Counters: counters,
@@ -69,14 +71,9 @@ func TestGoexitWaiting(t *testing.T) {
 		<-release
 		return nil
 	}
-	r.server.Handle(oncrpc.Program{Number: exits, Version: 1, Procedures: []oncrpc.Procedure{
-		1: {Handler: hold},
-		2: {NonBlocking: true, Handler: func(context.Context, *oncrpc.Call) error {
-			runtime.Goexit()
-			return nil
-		}},
-		3: {NonBlocking: true, Handler: func(context.Context, *oncrpc.Call) error { return nil }},
-	}})
+	nothing := func(context.Context, *oncrpc.Call) error { return nil }
+	r.server.Handle(exiting(oncrpc.Procedure{Handler: hold},
+		oncrpc.Procedure{NonBlocking: true, Handler: nothing}))
 	call := func(procedure uint32, size int) <-chan error {
 		done := make(chan error, 1)
 		c := oncrpc.NewClient(r.dialOn(rpcrdma.Config{}, sameEndpoint), exits, 1, nil)
@@ -87,11 +84,11 @@ func TestGoexitWaiting(t *testing.T) {
 	}
 	const all, few = 64 << 10, 20 << 10 // of the memory that a connection may have
 	for range 2 {
-		call(1, all)
+		call(2, all)
 		hang.Receive(t, "a call", holding)
 	}
 	var last <-chan error
-	for i, procedure := range []uint32{2, 3} {
+	for i, procedure := range []uint32{1, 3} {
 		last = call(procedure, few)
 		hang.Until(t, "a call that waits", func() bool { return counters.Totals().Waited == uint64(i+1) })
 	}

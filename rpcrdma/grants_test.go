@@ -48,35 +48,33 @@ func TestReplyBehindTheGrants(t *testing.T) {
 // TestAsksForFew: clients that want two credits keep calls under way. The rest of the memory for
 // receives is free for others, so the next client is granted as many credits as it asks for.
 func TestAsksForFew(t *testing.T) {
-	for provider := range providers {
-		t.Run(provider, func(t *testing.T) {
-			const modest, asked, credits = 8, 2, 32
-			m := newManyClients(t, provider, 0,
-				rpcrdma.Config{Credits: credits, ReceiveMemory: 4 * credits * testReceiveSize})
-			var peers []*rawPeer
-			for range modest {
-				p := m.raw(inline4k)
-				peers = append(peers, p)
-				for xid, proc := range []uint32{procNull, procBlock, procNull} {
-					p.sendCall(uint32(xid), proc, asked)
-					if proc == procBlock {
-						wait(t, m.program.entered)
-					} else if h, _ := p.next(); h.Credits > asked {
-						t.Errorf("granted %d, want no more than %d", h.Credits, asked)
-					}
+	onProviders(t, func(t *testing.T, provider string) {
+		const modest, asked, credits = 8, 2, 32
+		m := newManyClients(t, provider, 0,
+			rpcrdma.Config{Credits: credits, ReceiveMemory: 4 * credits * testReceiveSize})
+		var peers []*rawPeer
+		for range modest {
+			p := m.raw(inline4k)
+			peers = append(peers, p)
+			for xid, proc := range []uint32{procNull, procBlock, procNull} {
+				p.sendCall(uint32(xid), proc, asked)
+				if proc == procBlock {
+					wait(t, m.program.entered)
+				} else if h, _ := p.next(); h.Credits > asked {
+					t.Errorf("granted %d, want no more than %d", h.Credits, asked)
 				}
 			}
-			m.join(1)
-			together(t, m.clients[0], 1)
-			if grant, _, _ := m.clients[0].Credits(); grant != credits {
-				t.Errorf("granted %d beside clients that want few, want %d", grant, credits)
-			}
-			for range modest {
-				m.program.pass(t)
-			}
-			for _, p := range peers {
-				p.next()
-			}
-		})
-	}
+		}
+		m.join(1)
+		together(t, m.clients[0], 1)
+		if grant, _, _ := m.clients[0].Credits(); grant != credits {
+			t.Errorf("granted %d beside clients that want few, want %d", grant, credits)
+		}
+		for range modest {
+			m.program.pass(t)
+		}
+		for _, p := range peers {
+			p.next()
+		}
+	})
 }

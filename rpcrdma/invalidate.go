@@ -1,8 +1,7 @@
 package rpcrdma
 
 import (
-	"slices"
-
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/post"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -19,35 +18,29 @@ import (
 // invalidate posts local invalidations of regions, except for the tags in ended. It uses ch, which
 // nothing else may use. done completes the last of them, with a Context of nil. invalidate reports
 // false if there is nothing to wait for, and fails if the connection has ended.
-func (c *Conn) invalidate(ch *chain, regions []transport.Region, ended []transport.STag,
+func (l *link) invalidate(ch *post.Chain, regions []transport.Region, ended []transport.STag,
 	done transport.Completer) (waits bool, err error) {
-	ch.begins(len(regions), &c.info)
-	for _, r := range regions {
-		if !slices.Contains(ended, r.STag) {
-			ch.addInvalidate(r.STag, done)
-		}
-	}
-	if len(ch.wrs) == 0 {
+	ch.Begin(len(regions), &l.info)
+	if !ch.AddInvalidates(regions, ended, done) {
 		return false, nil
 	}
-	last := &ch.wrs[len(ch.wrs)-1]
-	last.Flags, last.Context = transport.Signaled, nil
-	return true, c.queue.post(ch.all())
+	return true, l.queue.Post(ch.All())
 }
 
-// whenEnded waits in the background until the endpoint has ended and touches no memory any more.
-// Then it revokes regions and calls giveBack.
-func (c *Conn) whenEnded(regions []transport.Region, giveBack func()) {
+// whenEnded revokes regions and calls giveBack when the endpoint has ended and touches no memory
+// any more: now, or from Conn.watch.
+func (l *link) whenEnded(regions []transport.Region, giveBack func()) {
 	end := func() {
-		c.ep.Revoke(regions...)
+		l.ep.Revoke(regions...)
 		giveBack()
 	}
-	c.mu.Lock()
-	if !c.over {
-		c.atEnd = append(c.atEnd, end)
-		c.mu.Unlock()
-		return
+	l.mu.Lock()
+	over := l.over
+	if !over {
+		l.atEnd = append(l.atEnd, end)
 	}
-	c.mu.Unlock()
-	end()
+	l.mu.Unlock()
+	if over {
+		end()
+	}
 }

@@ -2,7 +2,6 @@ package rpcrdma_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -20,36 +19,33 @@ func heldInvalidations(ep transport.Endpoint) *heldRequests {
 	return h
 }
 
-// newInvalidationsRig is a rig, and the endpoints of its server.
-func newInvalidationsRig(t testing.TB, cfg rpcrdma.Config) (*rig, chan *heldRequests) {
-	made := make(chan *heldRequests, 1024)
-	return newRigOn(t, cfg, loopback.Config{}, func(ep transport.Endpoint) transport.Endpoint {
-		h := heldInvalidations(ep)
-		made <- h
-		return h
-	}), made
-}
-
 // TestReplyInvalidated: the memory of a reply is released when its windows have ended, and not
 // before, however the reply ends.
 func TestReplyInvalidated(t *testing.T) {
-	cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour}
-	for _, tt := range []struct {
-		name string
-		end  func(p *rawPeer)
-	}{
-		{"RDMA_DONE", func(p *rawPeer) { p.done(9) }},
-		{"no RDMA_DONE", func(*rawPeer) { quarters(5) }},
+	// unread leaves replies with two items and one to be read.
+	unread := func(t *testing.T) (r *rig, p *rawPeer, ep *heldRequests, conn *rpcrdma.Conn) {
+		made := make(chan *heldRequests, 1024)
+		cfg := rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour}
+		r = newRigOn(t, cfg, loopback.Config{}, func(ep transport.Endpoint) transport.Endpoint {
+			h := heldInvalidations(ep)
+			made <- h
+			return h
+		})
+		p = r.raw(inline4k)
+		p.alive()
+		ep, conn = wait(t, made), wait(t, r.program.conns)
+		p.source(9, 2, 5001)
+		ep.holding.Store(true)
+		return r, p, ep, conn
+	}
+	for name, end := range map[string]func(p *rawPeer){
+		"RDMA_DONE":    func(p *rawPeer) { p.done(9) },
+		"no RDMA_DONE": func(*rawPeer) { quarters(5) },
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				r, made := newInvalidationsRig(t, cfg)
-				p := r.raw(inline4k)
-				p.alive()
-				ep := wait(t, made)
-				p.source(9, 2, 5001)
-				ep.holding.Store(true)
-				tt.end(p)
+				r, p, ep, _ := unread(t)
+				end(p)
 				for i := range 2 { // a window for each item
 					waitFor(t, func() bool { return len(ep.queue) == 2-i })
 					r.notFreed()
@@ -64,38 +60,18 @@ func TestReplyInvalidated(t *testing.T) {
 		})
 	}
 	t.Run("end of the connection", func(t *testing.T) {
-		r, made := newInvalidationsRig(t, cfg)
-		p := r.raw(inline4k)
-		p.alive()
-		ep, conn := wait(t, made), wait(t, r.program.conns)
-		p.source(9, 2, 5001) // not read
+		r, p, ep, conn := unread(t)
 		p.source(10, 1, 5001)
-		ep.holding.Store(true)
 		p.done(10)
-		waitFor(t, func() bool { return len(ep.queue) == 1 })
-		p.ep.Close()
-		ep.flushed <- struct{}{} // the held requests are flushed
-		r.freed(3)
-		ended(t, conn)
-		r.notFreed()
-		r.memoryBack()
-	})
-	t.Run("flushed before the end", func(t *testing.T) {
-		r, made := newInvalidationsRig(t, cfg)
-		p := r.raw(inline4k)
-		p.alive()
-		ep, conn := wait(t, made), wait(t, r.program.conns)
-		p.source(9, 1, 5001)
-		ep.holding.Store(true)
-		p.done(9)
 		waitFor(t, func() bool { return len(ep.queue) == 1 })
 		p.ep.Close()
 		waitFor(t, func() bool { return len(ep.queue) == 0 })
 		r.notFreed() // the provider has flushed it, but has not ended
 		ep.flushed <- struct{}{}
-		r.freed(1)
+		r.freed(3)
 		ended(t, conn)
 		r.notFreed()
+		r.memoryBack()
 	})
 }
 
@@ -109,7 +85,8 @@ type abandonedCall struct {
 	h      *rpcrdma.Header // of the call
 }
 
-func newAbandonedCall(t *testing.T) *abandonedCall {
+// newAbandonedCall makes the call. meanwhile runs while it is under way.
+func newAbandonedCall(t *testing.T, meanwhile func(a *abandonedCall)) *abandonedCall {
 	t.Helper()
 	a := &abandonedCall{t: t}
 	wrap := func(ep transport.Endpoint) transport.Endpoint {
@@ -119,33 +96,15 @@ func newAbandonedCall(t *testing.T) *abandonedCall {
 	a.c, a.p = rawServerOn(t, rpcrdma.Config{}, inline4k, wrap)
 	t.Cleanup(func() { close(a.ep.flushed) })
 	a.domain = a.p.ep.Domain().(*loopback.Domain)
-	s := start(t.Context(), a.c, &items{}, nil) // opens the window
-	h, _ := a.p.next()
-	a.reply(h.XID)
-	if err := wait(t, s.err); err != nil {
-		t.Fatal(err)
-	}
+	callAnswered(t, a.c, a.p) // grants more than one credit
 	a.ep.holding.Store(true)
-	return a
-}
-
-// call makes the call.
-func (a *abandonedCall) call() (giveUp func()) {
-	a.t.Helper()
-	ctx, cancel := context.WithCancel(a.t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	s := start(ctx, a.c, &items{data: [][]byte{make([]byte, 9000)}}, nil)
 	a.h, _ = a.p.next()
-	if len(a.h.Reads) != 1 || len(a.h.Reply) != 1 {
-		a.t.Fatalf("the call has %d read segments and %d of a reply chunk", len(a.h.Reads),
-			len(a.h.Reply))
-	}
-	return func() {
-		a.t.Helper()
-		cancel()
-		if err := wait(a.t, s.err); !errors.Is(err, context.Canceled) {
-			a.t.Errorf("the call ended with %v", err)
-		}
-	}
+	meanwhile(a)
+	cancel()
+	checkEnd(t, wait(t, s.err), context.Canceled)
+	return a
 }
 
 // alike makes n calls like it at a time, and reports whether they take memory that was
@@ -156,13 +115,14 @@ func (a *abandonedCall) alike(n int) (fresh bool) {
 	var calls []*started
 	var xids []uint32
 	for range n {
-		calls = append(calls, start(a.t.Context(), a.c, &items{data: [][]byte{make([]byte, 9000)}}, nil))
+		args := &items{data: [][]byte{make([]byte, 9000)}}
+		calls = append(calls, start(a.t.Context(), a.c, args, nil))
 		h, _ := a.p.next()
 		xids = append(xids, h.XID)
 	}
 	_, after := a.domain.Allocated()
 	for i, s := range calls {
-		a.reply(xids[i])
+		a.p.answer(xids[i])
 		if err := wait(a.t, s.err); err != nil {
 			a.t.Fatal(err)
 		}
@@ -170,19 +130,13 @@ func (a *abandonedCall) alike(n int) (fresh bool) {
 	return after-before >= 9000
 }
 
-// reply sends a reply.
-func (a *abandonedCall) reply(xid uint32) {
-	a.t.Helper()
-	a.p.send(header(xid, rpcrdma.TypeMsg), replyHeader(xid), be32(0, 7))
-}
-
-// replyInvalidate is reply that ends the window of s.
-func (a *abandonedCall) replyInvalidate(xid uint32, s chunks.Segment) {
-	a.t.Helper()
-	b := append(header(xid, rpcrdma.TypeMsg).Append(nil),
-		append(replyHeader(xid), be32(0, 7)...)...)
-	a.p.do(transport.WorkRequest{
-		Op: transport.OpSendInvalidate, Invalidate: transport.STag(s.Handle), Local: []transport.Slice{{Bytes: b}},
+// answerInvalidate is answer that ends the window of s.
+func (p *rawPeer) answerInvalidate(xid uint32, s chunks.Segment) {
+	p.t.Helper()
+	b := append(header(xid, rpcrdma.TypeMsg).Append(nil), replyHeader(xid)...)
+	p.do(transport.WorkRequest{
+		Op: transport.OpSendInvalidate, Invalidate: transport.STag(s.Handle),
+		Local: []transport.Slice{{Bytes: append(b, be32(0, 7)...)}},
 	})
 }
 
@@ -211,37 +165,34 @@ func (a *abandonedCall) ends(n int) {
 // TestAbandonedInvalidated: the memory of a cancelled call comes back when its windows have ended.
 // One request ends each window, except those that the peer has ended already.
 func TestAbandonedInvalidated(t *testing.T) {
+	nothing := func(*abandonedCall) {}
 	t.Run("all windows", func(t *testing.T) {
-		a := newAbandonedCall(t)
-		a.call()()
-		a.reply(a.h.XID)
+		a := newAbandonedCall(t, nothing)
+		a.p.answer(a.h.XID)
 		waitFor(t, func() bool { return len(a.ep.queue) == 2 })
 		a.p.write(a.h.Reply[0], make([]byte, 100)) // allowed as long as the window exists
 		a.ends(2)
 	})
 	t.Run("one is ended by the peer", func(t *testing.T) {
-		a := newAbandonedCall(t)
-		a.call()()
-		a.replyInvalidate(a.h.XID, a.h.Reply[0])
+		a := newAbandonedCall(t, nothing)
+		a.p.answerInvalidate(a.h.XID, a.h.Reply[0])
 		a.ends(1)
 	})
 	t.Run("one is ended by the reply to another call", func(t *testing.T) {
-		a := newAbandonedCall(t)
-		giveUp := a.call()
-		s := start(t.Context(), a.c, &items{}, nil)
-		other, _ := a.p.next()
-		a.replyInvalidate(other.XID, a.h.Reads[0].Segment)
-		if err := wait(t, s.err); err != nil {
-			t.Fatal(err)
-		}
-		giveUp()
-		a.reply(a.h.XID)
+		a := newAbandonedCall(t, func(a *abandonedCall) {
+			s := start(t.Context(), a.c, &items{}, nil)
+			other, _ := a.p.next()
+			a.p.answerInvalidate(other.XID, a.h.Reads[0].Segment)
+			if err := wait(t, s.err); err != nil {
+				t.Fatal(err)
+			}
+		})
+		a.p.answer(a.h.XID)
 		a.ends(1)
 	})
 	t.Run("the connection ends", func(t *testing.T) {
-		a := newAbandonedCall(t)
-		a.call()()
-		a.reply(a.h.XID)
+		a := newAbandonedCall(t, nothing)
+		a.p.answer(a.h.XID)
 		waitFor(t, func() bool { return len(a.ep.queue) == 2 })
 		a.p.ep.Close()
 		waitFor(t, func() bool { return len(a.ep.queue) == 0 })

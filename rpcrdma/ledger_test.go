@@ -17,19 +17,11 @@ type ledger struct {
 
 	mu      sync.Mutex // guards what follows
 	awaited int        // messages that the peer may send and that have not arrived
-	active  int        // delivered messages minus posted Sends
 	windows int        // exposed regions that are not revoked
-	most    struct {   // at a time
-		active int
-		posted int // awaited plus active, at the time a Send was posted
-	}
 }
 
 // ledgers are those of the connections of a test.
-type ledgers struct {
-	mu  sync.Mutex // guards all
-	all map[string]*ledger
-}
+type ledgers struct{ all sync.Map }
 
 // wrap makes the ledger of an endpoint.
 func (ls *ledgers) wrap(ep transport.Endpoint) transport.Endpoint {
@@ -38,25 +30,18 @@ func (ls *ledgers) wrap(ep transport.Endpoint) transport.Endpoint {
 		return ep
 	}
 	l := &ledger{FullEndpoint: guard(full)}
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	if ls.all == nil {
-		ls.all = make(map[string]*ledger)
-	}
-	ls.all[ep.Info().RemoteAddr.String()] = l
+	ls.all.Store(ep.Info().RemoteAddr.String(), l)
 	return l
 }
 
 // of returns the ledger of a connection.
 func (ls *ledgers) of(t testing.TB, c *rpcrdma.Conn) *ledger {
 	t.Helper()
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	l := ls.all[c.RemoteAddr().String()]
-	if l == nil {
+	l, ok := ls.all.Load(c.RemoteAddr().String())
+	if !ok {
 		t.Fatalf("there is no account of the connection to %v", c.RemoteAddr())
 	}
-	return l
+	return l.(*ledger)
 }
 
 func (l *ledger) posted(n int, err error) error {
@@ -87,8 +72,6 @@ func (l *ledger) Start(r transport.MessageHandler) {
 func (l *ledger) Received(batch []transport.Message) {
 	l.mu.Lock()
 	l.awaited -= len(batch)
-	l.active += len(batch)
-	l.most.active = max(l.most.active, l.active)
 	l.mu.Unlock()
 	l.receiver.Received(batch)
 }
@@ -101,36 +84,23 @@ func (l *ledger) PostPolled(wrs ...*transport.WorkRequest) error {
 	return l.sending(wrs, l.FullEndpoint.PostPolled)
 }
 
-func (l *ledger) sending(wrs []*transport.WorkRequest, post func(...*transport.WorkRequest) error) error {
-	sends, ends := 0, 0
+func (l *ledger) sending(wrs []*transport.WorkRequest,
+	post func(...*transport.WorkRequest) error) error {
+	ends := 0
 	for _, wr := range wrs {
-		switch wr.Op {
-		case transport.OpSend:
-			sends++
-		case transport.OpInvalidate:
+		if wr.Op == transport.OpInvalidate {
 			ends++
 		}
 	}
-	l.sent(sends) // before the following requests
 	err := post(wrs...)
-	if err != nil {
-		l.sent(-sends)
-	} else {
+	if err == nil {
 		l.opened(-ends)
 	}
 	return err
 }
 
-func (l *ledger) sent(n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.active -= n
-	if n > 0 {
-		l.most.posted = max(l.most.posted, l.active+l.awaited)
-	}
-}
-
-func (l *ledger) Expose(dst []transport.Region, list []transport.Slice, access transport.Access) ([]transport.Region, error) {
+func (l *ledger) Expose(dst []transport.Region, list []transport.Slice,
+	access transport.Access) ([]transport.Region, error) {
 	rs, err := l.FullEndpoint.Expose(dst, list, access)
 	l.opened(len(rs) - len(dst))
 	return rs, err

@@ -6,14 +6,14 @@ import "github.com/rpcrdma/go-rpcrdma/transport"
 // imported. Otherwise the data is copied to memory of the pool.
 
 // imported imports data for access, and appends the Slices to list. It returns those.
-func (c *Conn) imported(list *[]transport.Slice, data [][]byte, access transport.Access) (
+func (l *link) imported(list *[]transport.Slice, data [][]byte, access transport.Access) (
 	[]transport.Slice, error) {
 	first := len(*list)
 	for _, p := range data {
 		if len(p) == 0 {
 			continue
 		}
-		s, err := c.importer.Import(p, access)
+		s, err := l.importer.Import(p, access)
 		if err != nil {
 			return nil, err
 		}
@@ -24,9 +24,9 @@ func (c *Conn) imported(list *[]transport.Slice, data [][]byte, access transport
 
 // copied copies n bytes of data to memory of the pool for access, and appends that to list. It
 // returns that.
-func (c *Conn) copied(list *[]transport.Slice, data [][]byte, n int, access transport.Access) (
+func (l *link) copied(list *[]transport.Slice, data [][]byte, n int, access transport.Access) (
 	[]transport.Slice, error) {
-	s, err := c.pool.get(n, access)
+	s, err := l.shared.Get(n, access)
 	if err != nil {
 		return nil, err
 	}
@@ -36,10 +36,10 @@ func (c *Conn) copied(list *[]transport.Slice, data [][]byte, n int, access tran
 }
 
 // endImports ends imports and returns the emptied list.
-func (c *Conn) endImports(list []transport.Slice) []transport.Slice {
-	if c.importer != nil {
+func (l *link) endImports(list []transport.Slice) []transport.Slice {
+	if l.importer != nil {
 		for _, s := range list {
-			c.importer.Release(s)
+			l.importer.Release(s)
 		}
 	}
 	clear(list)

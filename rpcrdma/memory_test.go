@@ -15,7 +15,7 @@ type memoryProbe struct {
 	t       testing.TB
 	program *program
 	dial    func() *rawPeer // another client, on another host
-	draft   bool
+	reads   bool            // clients may be left replies to read
 
 	call, conn, server int64 // bytes: the most that a call can request, and the totals
 }
@@ -23,7 +23,7 @@ type memoryProbe struct {
 // newMemoryProbe returns a probe for a server with this configuration.
 func newMemoryProbe(t testing.TB, cfg rpcrdma.Config, prog *program,
 	dial func() *rawPeer) *memoryProbe {
-	m := &memoryProbe{t: t, program: prog, dial: dial, draft: cfg.Dialect == rpcrdma.Draft}
+	m := &memoryProbe{t: t, program: prog, dial: dial, reads: cfg.Dialect != rpcrdma.RFC8166}
 	message := max(rpcrdma.MaxInline, cmp.Or(int64(cfg.MaxMessage), 4<<20))
 	m.call = 2 * message
 	m.conn = max(m.call, cmp.Or(cfg.ConnMemory, 64<<20))
@@ -129,7 +129,7 @@ func (m *memoryProbe) check(live ...*rawPeer) {
 		m.program.forgetConns()
 		all := []heldCalls{m.fill(p)}
 		m.full(&all[0], "for the connection")
-		if m.draft && all[0].n < p.granted && p.ep.Info().ORD > 0 {
+		if m.reads && all[0].n < p.granted && p.ep.Info().ORD > 0 {
 			// If no other reply is pinned, a reply is pinned however little memory is free.
 			p.source(holdXID-1, 1, 5001)
 			p.done(holdXID - 1)

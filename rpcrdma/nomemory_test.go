@@ -11,21 +11,17 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
-	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // TestReplyWithoutMemory: a server without memory for a reply closes the connection, so that the
 // client repeats the call (RFC 8166 section 4.5.4).
 func TestReplyWithoutMemory(t *testing.T) {
-	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
-		fabric, faults := loopback.New(), faultnet.NewProvider(faultnet.ProviderConfig{})
-		l, err := fabric.Listen("server", loopback.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, d := range dialects {
+		faults := faultnet.NewProvider(faultnet.ProviderConfig{})
+		l, dialer := providers["loopback"](t)
 		cfg := rpcrdma.Config{Dialect: d}
-		r := serveRig(t, cfg, faults.Listener(l), fabric.Dialer(loopback.Config{}), sameEndpoint)
+		r := serveRig(t, cfg, faults.Listener(l), dialer, sameEndpoint)
 		read := func(c *rpcrdma.Conn) error {
 			var got items
 			result := make([]byte, 5000)

@@ -25,6 +25,13 @@ var providers = map[string]provider{
 	"iwarp": onIWARP(iwarp.Config{}),
 }
 
+// onProviders runs a test on each of them.
+func onProviders(t *testing.T, test func(t *testing.T, provider string)) {
+	for provider := range providers {
+		t.Run(provider, func(t *testing.T) { test(t, provider) })
+	}
+}
+
 // onIWARP makes listeners and dialers of iwarp.
 func onIWARP(cfg iwarp.Config) provider {
 	cfg.Logger = quiet
@@ -42,4 +49,12 @@ func newWireRig(t testing.TB, cfg rpcrdma.Config) *rig {
 	t.Helper()
 	l, d := providers["iwarp"](t)
 	return serveRig(t, cfg, l, d, sameEndpoint)
+}
+
+// inBothDialects runs a test in each dialect.
+func inBothDialects(t *testing.T, test func(*testing.T, rpcrdma.Dialect)) {
+	t.Helper()
+	for _, d := range []rpcrdma.Dialect{rpcrdma.RFC8166, rpcrdma.Draft} {
+		t.Run(d.String(), func(t *testing.T) { test(t, d) })
+	}
 }

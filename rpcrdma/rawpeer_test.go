@@ -87,6 +87,12 @@ func (p *rawPeer) sendBytes(b []byte) {
 	p.do(transport.WorkRequest{Op: transport.OpSend, Local: []transport.Slice{{Bytes: b}}})
 }
 
+// answer sends a reply without items to a call of procEcho.
+func (p *rawPeer) answer(xid uint32) {
+	p.t.Helper()
+	p.send(header(xid, rpcrdma.TypeMsg), replyHeader(xid), be32(0, 7))
+}
+
 // next returns the next message that arrives.
 func (p *rawPeer) next() (*rpcrdma.Header, []byte) {
 	p.t.Helper()
@@ -157,4 +163,16 @@ func (p *rawPeer) checkReceives(l *ledger) {
 		}
 		return wrong
 	})
+}
+
+// post sends a message, and reports whether the connection was there.
+func (p *rawPeer) post(b []byte) bool {
+	p.t.Helper()
+	wr := transport.WorkRequest{Op: transport.OpSend, Flags: transport.Signaled,
+		Done: make(completer, 1), Local: []transport.Slice{{Bytes: b}}}
+	if p.ep.Post(&wr) != nil {
+		return false
+	}
+	wait(p.t, wr.Done.(completer))
+	return true
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
 // privateData is the private data of a peer that is played by hand (RFC 8797 section 4). The zero
@@ -56,31 +55,25 @@ func unstartedServer(t testing.TB) (*rpcrdma.Conn, transport.Endpoint) {
 func acceptRaw(t testing.TB, cfg rpcrdma.Config, p privateData,
 	wrap endpointWrapper) (*rpcrdma.Conn, transport.Endpoint, *ledger) {
 	t.Helper()
-	f := loopback.New()
-	l, err := f.Listen(rigAddr, loopback.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, d := providers["loopback"](t)
 	defer l.Close()
 	eps := make(chan transport.Endpoint, 1)
 	go func() {
 		req, err := l.Accept(context.Background())
+		if err == nil {
+			var ep transport.Endpoint
+			ep, err = req.Accept(context.Background(), transport.Private(p.bytes()))
+			eps <- ep
+		}
 		if err != nil {
 			t.Error(err)
-			return
 		}
-		ep, err := req.Accept(context.Background(), transport.Private(p.bytes()))
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		eps <- ep
 	}()
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
 	var made ledgers
-	d := wrapDialer(transport.WrapDialer(f.Dialer(loopback.Config{}), made.wrap), wrap)
+	d = wrapDialer(transport.WrapDialer(d, made.wrap), wrap)
 	c, err := rpcrdma.Dial(context.Background(), d, rigAddr, cfg)
 	if err != nil {
 		t.Fatal(err)

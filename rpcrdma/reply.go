@@ -5,6 +5,8 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/post"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/wire"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
@@ -16,17 +18,17 @@ import (
 type reply struct {
 	in      *incoming
 	message xdr.Message
-	header  Header
+	header  wire.Header
 	without []bool // for each item of bulk data: whether it does not go inline
 	segs    []chunks.Segment
 	pieces  [][]byte          // what goes inline, or to the reply chunk
 	imports []transport.Slice // imported memory with data for chunks
 	bounces []transport.Slice // memory of the pool with copies of such data
-	thresh  int               // padding threshold of an RDMA_MSGP
 	read    readReply         // the part that the peer will read
 	failed  error             // why there is no memory for the reply
 
-	chain    chain           // the Writes and the Send
+	chain    post.Chain      // the Writes and the Send
+	counted  bool            // the reply counts in Stats and Traffic
 	bulk     int             // bytes of the Writes, if they count as bulk data
 	buf      transport.Slice // memory of the Send
 	sendList [1]transport.Slice
@@ -34,9 +36,9 @@ type reply struct {
 
 // tooLong returns an error that says what does not fit where.
 func (r *reply) tooLong() error {
-	c, h, m := r.in.c, r.in.header, &r.message
-	if n := m.Len(); c.draft != nil && n > c.cfg.MaxMessage {
-		return &oncrpc.ReplyTooLongError{Len: n, Max: c.cfg.MaxMessage}
+	l, h, m := r.in.l, r.in.header, &r.message
+	if n := m.Len(); l.isDraft() && n > l.cfg.MaxMessage {
+		return &oncrpc.ReplyTooLongError{Len: n, Max: l.cfg.MaxMessage}
 	}
 	var writes []uint64
 	for _, w := range h.Writes {
@@ -48,16 +50,16 @@ func (r *reply) tooLong() error {
 	}
 	return fmt.Errorf("reply of %d bytes and bulk data of %v bytes does not fit: room for %d inline, "+
 		"a reply chunk of %d, write chunks of %d",
-		len(m.Inline), bulk, c.settings.Load().MaxReplySend, h.Reply.Len(), writes)
+		len(m.Inline), bulk, l.settings.Load().MaxReplySend, h.Reply.Len(), writes)
 }
 
 // layout fills in the header of the reply and the Writes before its Send. What goes inline is in
 // pieces afterwards. It reports false if the chunks offered are too small, or if there is no memory
 // for the reply; then failed says so.
 func (r *reply) layout() bool {
-	c, h, out, m := r.in.c, r.in.header, &r.header, &r.message
-	s := c.settings.Load()
-	out.Type = TypeMsg
+	l, h, out, m := r.in.l, r.in.header, &r.header, &r.message
+	s := l.settings.Load()
+	out.Type = wire.TypeMsg
 	out.Lists.Reset()
 
 	r.without = r.without[:0]
@@ -76,17 +78,17 @@ func (r *reply) layout() bool {
 	switch {
 	case out.Len()+rest <= s.MaxReplySend:
 		if s.PeerAlign > 0 {
-			c.draft.pad(r, s)
+			wire.Pad(out, m, r.without, s.PeerAlign, s.MaxReplySend, l.cfg.MinChunk)
 		}
 	case out.Len() <= s.MaxReplySend && r.fillReply(rest):
-	case c.draft == nil || !c.draft.readInstead(r, s):
+	case !l.isDraft() || !r.readInstead(s):
 		return false
 	}
 
 	if len(out.Writes)+len(out.Reply) > 0 {
 		return r.addWrites()
 	}
-	r.chain.begins(1, &c.info)
+	r.chain.Begin(1, &l.info)
 	return true
 }
 
@@ -97,7 +99,7 @@ func (r *reply) distribute() bool {
 	for i, w := range h.Writes {
 		n := 0
 		uses := i < len(m.Bulk) && w.Len() > 0
-		if uses && r.in.c.draft != nil && uint64(m.Bulk[i].Len) > w.Len() {
+		if uses && r.in.l.isDraft() && uint64(m.Bulk[i].Len) > w.Len() {
 			uses = false // the peer can read it instead
 		}
 		if uses {
@@ -116,18 +118,18 @@ func (r *reply) distribute() bool {
 // addWrites adds RDMA Writes for the write chunks and the reply chunk. It reports false if there is
 // no memory for them.
 func (r *reply) addWrites() bool {
-	c, h, out, m := r.in.c, r.in.header, &r.header, &r.message
+	l, h, out, m := r.in.l, r.in.header, &r.header, &r.message
 	n := 1 + len(out.Reply)
 	for _, w := range out.Writes {
 		n += len(w)
 	}
-	r.chain.begins(n, &c.info)
+	r.chain.Begin(n, &l.info)
 	for i, w := range out.Writes {
 		if i < len(m.Bulk) && r.without[i] && w.Len() > 0 {
 			if !r.write(w, m.Bulk[i].Data, m.Bulk[i].Len) {
 				return false
 			}
-			if c.draft != nil { // changes the returned lengths, but not what is written
+			if l.isDraft() { // changes the returned lengths, but not what is written
 				chunks.AddRoundUp(w, h.Writes[i], m.Bulk[i].Len)
 			}
 		}
@@ -145,7 +147,7 @@ func (r *reply) addWrites() bool {
 func (r *reply) fillReply(n int) bool {
 	var ok bool
 	if r.segs, ok = chunks.Distribute(r.segs[:0], r.in.header.Reply, n); ok {
-		r.header.Type = TypeNoMsg
+		r.header.Type = wire.TypeNoMsg
 		copy(r.header.Reply, r.segs)
 	}
 	return ok
@@ -158,56 +160,54 @@ func (r *reply) write(segs []chunks.Segment, data [][]byte, n int) bool {
 		r.failed = err
 		return false
 	}
-	cur := cursor{list: list}
-	for i := range segs {
-		if s := &segs[i]; s.Length > 0 {
-			r.chain.add(transport.OpWrite, s, int(s.Length), &cur, (*replySent)(r), nil)
-		}
-	}
+	r.chain.AddWrites(segs, list, (*replySent)(r))
 	return true
 }
 
 // source returns memory with n bytes of data that the provider can send. It stays until the call is
 // finished.
 func (r *reply) source(data [][]byte, n int) ([]transport.Slice, error) {
-	c := r.in.c
-	if c.importer != nil {
-		return c.imported(&r.imports, data, 0)
+	l := r.in.l
+	if l.importer != nil {
+		return l.imported(&r.imports, data, 0)
 	}
 	if n == 0 {
 		return nil, nil
 	}
-	return c.copied(&r.bounces, data, n, 0)
+	return l.copied(&r.bounces, data, n, 0)
 }
 
 // readByPeer reports whether the peer will read part of the reply.
-func (r *reply) readByPeer() bool { return r.header.Type != TypeError && len(r.header.Reads) > 0 }
+func (r *reply) readByPeer() bool {
+	return r.header.Type != wire.TypeError && len(r.header.Reads) > 0
+}
 
 // layoutError makes the reply an RDMA_ERROR.
-func (r *reply) layoutError(code ErrCode) {
-	r.chain.begins(1, &r.in.c.info)
+func (r *reply) layoutError(code wire.ErrCode) {
+	r.chain.Begin(1, &r.in.l.info)
 	r.read.pinned = 0
 	out := &r.header
-	out.Type, out.Err, out.Low, out.High = TypeError, code, ProtocolVersion, ProtocolVersion
+	out.Type, out.Err = wire.TypeError, code
+	out.Low, out.High = wire.ProtocolVersion, wire.ProtocolVersion
 	r.pieces = r.pieces[:0]
 }
 
 // release gives back the memory of the reply.
 func (r *reply) release() {
-	c := r.in.c
+	l := r.in.l
 	r.message.Release()
-	r.imports = c.endImports(r.imports)
-	if c.draft != nil {
-		r.read.release(c.pool)
+	r.imports = l.endImports(r.imports)
+	if l.isDraft() {
+		r.read.release(l.shared.Pool)
 	}
 	for _, s := range r.bounces {
-		c.pool.put(s, 0)
+		l.shared.Put(s, 0)
 	}
 	clear(r.bounces)
 	clear(r.pieces)
-	c.pool.put(r.buf, 0)
+	l.shared.Put(r.buf, 0)
 	r.header.Lists.Reset()
 	r.message, r.buf, r.sendList[0] = xdr.Message{}, transport.Slice{}, transport.Slice{}
-	r.failed = nil
-	r.bounces, r.pieces, r.chain = r.bounces[:0], r.pieces[:0], r.chain.cleared()
+	r.failed, r.counted = nil, false
+	r.bounces, r.pieces, r.chain = r.bounces[:0], r.pieces[:0], r.chain.Cleared()
 }

@@ -1,13 +1,22 @@
 package rpcrdma
 
-import "github.com/rpcrdma/go-rpcrdma/oncrpc"
+import (
+	"github.com/rpcrdma/go-rpcrdma/internal/budget"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+)
 
-// responder answers the peer's calls. A call goes through admission.go, arguments.go, the server's
-// handler, reply.go and replysend.go, in this order.
+// responder answers the peer's calls. A call goes through admit.go, incomingfetch.go, arguments.go,
+// the server's handler, reply.go and replysend.go, in this order.
 type responder struct {
-	conn *Conn
+	l         *link
+	conn      oncrpc.Transport       // the connection, for handlers
+	caller    *caller                // for long messages that turn out to be replies
+	share     budget.Share[incoming] // of the memory for chunks
+	pinned    *pinnedReplies         // nil: the dialect is RFC8166
+	ambiguous *ambiguousReads        // nil likewise
 
 	// Conn.mu guards what follows.
+	stalls stalls
 	server oncrpc.Dispatcher // or noServer
 	leave  func()            // removes the connection from server
 }
@@ -19,25 +28,51 @@ var noServer oncrpc.Dispatcher
 // serves.
 var unavailable = oncrpc.DispatcherOf(new(oncrpc.Server))
 
-// Serve answers the peer's calls with s from now on. Before, they are answered PROG_UNAVAIL.
-func (c *Conn) Serve(s *oncrpc.Server) {
-	c.serve(oncrpc.DispatcherOf(s).For(c.RemoteAddr()))
-}
-
-func (c *Conn) serve(d oncrpc.Dispatcher) {
+// serve answers calls with d from now on. Before, they are answered PROG_UNAVAIL.
+func (rs *responder) serve(d oncrpc.Dispatcher) {
 	d.Granted(1) // the first credit (RFC 8166 section 3.3.1)
-	leave, err := d.AddConn(c, nil)
+	leave, err := d.AddConn(rs.conn, nil)
 	if err != nil {
-		c.fail(err)
+		rs.l.fail(err)
 		return
 	}
-	c.mu.Lock()
-	if !c.over { // watch has not taken c.responder.leave yet
-		c.responder.server = d
-		c.responder.leave, leave = leave, c.responder.leave
+	rs.l.mu.Lock()
+	if !rs.l.over { // Conn.watch has not taken leave yet
+		rs.server = d
+		rs.leave, leave = leave, rs.leave
 	}
-	c.mu.Unlock()
+	rs.l.mu.Unlock()
 	if leave != nil {
 		leave()
+	}
+}
+
+// ticked ends the connection if a call of the peer has waited for it for too long. In the Draft it
+// may take back the memory of the reply instead.
+func (rs *responder) ticked() {
+	l, p := rs.l, rs.pinned
+	l.mu.Lock()
+	rs.stalls.look()
+	var expired []*incoming
+	stalled := false
+	for _, in := range rs.stalls.overdue() {
+		if p == nil || !p.expire(in) {
+			stalled = true
+			break
+		}
+		expired = append(expired, in)
+	}
+	stalled = stalled || p != nil && p.exhausted()
+	if stalled {
+		rs.stalls.running = false
+	} else {
+		rs.stalls.goOn()
+	}
+	l.mu.Unlock()
+	for _, in := range expired {
+		p.expired(in)
+	}
+	if stalled {
+		l.fail(ErrStalled)
 	}
 }

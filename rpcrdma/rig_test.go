@@ -84,6 +84,9 @@ func serveRig(t testing.TB, cfg rpcrdma.Config, l transport.Listener, d transpor
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
+	if cfg.Counters == nil {
+		cfg.Counters = new(rpcrdma.Counters) // by which ReceiveMemory and others find the Serve
+	}
 	r := &rig{
 		t: t, cfg: cfg, dialer: d, addr: l.Addr().String(),
 		program: newProgram(), served: make(chan error, 1),

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/wire"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -21,7 +23,7 @@ import (
 //
 // It wraps oncrpc.ErrNotSent, too, if ctx or the connection ended before the call was posted.
 func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
-	k := getCall(c, x)
+	k := getCall(&c.link, x)
 	err := c.caller.roundTrip(ctx, k)
 	if err != nil {
 		err = &OpError{"call", c.info.RemoteAddr, err}
@@ -35,22 +37,22 @@ func (c *Conn) RoundTrip(ctx context.Context, x *oncrpc.Exchange) error {
 		k.unref()
 		return err
 	}
-	m := &k.recv.message
-	x.SetReply(m.body, k.written, k)
-	m.decode(&x.Reply)
+	m := &k.recv.Message
+	x.SetReply(m.Body, k.written, k)
+	m.DecodeRest(&x.Reply)
 	return nil
 }
 
 // roundTrip makes a call: it plans the call, gets a credit, encodes and sends it (transmit), waits
 // for the reply or the end of ctx, ends the windows, and copies results to their buffers.
 func (cl *caller) roundTrip(ctx context.Context, k *call) error {
-	c := cl.conn
+	l := cl.l
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	x := k.x
 	x.MaxReply = xdr.RoundUp(x.MaxReply)
-	if err := k.layPlan(c.settings.Load()); err != nil { // as far as the call is encoded yet
+	if err := k.layPlan(l.settings.Load()); err != nil { // as far as the call is encoded yet
 		return err
 	}
 	var err error
@@ -59,7 +61,7 @@ func (cl *caller) roundTrip(ctx context.Context, k *call) error {
 	}
 	k.info.Credits = k.credit.InUse
 	if k.credit.Waited {
-		c.traffic.creditWaits.Add(1)
+		atomic.AddUint64(&l.traffic.CreditWaits, 1)
 	}
 	if err := cl.transmit(k); err != nil {
 		cl.window.ReleaseUnsent()
@@ -100,13 +102,12 @@ func (cl *caller) roundTrip(ctx context.Context, k *call) error {
 // ended returns why a call that could not be posted failed. If err says that the connection has
 // ended, ended waits until the reason is known.
 func (cl *caller) ended(ctx context.Context, err error) error {
-	c := cl.conn
 	if !errors.Is(err, net.ErrClosed) {
 		return err
 	}
 	select {
-	case <-c.done:
-		return notSent(c.Err())
+	case <-cl.l.done:
+		return notSent(cl.l.err) // which does not change any more
 	case <-ctx.Done():
 		return notSent(err)
 	}
@@ -116,7 +117,7 @@ func (cl *caller) ended(ctx context.Context, err error) error {
 // neither read chunks nor padding.
 func (k *call) replyTooLong(err error) error {
 	peer, ok := errors.AsType[*PeerError](err)
-	if !ok || peer.Code != ErrChunk || k.header.Type != TypeMsg || len(k.header.Reads) > 0 {
+	if !ok || peer.Code != wire.ErrChunk || k.header.Type != wire.TypeMsg || len(k.header.Reads) > 0 {
 		return err
 	}
 	return &errReplyTooLong{&oncrpc.ReplyTooLongError{Max: k.x.ReplyLimit()}, peer}

@@ -8,7 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/budget"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/memory"
+	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/wire"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
@@ -33,17 +36,20 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 		return err
 	}
 	defer leave()
-	if n, _ := l.MaxPrivateReply(); n < privateLen && !cfg.NoPrivateData {
+	if n, _ := l.MaxPrivateReply(); n < wire.PrivateLen && !cfg.NoPrivateData {
 		cfg.Logger.Warn("rpcrdma: private data is too long for some peers", "addr", l.Addr(),
-			"bytes", privateLen, "possible", n)
+			"bytes", wire.PrivateLen, "possible", n)
 	}
 	a := acceptor{
 		cfg: cfg, dispatcher: d,
-		chunks:   newBudget(cfg.ServerMemory),
-		receives: newReceiveBudget(cfg.ReceiveMemory),
-		conns:    make(map[*Conn]struct{}),
+		budgets: budgets{
+			chunks:   budget.New[incoming](cfg.ServerMemory),
+			receives: budget.New[memory.Receives](cfg.ReceiveMemory),
+		},
+		conns: make(map[*Conn]struct{}),
 	}
-	defer cfg.Counters.serves(&a)()
+	cfg.Counters.exists(&a)
+	defer cfg.Counters.gone(&a)
 	stop := context.AfterFunc(ctx, a.closeConns)
 	defer stop()
 	err = a.run(ctx, l)
@@ -62,13 +68,12 @@ func Serve(ctx context.Context, l transport.Listener, s *oncrpc.Server, cfg Conf
 type acceptor struct {
 	cfg        Config
 	dispatcher oncrpc.Dispatcher
-	chunks     *budget
-	receives   *receiveBudget
+	budgets    budgets
 	wg         sync.WaitGroup
 
-	mu    sync.Mutex // guards what follows
-	pool  *pool      // memory of the first connection's domain, shared by all of that domain
-	conns map[*Conn]struct{}
+	mu     sync.Mutex // guards what follows
+	shared *shared    // what connections of the first one's domain share
+	conns  map[*Conn]struct{}
 }
 
 // Pauses after a temporary error of Accept, doubled each time.
@@ -139,7 +144,7 @@ func (a *acceptor) serve(ctx context.Context, req transport.Request, from oncrpc
 	a.mu.Lock()
 	a.conns[c] = struct{}{}
 	a.mu.Unlock()
-	c.serve(from)
+	c.responder.serve(from)
 	if ctx.Err() != nil {
 		c.ep.Close() // closeConns may have missed this connection
 	}
@@ -177,24 +182,32 @@ func (a *acceptor) newConn(ep transport.Endpoint) (*Conn, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	d := ep.Domain()
-	if a.pool == nil {
-		a.pool = newPool(d)
+	if a.shared == nil {
+		a.shared = newShared(d)
 	}
-	p := a.pool
-	if p.domain != d {
-		p = newPool(d)
+	shared := a.shared
+	if shared.Domain() != d {
+		shared = newShared(d)
 	}
-	c, err := newConn(ep, &a.cfg, &memory{pool: p, chunks: a.chunks, receives: a.receives})
+	c, err := newConn(ep, &a.cfg, shared, a.budgets)
 	if err != nil {
 		return nil, err
 	}
 	if a.cfg.LimitBackwardCalls {
 		c.caller.limit()
 	}
-	if p != a.pool {
-		c.leavePool = p.close
+	if shared != a.shared {
+		c.leaveShared = shared.Close
 	}
 	return c, nil
+}
+
+// addTo adds the memory of a Serve.
+func (a *acceptor) addTo(t *Totals) {
+	t.Memory += a.budgets.chunks.Taken()
+	t.MemoryLimit += a.budgets.chunks.Size()
+	t.ReceiveMemory += a.budgets.receives.Taken()
+	t.ReceiveMemoryLimit += a.budgets.receives.Size()
 }
 
 // closeConns closes all connections.
@@ -209,7 +222,7 @@ func (a *acceptor) closeConns() {
 // wait waits for all connections to end.
 func (a *acceptor) wait() {
 	a.wg.Wait()
-	if a.pool != nil {
-		a.pool.close()
+	if a.shared != nil {
+		a.shared.Close()
 	}
 }

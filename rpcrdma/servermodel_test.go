@@ -2,6 +2,7 @@ package rpcrdma_test
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -33,15 +34,12 @@ func (t *rapidTB) Fatal(args ...any)            { t.rt.Fatal(args...) }
 func (t *rapidTB) Fatalf(f string, args ...any) { t.rt.Fatalf(f, args...) }
 
 // serverModel is a client played by hand of a real server, and a model of what that server must
-// have: calls under way, pinned replies, RDMA_DONEs, grants. A random test takes steps (call,
-// acknowledge, timeLimit); settle then compares. The client keeps to the grants, and to nothing
-// else.
+// have: calls under way, pinned replies, RDMA_DONEs, grants. The client keeps to the grants alone.
 type serverModel struct {
 	*rawPeer
 	r       *rig
 	conn    *rpcrdma.Conn // the server's end
 	credits int
-	lax     bool // does not count sent RDMA_DONEs as requests
 
 	granted int
 	sent    int                      // calls
@@ -86,10 +84,7 @@ func newServerModel(t testing.TB, cfg rpcrdma.Config) *serverModel {
 
 // may returns how many calls the client may send.
 func (p *serverModel) may() int {
-	n := len(p.under) + len(p.live) + len(p.late)
-	if !p.lax {
-		n += len(p.dones)
-	}
+	n := len(p.under) + len(p.live) + len(p.late) + len(p.dones)
 	if n == 0 {
 		return max(1, p.granted)
 	}
@@ -103,7 +98,7 @@ func (p *serverModel) call(xid, asked uint32, k modelledCall) {
 	if k.reserve > 0 {
 		h.SetReply([]chunks.Segment{p.expose(make([]byte, k.reserve), transport.RemoteWrite)})
 	}
-	var body []byte
+	body := callBytes(xid, procNull, nil)
 	switch {
 	case k.block && k.read > 0:
 		body = callBytes(xid, procBlock, &items{data: [][]byte{pattern(0, k.read)}})
@@ -111,8 +106,6 @@ func (p *serverModel) call(xid, asked uint32, k modelledCall) {
 		body = callBytes(xid, procBlock, &items{})
 	case k.read > 0:
 		body = callBytes(xid, procSource, &source{1, uint32(k.read)})
-	default:
-		body = callBytes(xid, procNull, nil)
 	}
 	p.sent++
 	k.number = p.sent
@@ -230,17 +223,6 @@ func (p *serverModel) finish() {
 	}
 }
 
-// otherAsks has the other client leave a reply to be read.
-func (p *serverModel) otherAsks() {
-	p.t.Helper()
-	if p.other == nil {
-		p.other = p.r.raw(inline4k)
-		p.other.alive()
-	}
-	p.other.source(1, 1, third)
-	p.beside = third
-}
-
 // otherDone has it acknowledge that.
 func (p *serverModel) otherDone() {
 	p.t.Helper()
@@ -249,4 +231,89 @@ func (p *serverModel) otherDone() {
 	}
 	p.other.done(1)
 	p.beside = 0
+}
+
+// TestPlayed has a client do anything that the protocol allows, and also send RDMA_DONEs for
+// nothing. After each step all accounts are right, the connection exists, and whatever waits has a
+// reason to. In the end all calls are answered, and all memory is given back.
+func TestPlayed(t *testing.T) {
+	kinds := []string{
+		"read", "read", "read", "reserve", "DONE", "read", "block, and read", "go on", "DONE", "block", "late DONE", "other reads", "DONE", "null",
+		"reserve", "go on", "block, and read", "late DONE", "other DONE", "DONE for nothing", "time limit",
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		rapidInBubble(t, rt, func(tb testing.TB) {
+			cfg := rpcrdma.Config{
+				Credits:       rapid.SampledFrom([]int{16, 8, 3, 2, 1}).Draw(rt, "credits"),
+				ConnMemory:    2 * rpcrdma.MaxInline,
+				ServerMemory:  int64(rapid.SampledFrom([]int{2, 3}).Draw(rt, "server's memory")) * rpcrdma.MaxInline,
+				ReceiveMemory: int64(rapid.SampledFrom([]int{0, 1, 30_000}).Draw(rt, "memory for messages")),
+			}
+			p := newServerModel(tb, cfg)
+			for range rapid.SampledFrom([]int{40, 120}).Draw(rt, "steps") {
+				kind := rapid.SampledFrom(kinds).Draw(rt, "kind")
+				xid := rapid.Uint32Range(1, 24).Draw(rt, "transaction id")
+				asked := rapid.SampledFrom([]uint32{0, 1, 3, 20}).Draw(rt, "asked for")
+				free := p.may() > 0 && p.under[xid] == nil
+				switch {
+				case kind == "null" && free:
+					p.call(xid, asked, modelledCall{})
+				case kind == "read" && free:
+					p.call(xid, asked, modelledCall{read: rapid.SampledFrom([]int{third, third, 30_000, 2000}).Draw(rt, "size")})
+				case kind == "block" && free:
+					p.call(xid, asked, modelledCall{block: true})
+				case kind == "block, and read" && free:
+					p.call(xid, asked, modelledCall{block: true, read: 3000})
+				case kind == "reserve" && free:
+					p.call(xid, asked, modelledCall{block: true, reserve: rapid.SampledFrom([]int{20_000, rpcrdma.MaxInline}).Draw(rt, "size")})
+				case kind == "go on" && p.blocked > 0:
+					p.r.program.pass(p.t)
+					p.blocked--
+				case kind == "DONE" && len(p.live) > 0:
+					p.acknowledge(p.live[int(xid)%len(p.live)].xid)
+				case kind == "late DONE" && len(p.late) > 0:
+					p.acknowledge(p.late[int(xid)%len(p.late)])
+				case kind == "DONE for nothing" && p.may() > 0:
+					p.acknowledge(100 + xid)
+				case kind == "time limit" && (xid == 1 || len(p.live)+len(p.late) < p.credits):
+					// Otherwise the time limit would end most connections.
+					if !p.timeLimit() {
+						ended(p.t, p.conn)
+						if err := p.conn.Err(); !errors.Is(err, rpcrdma.ErrStalled) {
+							rt.Errorf("ended with %v, want %v", err, rpcrdma.ErrStalled)
+						}
+						return
+					}
+				case kind == "other reads" && p.beside == 0 && cfg.ReceiveMemory == 0:
+					// Otherwise one could hold up the other.
+					if p.other == nil {
+						p.other = p.r.raw(inline4k)
+						p.other.alive()
+					}
+					p.other.source(1, 1, third)
+					p.beside = third
+				case kind == "other DONE" && p.beside > 0:
+					p.otherDone()
+				default:
+					continue
+				}
+				p.settle()
+			}
+			p.finish()
+			if p.beside > 0 {
+				p.otherDone()
+			}
+			if p.may() == 0 {
+				rt.Fatal("there is no credit for another call")
+			}
+			p.call(1, 1, modelledCall{})
+			p.settle()
+			p.rawPeer.ep.Close()
+			ended(p.t, p.conn)
+			p.r.memoryBack()
+			if free, all, _ := p.conn.ReceiveMemory(); free != all && p.other == nil {
+				rt.Errorf("%d bytes of %d for messages free", free, all)
+			}
+		})
+	})
 }

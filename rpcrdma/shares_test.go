@@ -8,12 +8,9 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
-	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
-	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
-	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // hostsRig is a rig over iWARP in a network in memory, whose clients come from several hosts. It is
@@ -21,30 +18,31 @@ import (
 type hostsRig struct {
 	*rig
 	network *faultnet.Memory
+	wire    iwarp.Config
 	greedy  []*rpcrdma.Conn // server ends of stalled connections
 }
 
-func newHostsRig(t testing.TB, cfg rpcrdma.Config) *hostsRig {
+func newHostsRig(t testing.TB, cfg rpcrdma.Config, wire iwarp.Config) *hostsRig {
 	t.Helper()
-	r := &hostsRig{network: faultnet.NewMemory(faultnet.Config{})}
+	wire.Logger = quiet
+	r := &hostsRig{network: faultnet.NewMemory(faultnet.Config{}), wire: wire}
 	l, err := r.network.Listen("10.0.0.1:20049")
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := iwarp.NewListener(l, iwarp.Config{Logger: quiet})
+	listener, err := iwarp.NewListener(l, wire)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.rig = serveRig(t, cfg, listener, nil, sameEndpoint)
+	r.from(0)
 	return r
 }
 
 // from has the clients that are made from now on be of a host.
 func (r *hostsRig) from(host int) {
-	r.dialer = iwarp.Dialer{
-		Config:      iwarp.Config{Logger: quiet},
-		DialContext: r.network.Dialer(fmt.Sprintf("10.0.1.%d", host)),
-	}
+	address := fmt.Sprintf("10.0.1.%d", host)
+	r.dialer = iwarp.Dialer{Config: r.wire, DialContext: r.network.Dialer(address)}
 }
 
 // occupy makes conns connections from each of n hosts. On each one a client makes a call whose
@@ -95,144 +93,85 @@ func (r *hostsRig) stand() {
 	}
 }
 
-// greedyHosts are how many hosts take all that they can.
-var greedyHosts = []int{1, 3}
+// besideGreedy runs a test beside n hosts that take all that they can.
+func besideGreedy(t *testing.T, test func(t *testing.T, n int)) {
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprintf("%d greedy", n), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) { test(t, n) })
+		})
+	}
+}
 
 // TestShareOfMemory: hosts take all the memory for chunks that they can get, with many connections,
 // each with a call whose arguments never arrive. Meanwhile calls of another host are answered, as
 // many at a time as fit in the share left for it.
 func TestShareOfMemory(t *testing.T) {
-	for _, n := range greedyHosts {
-		t.Run(fmt.Sprintf("%d greedy", n), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				const conns, callers, calls, size = 20, 3, 10, 60_000
-				r := newHostsRig(t, rpcrdma.Config{
-					MaxMessage: rpcrdma.MaxInline, ConnMemory: 4 * rpcrdma.MaxInline,
-					ServerMemory: 16 * rpcrdma.MaxInline, PeerTimeout: time.Hour,
-				})
-				r.occupy(n, conns)
-				defer r.stand()
-				if r.count(func(s rpcrdma.Stats) uint64 { return s.Waited }) == 0 {
-					t.Fatal("the calls of the greedy hosts all fit")
-				}
-				start := time.Now()
-				r.from(n)
-				good := r.dial(rpcrdma.Config{})
-				data := pattern(1, size)
-				var wg sync.WaitGroup
-				for range callers {
-					wg.Go(func() {
-						for range calls {
-							args := &items{data: [][]byte{data}}
-							err := client(good).Call(t.Context(), procSink, args, nil)
-							if err != nil {
-								t.Error(err)
-							}
-							if err := fetchItem(t.Context(), good, size); err != nil {
-								t.Error(err)
-							}
-						}
-					})
-				}
-				wg.Wait()
-				if d := time.Since(start); d > time.Minute {
-					t.Errorf("the calls of another host took %v", d)
+	besideGreedy(t, func(t *testing.T, n int) {
+		const conns, callers, calls, size = 20, 3, 10, 60_000
+		r := newHostsRig(t, rpcrdma.Config{
+			MaxMessage: rpcrdma.MaxInline, ConnMemory: 4 * rpcrdma.MaxInline,
+			ServerMemory: 16 * rpcrdma.MaxInline, PeerTimeout: time.Hour,
+		}, iwarp.Config{})
+		r.occupy(n, conns)
+		defer r.stand()
+		if r.count(func(s rpcrdma.Stats) uint64 { return s.Waited }) == 0 {
+			t.Fatal("the calls of the greedy hosts all fit")
+		}
+		start := time.Now()
+		r.from(n)
+		good := r.dial(rpcrdma.Config{})
+		data := pattern(1, size)
+		var wg sync.WaitGroup
+		for range callers {
+			wg.Go(func() {
+				for range calls {
+					args := &items{data: [][]byte{data}}
+					err := client(good).Call(t.Context(), procSink, args, nil)
+					if err != nil {
+						t.Error(err)
+					}
+					if err := fetchItem(t.Context(), good, size, nil); err != nil {
+						t.Error(err)
+					}
 				}
 			})
-		})
-	}
+		}
+		wg.Wait()
+		if d := time.Since(start); d > time.Minute {
+			t.Errorf("the calls of another host took %v", d)
+		}
+	})
 }
 
 // TestShareOfReceives: hosts take all the memory for receives that they can get. Each of many
 // connections has been granted many credits and has one call under way that does not end. Another
 // host has been granted as many before. Its calls are answered meanwhile, as many at a time.
 func TestShareOfReceives(t *testing.T) {
-	for _, n := range greedyHosts {
-		t.Run(fmt.Sprintf("%d greedy", n), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				const conns, credits, rounds = 40, 8, 10
-				r := newHostsRig(t, rpcrdma.Config{
-					Credits: credits, ReceiveMemory: 200 * 4096, PeerTimeout: time.Hour,
-				})
-				r.from(n)
-				good := r.dial(rpcrdma.Config{})
-				together(t, good, credits)
-				for range credits + 1 {
-					wait(t, r.program.conns)
-				}
-				r.occupy(n, conns)
-				defer r.stand()
-				if r.count(func(s rpcrdma.Stats) uint64 { return s.HeldUp }) == 0 {
-					t.Fatal("the receives of the greedy hosts all fit")
-				}
-				start := time.Now()
-				for range rounds {
-					together(t, good, credits)
-				}
-				if grant, _, _ := good.Credits(); grant < credits {
-					t.Errorf("%d credits are granted to a host whose share is free", grant)
-				}
-				if d := time.Since(start); d > time.Minute {
-					t.Errorf("the calls of another host took %v", d)
-				}
-			})
-		})
-	}
-}
-
-// TestShareOfConnections: receives need memory when they are posted, and one host makes so many
-// connections that it is refused. Another host is not.
-func TestShareOfConnections(t *testing.T) {
-	smallLimits = transporttest.Limits{NoHold: true}
-	defer func() { smallLimits = transporttest.Limits{} }()
-	var counters rpcrdma.Counters
-	r := newRig(t, rpcrdma.Config{ReceiveMemory: 400 * 4096, Counters: &counters})
-	call := func() error {
-		c, err := r.tryDial(rpcrdma.Config{}, guardAny)
-		if err != nil {
-			return err
+	besideGreedy(t, func(t *testing.T, n int) {
+		const conns, credits, rounds = 40, 8, 10
+		r := newHostsRig(t, rpcrdma.Config{
+			Credits: credits, ReceiveMemory: 200 * 4096, PeerTimeout: time.Hour,
+		}, iwarp.Config{})
+		r.from(n)
+		good := r.dial(rpcrdma.Config{})
+		together(t, good, credits)
+		for range credits + 1 {
+			wait(t, r.program.conns)
 		}
-		return client(c).Call(t.Context(), procNull, nil, nil)
-	}
-	var err error
-	for i := 0; err == nil; i++ {
-		if err = call(); i > 400 {
-			t.Fatal("no connection is refused, however many there are")
+		r.occupy(n, conns)
+		defer r.stand()
+		if r.count(func(s rpcrdma.Stats) uint64 { return s.HeldUp }) == 0 {
+			t.Fatal("the receives of the greedy hosts all fit")
 		}
-	}
-	if n := counters.Totals().Refused; n == 0 {
-		t.Fatalf("no connection was refused for want of memory: %v", err)
-	}
-	r.dialer = r.fabric.Dialer(loopback.Config{})
-	for range 3 {
-		if err := call(); err != nil {
-			t.Errorf("a connection of another host: %v", err)
+		start := time.Now()
+		for range rounds {
+			together(t, good, credits)
 		}
-	}
-}
-
-// TestShareOfPinned: a client of the Draft leaves a reply unread on each of many connections,
-// beyond its host's share and the server's memory. Calls of another host still find memory.
-func TestShareOfPinned(t *testing.T) {
-	r := newRig(t, smallShare)
-	const conns = 12
-	for range conns {
-		p := r.raw(inline4k)
-		p.ask(1)
-		p.answered(1)
-	}
-	r.dialer = r.fabric.Dialer(loopback.Config{})
-	good := r.dial(rpcrdma.Config{Dialect: rpcrdma.Draft})
-	for range 3 {
-		args := &items{data: [][]byte{pattern(1, third)}}
-		req := &oncrpc.Request{Procedure: procSink, Args: args, MaxReply: 100}
-		if err := client(good).Do(t.Context(), req); err != nil {
-			t.Fatal(err)
+		if grant, _, _ := good.Credits(); grant < credits {
+			t.Errorf("%d credits are granted to a host whose share is free", grant)
 		}
-	}
-	select {
-	case <-r.program.freed:
-		t.Error("the memory of a reply was taken back")
-	default:
-	}
+		if d := time.Since(start); d > time.Minute {
+			t.Errorf("the calls of another host took %v", d)
+		}
+	})
 }

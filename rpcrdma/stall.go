@@ -1,38 +1,36 @@
 package rpcrdma
 
 import (
-	"errors"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/list"
+	"github.com/rpcrdma/go-rpcrdma/transport"
 )
 
-// ErrStalled: the peer has not done its part of a call within Config.PeerTimeout.
-var ErrStalled = errors.New(
-	"peer does not answer RDMA Reads, or does not take replies or read their chunks")
-
-// stalls watches the calls that wait for the peer. Such a call holds memory, and often a worker of
-// the server. A peer may keep these for PeerTimeout, or longer while it does its part: as long as
-// bytes move that the call waits for, or may wait behind, the peer is slow and not stalled. Time is
-// counted in ticks, and only while a call waits. Conn.mu guards it.
+// stalls finds calls that wait for the peer for too long. Such a call holds memory, and often a
+// worker of the server. A peer may keep these for the timeout, or longer while it does its part: as
+// long as bytes move that the call waits for, or may wait behind, the peer is slow and not stalled.
+// Time is counted in ticks, and only while a call waits. Conn.mu guards it.
 type stalls struct {
-	running bool
-	ended   bool
-	waiting list.List[incoming] // oldest first
-	now     int                 // in ticks
-	moved   [duties]moved
-	conn    *Conn
-	timer   *time.Timer
+	timeout  time.Duration              // Config.PeerTimeout
+	progress transport.ProgressReporter // nil if the provider is none
+	ticked   func()                     // called for each tick, without the lock
+	running  bool
+	ended    bool
+	waiting  list.List[incoming] // oldest first
+	now      int                 // in ticks
+	moved    [waitingFors]moved
+	timer    *time.Timer
 }
 
-// duty is what a call waits for the peer to do.
-type duty uint8
+// waitingFor is what a call waits for the peer to do.
+type waitingFor uint8
 
 const (
-	answerReads duty = iota // answer RDMA Reads
-	takeReply               // take the reply, or let the invalidation of its windows pass
-	sendDone                // send the RDMA_DONE
-	duties
+	forReads waitingFor = iota // answer RDMA Reads
+	forReply                   // take the reply, or let the invalidation of its windows pass
+	forDone                    // send the RDMA_DONE
+	waitingFors
 )
 
 // moved is the count of bytes, and the time, when the peer was last seen to do its part.
@@ -41,20 +39,21 @@ type moved struct {
 	tick  int
 }
 
-// stallTicks is the number of ticks in PeerTimeout.
+// stallTicks is the number of ticks in the timeout.
 const stallTicks = 4
 
-// A peer does its part if it moves leastMoved bytes within PeerTimeout, and leastRate bytes for
+// A peer does its part if it moves leastMoved bytes within the timeout, and leastRate bytes for
 // each second of it. A peer that takes a byte now and then does not.
 const (
 	leastMoved = 16 << 10
 	leastRate  = 1 << 10
 )
 
-func (s *stalls) tick() time.Duration { return s.conn.cfg.PeerTimeout / stallTicks }
+func (s *stalls) tick() time.Duration { return s.timeout / stallTicks }
 
-// add notes that in waits for the peer.
-func (s *stalls) add(in *incoming, what duty) {
+// add notes that in waits for the peer from now on, and for what.
+func (s *stalls) add(in *incoming, what waitingFor) {
+	s.remove(in)
 	if s.ended {
 		return
 	}
@@ -77,24 +76,25 @@ func (s *stalls) remove(in *incoming) {
 		return
 	}
 	s.waiting.Remove(&in.stall)
-	if s.conn.progress == nil && in.awaits != sendDone {
+	if s.progress == nil && in.awaits != forDone {
 		s.moved[in.awaits].tick = s.now // without reports, only completions show progress
 	}
 }
 
-// look notes which bytes have moved since the last tick.
+// look goes on to the next tick, and notes which bytes have moved since the last one.
 func (s *stalls) look() {
-	if s.conn.progress == nil {
+	s.now++
+	if s.progress == nil {
 		return
 	}
-	enough := max(leastMoved, leastRate*uint64(s.conn.cfg.PeerTimeout/time.Second))
-	p := s.conn.progress.Progress()
-	for what, bytes := range [duties]uint64{
-		answerReads: p.Read,
+	enough := max(leastMoved, leastRate*uint64(s.timeout/time.Second))
+	p := s.progress.Progress()
+	for what, bytes := range [waitingFors]uint64{
+		forReads: p.Read,
 		// the reply completes after Reads that were posted before it
-		takeReply: p.Sent + p.Read,
+		forReply: p.Sent + p.Read,
 		// the peer reads the reply, and sends other messages ahead of the RDMA_DONE
-		sendDone: p.Sent + p.Received,
+		forDone: p.Sent + p.Received,
 	} {
 		if m := &s.moved[what]; bytes-m.bytes >= enough {
 			*m = moved{bytes, s.now}
@@ -125,38 +125,5 @@ func (s *stalls) stop() {
 	s.ended = true
 	if s.timer != nil {
 		s.timer.Stop()
-	}
-}
-
-// ticked ends the connection if a call has waited for too long. In the Draft it may take back the
-// memory of its reply instead.
-func (s *stalls) ticked() {
-	c := s.conn
-	d := c.draft
-	c.mu.Lock()
-	s.now++
-	s.look()
-	var expired []*incoming
-	stalled := false
-	for _, in := range s.overdue() {
-		if d == nil || !d.expire(in) {
-			stalled = true
-			break
-		}
-		s.remove(in)
-		expired = append(expired, in)
-	}
-	stalled = stalled || d != nil && d.exhausted()
-	if stalled {
-		s.running = false
-	} else {
-		s.goOn()
-	}
-	c.mu.Unlock()
-	for _, in := range expired {
-		d.expired(in)
-	}
-	if stalled {
-		c.fail(ErrStalled)
 	}
 }

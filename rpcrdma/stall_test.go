@@ -23,8 +23,7 @@ func (e *moving) Progress() transport.Progress {
 }
 
 // TestSlowPeer: calls wait for a peer for many times PeerTimeout. While the bytes move that a call
-// waits for, its connection stays. If only others move, or too few, the connection ends, or in the
-// Draft the memory of the unread reply is taken back.
+// waits for, its connection stays. If only others move, or too few, the connection ends.
 func TestSlowPeer(t *testing.T) {
 	const (
 		enough  = 4 << 20 // in a quarter of PeerTimeout: enough for an hour at 1 KiB a second
@@ -73,30 +72,6 @@ func TestSlowPeer(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestSlowDone: a client sends its RDMA_DONE at once, but after much other data on a slow link.
-func TestSlowDone(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		p, e, conn := newMoving(t, rpcrdma.Config{Dialect: rpcrdma.Draft, PeerTimeout: time.Hour})
-		for _, moves := range []*atomic.Uint64{&e.sent, &e.received} {
-			p.source(9, 2, 5001)
-			for range 12 {
-				moves.Add(4 << 20)
-				quarters(1)
-			}
-			p.done(9)
-			p.alive()
-		}
-		if s := conn.Stats(); s.DonesReceived != 2 || s.DonesMissed != 0 {
-			t.Errorf("counters %+v, want two RDMA_DONEs received and none missed", s)
-		}
-		p.source(9, 2, 5001)
-		quarters(6)
-		if s := conn.Stats(); s.DonesMissed != 1 {
-			t.Errorf("counters %+v, want an RDMA_DONE missed when nothing moves", s)
-		}
-	})
 }
 
 // newMoving connects a peer that is played by hand to a server on a provider that tells progress.

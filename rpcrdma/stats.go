@@ -1,7 +1,5 @@
 package rpcrdma
 
-import "sync/atomic"
-
 // Stats counts what has happened on a connection.
 type Stats struct {
 	CallsSent     uint64 // calls of this side
@@ -24,37 +22,4 @@ type Stats struct {
 	TooLong       uint64 // replies longer than the caller offered room for, or than MaxMessage
 	Exceeded      uint64 // 1 if the peer sent more than was granted, which ended the connection
 	HeldUp        uint64 // times that the peer's messages waited for memory or the host's share
-}
-
-type stats struct {
-	callsSent, callsReceived, cancelled, lateReplies, unknownXID, malformed, badVersion,
-	errorsSent, errorsRecv, donesSent, donesReceived, donesIgnored, donesMissed, padded, withheld,
-	unserved, waited, tooLong, exceeded, heldUp atomic.Uint64
-}
-
-// Stats returns the connection's counters.
-func (c *Conn) Stats() Stats {
-	s := &c.stats
-	return Stats{
-		CallsSent:     s.callsSent.Load(),
-		CallsReceived: s.callsReceived.Load(),
-		Cancelled:     s.cancelled.Load(),
-		LateReplies:   s.lateReplies.Load(),
-		UnknownXID:    s.unknownXID.Load(),
-		Malformed:     s.malformed.Load(),
-		BadVersion:    s.badVersion.Load(),
-		ErrorsSent:    s.errorsSent.Load(),
-		ErrorsRecv:    s.errorsRecv.Load(),
-		DonesSent:     s.donesSent.Load(),
-		DonesReceived: s.donesReceived.Load(),
-		DonesIgnored:  s.donesIgnored.Load(),
-		DonesMissed:   s.donesMissed.Load(),
-		Padded:        s.padded.Load(),
-		Withheld:      s.withheld.Load(),
-		Unserved:      s.unserved.Load(),
-		Waited:        s.waited.Load(),
-		TooLong:       s.tooLong.Load(),
-		Exceeded:      s.exceeded.Load(),
-		HeldUp:        s.heldUp.Load(),
-	}
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
+	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
 )
 
 // testReceiveSize is the size in bytes of receives in these tests: one that no other memory has.
 const testReceiveSize = 5120
 
-// How many receives a connection may have beyond ReceiveMemory, in the Draft and otherwise: the
-// package's documentation says so.
+// How many receives a connection may have beyond ReceiveMemory, and how many if its peer reads
+// replies: the package's documentation says so.
 const (
 	freeReceives     = 2
 	freeReceivesRead = 3
@@ -56,19 +57,6 @@ func (m *allocMeter) Free(s transport.Slice) {
 	m.count(-len(s.Bytes), true)
 }
 
-func (m *allocMeter) Import(p []byte) (transport.Slice, error) { return transport.Slice{Bytes: p}, nil }
-func (m *allocMeter) Release(transport.Slice)                  {}
-
-// meteredEndpoint takes memory of an allocMeter.
-type meteredEndpoint struct {
-	transport.Endpoint
-	transport.SharedReceiver
-	transport.Abandoner
-	meter *allocMeter
-}
-
-func (e meteredEndpoint) Domain() transport.Domain { return e.meter }
-
 // manyClients is a rig on any provider, with many clients and metered receives of testReceiveSize
 // bytes. It is for tests of Config.ReceiveMemory, and of the memory of idle connections.
 type manyClients struct {
@@ -90,7 +78,7 @@ func newManyClients(t testing.TB, provider string, n int, cfg rpcrdma.Config) *m
 	meter := &allocMeter{Domain: domain, receive: testReceiveSize}
 	l, d := providers[provider](t)
 	r := serveRig(t, cfg, l, d, func(ep transport.Endpoint) transport.Endpoint {
-		return meteredEndpoint{ep, ep.(transport.SharedReceiver), ep.(transport.Abandoner), meter}
+		return ownDomain{ep.(transporttest.FullEndpoint), meter}
 	})
 	m := &manyClients{rig: r, meter: meter}
 	m.join(n)

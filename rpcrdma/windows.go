@@ -2,6 +2,7 @@ package rpcrdma
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/chunks"
 	"github.com/rpcrdma/go-rpcrdma/transport"
@@ -9,7 +10,7 @@ import (
 
 // windows are the memory that one call exposes to the peer.
 type windows struct {
-	c       *Conn
+	l       *link
 	list    []window
 	regions []transport.Region // of all windows
 	slices  []transport.Slice  // of all windows
@@ -47,9 +48,9 @@ func (ws *windows) last() int { return len(ws.list) - 1 }
 // pool.
 func (ws *windows) expose(data [][]byte, n int, access transport.Access, copies bool) (
 	[]chunks.Segment, error) {
-	c := ws.c
-	if c.importer == nil || copies && len(data) > 1 {
-		s, err := c.pool.get(n, access)
+	l := ws.l
+	if l.importer == nil || copies && len(data) > 1 {
+		s, err := l.shared.Get(n, access)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +67,7 @@ func (ws *windows) expose(data [][]byte, n int, access transport.Access, copies 
 		if len(p) == 0 {
 			continue
 		}
-		s, err := c.importer.Import(p, access)
+		s, err := l.importer.Import(p, access)
 		if err != nil {
 			ws.release(&w)
 			return nil, err
@@ -79,7 +80,7 @@ func (ws *windows) expose(data [][]byte, n int, access transport.Access, copies 
 
 // exposeOwn opens a window over n bytes of the pool, and returns its segments.
 func (ws *windows) exposeOwn(n int, access transport.Access) ([]chunks.Segment, error) {
-	s, err := ws.c.pool.get(n, access)
+	s, err := ws.l.shared.Get(n, access)
 	if err != nil {
 		return nil, err
 	}
@@ -93,32 +94,24 @@ func (ws *windows) open(w window) ([]chunks.Segment, error) {
 	}
 	var err error
 	w.region = len(ws.regions)
-	ws.regions, err = ws.c.ep.Expose(ws.regions, ws.slices[w.first:w.first+w.n], w.access|ws.c.invalid)
+	ws.regions, err = ws.l.ep.Expose(ws.regions, ws.slices[w.first:w.first+w.n], w.access|ws.l.invalid)
 	if err != nil {
 		ws.release(&w)
-		ws.c.pool.put(w.owned, w.access)
+		ws.l.shared.Put(w.owned, w.access)
 		return nil, err
 	}
 	w.regions = len(ws.regions) - w.region
 	ws.list = append(ws.list, w)
-	ws.c.traffic.exposed.Add(1)
-	ws.segs = ws.c.split(ws.segs[:0], ws.regions[w.region:])
+	atomic.AddUint64(&ws.l.traffic.Exposed, 1)
+	ws.segs = ws.l.split(ws.segs[:0], ws.regions[w.region:])
 	return ws.segs, nil
-}
-
-// split appends the segments of regions to dst.
-func (c *Conn) split(dst []chunks.Segment, regions []transport.Region) []chunks.Segment {
-	for _, r := range regions {
-		dst = chunks.AppendSegments(dst, uint32(r.STag), r.Base, int(r.Len), c.cfg.SegmentSize)
-	}
-	return dst
 }
 
 // release ends the import of a window's memory.
 func (ws *windows) release(w *window) {
 	if w.owned.Bytes == nil {
 		for _, s := range ws.slices[w.first : w.first+w.n] {
-			ws.c.importer.Release(s)
+			ws.l.importer.Release(s)
 		}
 	}
 	w.n = 0
@@ -135,9 +128,9 @@ func (ws *windows) releaseAll() {
 // RoundTrip calls it.
 func (ws *windows) revoke() {
 	if len(ws.regions) > 0 {
-		if err := ws.c.ep.Revoke(ws.regions...); err != nil {
-			ws.c.fail(err)
-			<-ws.c.ep.Done()
+		if err := ws.l.ep.Revoke(ws.regions...); err != nil {
+			ws.l.fail(err)
+			<-ws.l.ep.Done()
 		}
 	}
 	ws.releaseAll()
@@ -151,7 +144,7 @@ func (ws *windows) abandon() bool {
 			continue // memory of the pool, which stays until the reply comes
 		}
 		for _, r := range ws.regions[w.region:][:w.regions] {
-			if a := ws.c.abandoner; a == nil || a.Abandon(r) != nil {
+			if a := ws.l.abandoner; a == nil || a.Abandon(r) != nil {
 				return false
 			}
 		}
@@ -176,7 +169,7 @@ func (ws *windows) reset() {
 		return
 	}
 	for i := range ws.list {
-		ws.c.pool.put(ws.list[i].owned, ws.list[i].access)
+		ws.l.shared.Put(ws.list[i].owned, ws.list[i].access)
 	}
 	clear(ws.list)
 	clear(ws.slices)

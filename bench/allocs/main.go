@@ -27,7 +27,7 @@ var packages = []string{
 }
 
 // skipped are their benchmarks that are only about time: yardsticks, and ways over TCP.
-const skipped = `^BenchmarkPadding$|^BenchmarkCRC$|^BenchmarkPaired|/^(channels|copy.*|tcp\+.*)$`
+const skipped = `^BenchmarkCRC$|^BenchmarkPaired|/^(channels|copy.*|tcp\+.*)$`
 
 // iterations is how often a benchmark runs. It is large enough that what the first iterations
 // allocate is less than one allocation for each.

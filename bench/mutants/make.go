@@ -11,7 +11,7 @@ import (
 
 // groups are the packages that get mutants. Those of one line share theirs.
 var groups = [][]string{
-	{"rpcrdma"},
+	{"rpcrdma", "rpcrdma/internal/wire", "rpcrdma/internal/post", "rpcrdma/internal/memory"},
 	{"transport/iwarp"},
 	{"transport/roce", "transport/roce/rc"},
 	{"transport/iwarp/sctp"},

@@ -1,0 +1,3 @@
+// Package memory has the memory of connections that the provider can reach: a [Pool] of it, and the
+// [Receives] of a connection, with their memory.
+package memory
