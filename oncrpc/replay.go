@@ -1,8 +1,9 @@
 package oncrpc
 
 import (
-	"github.com/rpcrdma/go-rpcrdma/xdr"
 	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
 // ReplayPolicy prevents that calls marked Once run twice. By default, a Server recognizes copies of

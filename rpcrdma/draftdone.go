@@ -1,10 +1,11 @@
 package rpcrdma
 
 import (
+	"sync/atomic"
+
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/memory"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma/internal/post"
 	"github.com/rpcrdma/go-rpcrdma/transport"
-	"sync/atomic"
 )
 
 // readReply is the part of a reply that the client will read. It is kept until the RDMA_DONE.

@@ -1,10 +1,11 @@
 package nfsserver
 
 import (
+	"sync/atomic"
+
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
-	"sync/atomic"
 )
 
 // admit returns the rule that applies to a peer of an export. It returns nfs3.ErrAcces, and logs
