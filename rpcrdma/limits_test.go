@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
@@ -34,9 +32,8 @@ func testName(test func(*testing.T)) string {
 	return full[strings.LastIndexByte(full, '.')+1:]
 }
 
-// TestOnSmallLimits runs tests on a provider with small limits: a Region for each page of memory,
-// Reads of one element, Writes and Reads of at most a page, and receives that need memory when they
-// are posted.
+// TestOnSmallLimits runs tests on a provider with small limits, and receives that need memory when
+// they are posted.
 func TestOnSmallLimits(t *testing.T) {
 	onLimits(t, transporttest.Limits{
 		MaxSendSGE: 2, MaxRecvSGE: 2, MaxReadSGE: 1, MaxMessage: 4096, MaxRegion: 4096, NoHold: true,
@@ -86,8 +83,7 @@ var onAnything = []func(*testing.T){
 }
 
 // TestOnScatteredRegions runs tests that count segments, or have messages of more than a page, on a
-// provider that makes a Region of each Slice, whose Reads have one element, and whose receives need
-// memory when they are posted.
+// provider that makes a Region of each Slice.
 func TestOnScatteredRegions(t *testing.T) {
 	onLimits(t, transporttest.Limits{
 		MaxSendSGE: 3, MaxRecvSGE: 2, MaxReadSGE: 1, MaxMessage: 64 << 10,
@@ -250,29 +246,5 @@ func TestPrivateTooLong(t *testing.T) {
 		}
 		c.Close()
 		wait(t, c.Done())
-	}
-}
-
-// narrowListener can hand fewer bytes than RFC 8797 takes to some peers, and has none.
-type narrowListener struct{ requests }
-
-func (narrowListener) MaxPrivateReply() (accept, reject int) { return 7, 0 }
-
-// TestPrivateReplyTooLong: if private data is too long for some peers, the log says so before
-// any has come.
-func TestPrivateReplyTooLong(t *testing.T) {
-	for _, cfg := range []rpcrdma.Config{{}, {NoPrivateData: true}} {
-		var log bytes.Buffer
-		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		l := narrowListener{make(requests)}
-		close(l.requests)
-		s := oncrpc.NewServer(oncrpc.ServerConfig{Logger: quiet})
-		if err := rpcrdma.Serve(t.Context(), l, s, cfg); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("Serve: %v", err)
-		}
-		s.Close()
-		if got := log.String(); strings.Contains(got, "bytes=8 possible=7") == cfg.NoPrivateData {
-			t.Errorf("private data %v: log %q", !cfg.NoPrivateData, got)
-		}
 	}
 }

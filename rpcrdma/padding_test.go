@@ -86,8 +86,7 @@ func padded(h *rpcrdma.Header, m *xdr.Message, least int, fill byte) []byte {
 	return append(b, inline...)
 }
 
-// TestPaddedCalls sends padded calls, good and bad ones (draft section 3.9). Package matrix has
-// more of the good ones, and replies.
+// TestPaddedCalls sends padded calls, good and bad ones (draft section 3.9).
 func TestPaddedCalls(t *testing.T) {
 	// What is padded is data of this length or more.
 	const (
@@ -165,8 +164,7 @@ func TestPaddedCalls(t *testing.T) {
 	}
 }
 
-// TestTwoBuffers sends messages to receives of two buffers: padded for these, for others, and not
-// at all. Wherever the boundary lies, even in the header, both ends decode them.
+// TestTwoBuffers: wherever the boundary of two buffers lies, even in the header, both ends decode.
 func TestTwoBuffers(t *testing.T) {
 	for _, peerAlign := range []int{0, 16, 64, 512} {
 		for _, align := range []int{64, 256} {
@@ -207,8 +205,7 @@ func TestTwoBuffers(t *testing.T) {
 	})
 }
 
-// crooked is a Domain whose memory begins at odd multiples of 8 bytes: what is aligned in it was
-// aligned on purpose. Memory from the heap would often be aligned.
+// crooked is a Domain whose memory begins at odd multiples of 8 bytes: aligned only on purpose.
 type crooked struct {
 	mu  sync.Mutex
 	all [][]byte
@@ -266,10 +263,8 @@ func (p *placed) UnmarshalXDR(d *xdr.Decoder) {
 	p.tail = d.Uint32()
 }
 
-// TestPaddedLandsAligned checks on addresses that data which one end pads is used by the handler,
-// or by the caller, where it has landed at the other end, and that this is a multiple of the
-// alignment (draft section 3.9): whatever a Send is cut into on its way, whether receives are
-// promised or posted with their memory, and also when the two ends have agreed on longer ones.
+// TestPaddedLandsAligned: padded data is used where it has landed, at a multiple of the alignment
+// (draft section 3.9), also when the two ends have agreed on longer receives.
 func TestPaddedLandsAligned(t *testing.T) {
 	const first, later = 8192, 40_000
 	for _, network := range []struct {

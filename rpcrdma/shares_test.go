@@ -1,8 +1,9 @@
 package rpcrdma_test
 
 import (
+	"context"
 	"fmt"
-	"sync"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/ddp"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 )
 
 // hostsRig is a rig over iWARP in a network in memory, whose clients come from several hosts. It is
@@ -70,14 +74,6 @@ func (r *hostsRig) occupy(n, conns int) {
 	synctest.Wait()
 }
 
-// count adds up a counter of the greedy connections.
-func (r *hostsRig) count(of func(rpcrdma.Stats) uint64) (n uint64) {
-	for _, c := range r.greedy {
-		n += of(c.Stats())
-	}
-	return n
-}
-
 // stand checks that the greedy connections have stood still, and lets them go on, to their end.
 func (r *hostsRig) stand() {
 	r.t.Helper()
@@ -93,85 +89,121 @@ func (r *hostsRig) stand() {
 	}
 }
 
-// besideGreedy runs a test beside n hosts that take all that they can.
-func besideGreedy(t *testing.T, test func(t *testing.T, n int)) {
-	for _, n := range []int{1, 3} {
-		t.Run(fmt.Sprintf("%d greedy", n), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) { test(t, n) })
-		})
-	}
-}
-
-// TestShareOfMemory: hosts take all the memory for chunks that they can get, with many connections,
-// each with a call whose arguments never arrive. Meanwhile calls of another host are answered, as
-// many at a time as fit in the share left for it.
-func TestShareOfMemory(t *testing.T) {
-	besideGreedy(t, func(t *testing.T, n int) {
-		const conns, callers, calls, size = 20, 3, 10, 60_000
-		r := newHostsRig(t, rpcrdma.Config{
-			MaxMessage: rpcrdma.MaxInline, ConnMemory: 4 * rpcrdma.MaxInline,
-			ServerMemory: 16 * rpcrdma.MaxInline, PeerTimeout: time.Hour,
-		}, iwarp.Config{})
-		r.occupy(n, conns)
-		defer r.stand()
-		if r.count(func(s rpcrdma.Stats) uint64 { return s.Waited }) == 0 {
-			t.Fatal("the calls of the greedy hosts all fit")
-		}
-		start := time.Now()
-		r.from(n)
-		good := r.dial(rpcrdma.Config{})
-		data := pattern(1, size)
-		var wg sync.WaitGroup
-		for range callers {
-			wg.Go(func() {
-				for range calls {
-					args := &items{data: [][]byte{data}}
-					err := client(good).Call(t.Context(), procSink, args, nil)
-					if err != nil {
-						t.Error(err)
-					}
-					if err := fetchItem(t.Context(), good, size, nil); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		if d := time.Since(start); d > time.Minute {
-			t.Errorf("the calls of another host took %v", d)
-		}
-	})
-}
-
 // TestShareOfReceives: hosts take all the memory for receives that they can get. Each of many
 // connections has been granted many credits and has one call under way that does not end. Another
 // host has been granted as many before. Its calls are answered meanwhile, as many at a time.
 func TestShareOfReceives(t *testing.T) {
-	besideGreedy(t, func(t *testing.T, n int) {
-		const conns, credits, rounds = 40, 8, 10
-		r := newHostsRig(t, rpcrdma.Config{
-			Credits: credits, ReceiveMemory: 200 * 4096, PeerTimeout: time.Hour,
-		}, iwarp.Config{})
-		r.from(n)
-		good := r.dial(rpcrdma.Config{})
-		together(t, good, credits)
-		for range credits + 1 {
-			wait(t, r.program.conns)
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprintf("%d greedy", n), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				const conns, credits, rounds = 40, 8, 10
+				r := newHostsRig(t, rpcrdma.Config{
+					Credits: credits, ReceiveMemory: 200 * 4096, PeerTimeout: time.Hour,
+				}, iwarp.Config{})
+				r.from(n)
+				good := r.dial(rpcrdma.Config{})
+				together(t, good, credits)
+				for range credits + 1 {
+					wait(t, r.program.conns)
+				}
+				r.occupy(n, conns)
+				defer r.stand()
+				heldUp := uint64(0)
+				for _, c := range r.greedy {
+					heldUp += c.Stats().HeldUp
+				}
+				if heldUp == 0 {
+					t.Fatal("the receives of the greedy hosts all fit")
+				}
+				start := time.Now()
+				for range rounds {
+					together(t, good, credits)
+				}
+				if grant, _, _ := good.Credits(); grant < credits {
+					t.Errorf("%d credits are granted to a host whose share is free", grant)
+				}
+				if d := time.Since(start); d > time.Minute {
+					t.Errorf("the calls of another host took %v", d)
+				}
+			})
+		})
+	}
+}
+
+const (
+	// aStall is the StallTimeout of these servers.
+	aStall = 30 * time.Second
+
+	// busyAtATime is the number of connections that can have memory at a time.
+	busyAtATime = 6
+)
+
+// beginAndStop has n peers, each on its own host, make a call and then begin another one.
+func (r *hostsRig) beginAndStop(n int) {
+	r.t.Helper()
+	var conns []net.Conn
+	for i := range n {
+		host := fmt.Sprintf("10.1.0.%d", 1+i)
+		conn, err := r.network.Dialer(host)(context.Background(), "tcp", r.addr)
+		if err != nil {
+			r.t.Fatal(err)
 		}
-		r.occupy(n, conns)
-		defer r.stand()
-		if r.count(func(s rpcrdma.Stats) uint64 { return s.HeldUp }) == 0 {
-			t.Fatal("the receives of the greedy hosts all fit")
+		r.t.Cleanup(func() { conn.Close() })
+		conns = append(conns, conn)
+		if _, err := mpa.Initiate(conn, mpa.Config{IRD: 1, ORD: 1}, nil); err != nil {
+			r.t.Fatal(err)
 		}
-		start := time.Now()
-		for range rounds {
-			together(t, good, credits)
-		}
-		if grant, _, _ := good.Credits(); grant < credits {
-			t.Errorf("%d credits are granted to a host whose share is free", grant)
-		}
-		if d := time.Since(start); d > time.Minute {
-			t.Errorf("the calls of another host took %v", d)
-		}
-	})
+		call := append(header(9, rpcrdma.TypeMsg).Append(nil), callBytes(9, procNull, nil)...)
+		conn.Write(sendFPDU(1, true, call))
+	}
+	synctest.Wait() // the replies bring credits for many calls
+	for _, conn := range conns {
+		conn.Write(sendFPDU(2, false, header(10, rpcrdma.TypeMsg).Append(nil)))
+		synctest.Wait()
+	}
+}
+
+// sendFPDU is an FPDU, without CRC, of a Send or of the first part of one.
+func sendFPDU(msn uint32, last bool, payload []byte) []byte {
+	h := ddp.Header{
+		Last: last, Version: ddp.Version, Control: rdmap.Control(ddp.Version, rdmap.OpSend), MSN: msn,
+	}
+	ulpdu := append(h.Append(nil), payload...)
+	fpdu := append([]byte{byte(len(ulpdu) >> 8), byte(len(ulpdu))}, ulpdu...)
+	return append(fpdu, make([]byte, -len(fpdu)&3+4)...)
+}
+
+// TestStoppedPeers: more peers than fit in memory each begin a message and stop. Those with memory
+// lose it in time, and the calls of a client that waits after them all are answered. Peers that had
+// to wait for the whole timeout still get a quarter of it, because they might have continued.
+func TestStoppedPeers(t *testing.T) {
+	for _, peers := range []int{busyAtATime, 50} {
+		t.Run(fmt.Sprint(peers), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				const credits, receive = 16, 4096
+				counters := new(iwarp.Counters)
+				r := newHostsRig(t,
+					rpcrdma.Config{Credits: credits, ReceiveMemory: busyAtATime * (credits + 1) * receive},
+					iwarp.Config{CRC: iwarp.CRCOff, StallTimeout: aStall, NudgeAfter: -1, Counters: counters})
+				c := r.dialOn(rpcrdma.Config{}, sameEndpoint)
+				together(t, c, 0)
+				r.beginAndStop(peers)
+				lots := (peers + busyAtATime - 1) / busyAtATime
+				// The first lot may take one and a half times aStall.
+				most := aStall*3/2 + time.Duration(lots-1)*aStall/4
+				began := time.Now()
+				together(t, c, 64)
+				if took := time.Since(began); took > most {
+					t.Errorf("65 calls took %v, want %v at most", took, most)
+				}
+				time.Sleep(aStall)
+				synctest.Wait()
+				if got := counters.Stats().Stalls; got != uint64(peers) {
+					t.Errorf("%d connections have stalled, want %d", got, peers)
+				}
+				c.Close()
+				time.Sleep(time.Minute) // ended connections wait for their peers to close
+			})
+		})
+	}
 }

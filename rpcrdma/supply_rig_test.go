@@ -21,11 +21,9 @@ const (
 	freeReceivesRead = 3
 )
 
-// allocMeter is a Domain that notes the most that was ever allocated, of receives of one size and
-// in all.
+// allocMeter is a Domain that notes the most that was ever allocated, of receives and in all.
 type allocMeter struct {
 	transport.Domain
-	receive int
 
 	mu                 sync.Mutex // guards what follows
 	bytes, most        int
@@ -33,28 +31,24 @@ type allocMeter struct {
 }
 
 func (m *allocMeter) Alloc(n int, access transport.Access) (transport.Slice, error) {
-	s, err := m.Domain.Alloc(n, access)
-	m.count(n, err == nil)
-	return s, err
+	m.count(n)
+	return m.Domain.Alloc(n, access)
 }
 
-func (m *allocMeter) count(n int, ok bool) {
+func (m *allocMeter) count(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !ok {
-		return
-	}
 	m.bytes += n
 	m.most = max(m.most, m.bytes)
-	if n == m.receive || -n == m.receive {
-		m.receives += n / m.receive
+	if n == testReceiveSize || -n == testReceiveSize {
+		m.receives += n / testReceiveSize
 		m.mostRecv = max(m.mostRecv, m.receives)
 	}
 }
 
 func (m *allocMeter) Free(s transport.Slice) {
 	m.Domain.Free(s)
-	m.count(-len(s.Bytes), true)
+	m.count(-len(s.Bytes))
 }
 
 // manyClients is a rig on any provider, with many clients and metered receives of testReceiveSize
@@ -75,7 +69,7 @@ func newManyClients(t testing.TB, provider string, n int, cfg rpcrdma.Config) *m
 			t.Errorf("%d pieces of memory leaked, %d bytes", n, size)
 		}
 	})
-	meter := &allocMeter{Domain: domain, receive: testReceiveSize}
+	meter := &allocMeter{Domain: domain}
 	l, d := providers[provider](t)
 	r := serveRig(t, cfg, l, d, func(ep transport.Endpoint) transport.Endpoint {
 		return ownDomain{ep.(transporttest.FullEndpoint), meter}

@@ -9,9 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// These tests are inside the package because a peer cannot see the size classes of memory and what
-// the pool keeps. Tests outside the package check that connections share pools and leave nothing
-// behind (dialled_test.go, pool_sizes_test.go).
+// These tests are inside the package because a peer cannot see what the pool keeps. TestDialledShare
+// checks from outside that connections share pools and leave nothing behind.
 
 func allocated(t *testing.T, d *loopback.Domain, slices, bytes int) {
 	t.Helper()

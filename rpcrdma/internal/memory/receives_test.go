@@ -11,13 +11,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/budget"
+	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
 // These tests are inside the package for the account of memory, to the byte after each step. What
-// clients see of it is tested from outside (supply_test.go, supply_short_test.go, shares_test.go).
+// clients see of it is tested from outside (supply_test.go, shares_test.go).
 
 const (
 	testSize  = 96 // bytes of the longest message
@@ -445,5 +446,28 @@ func TestReceivesEnlarge(t *testing.T) {
 		t.Errorf("allowed %d while longer receives lack memory, want none", n)
 	}
 	c.share.Release(r.budget.Size(), 0)
+	r.closed(t)
+}
+
+// TestReceivesNotPosted: the provider takes no receives. What cannot be reported ends the
+// connection.
+func TestReceivesNotPosted(t *testing.T) {
+	r := newReceivesRig(100 * testBytes)
+	c, err := r.open("a", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.post(t, 1)
+	c.ep.full = transport.ErrQueueFull
+	if err := c.Expect(); !errors.Is(err, transport.ErrQueueFull) || c.Expected() != 0 {
+		t.Errorf("%d replies expected: %v, want ErrQueueFull", c.Expected(), err)
+	}
+	c.begin(t)
+	c.arrive(0, false)
+	c.repost(0)
+	c.grants = 0
+	if err := hang.Receive(t, "the end", c.failed); err == nil {
+		t.Error("no reason for the end")
+	}
 	r.closed(t)
 }

@@ -78,24 +78,6 @@ func upTo(n int) (all []int) {
 	return all
 }
 
-func TestQueueRoom(t *testing.T) {
-	q, ep, log, chain := newQueue(8)
-	for _, n := range []int{3, 4, 1} {
-		if err := q.Post(chain(n)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(upTo(8), numbers(ep.posted())); diff != "" {
-		t.Errorf("posted (-want +got):\n%s", diff)
-	}
-	for ep.run() {
-	}
-	// Nothing waited, so only what must complete does.
-	if diff := cmp.Diff([]int{2, 6, 7}, log.completed()); diff != "" {
-		t.Errorf("completed (-want +got):\n%s", diff)
-	}
-}
-
 // A completion that comes right after the endpoint was found full, and is the last, must find
 // that something waits.
 func TestQueueLastCompletion(t *testing.T) {
@@ -155,10 +137,6 @@ func TestQueueEnd(t *testing.T) {
 	if err := q.Post(chain(2)); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("posted after the end: error %v, want net.ErrClosed", err)
 	}
-	q.Close()
-	if n := len(log.completed()); n != 8 {
-		t.Errorf("%d completed, want 8", n)
-	}
 }
 
 // Whatever the chains and the depth, all is posted in order, and the last of each chain completes.
@@ -193,6 +171,9 @@ func TestQueueProperty(t *testing.T) {
 			if !slices.Contains(done, n) {
 				t.Fatalf("request %d, the last of its chain, did not complete", n)
 			}
+		}
+		if total <= ep.depth && len(done) > len(ends) {
+			t.Fatalf("completed %v, though nothing waited and chains ended with %v", done, ends)
 		}
 	})
 }
