@@ -32,7 +32,8 @@ func (p *rawPeer) sendCall(xid, proc, asked uint32) {
 // so calls that find one are served. One call more ends the connection.
 func TestLoweredGrantExceeded(t *testing.T) {
 	inBothDialects(t, func(t *testing.T, d rpcrdma.Dialect) {
-		r := newRig(t, rpcrdma.Config{Dialect: d, Credits: 16})
+		var counters rpcrdma.Counters
+		r := newRig(t, rpcrdma.Config{Dialect: d, Credits: 16, Counters: &counters})
 		p := r.raw(inline4k)
 		p.alive() // grants 16
 		conn := wait(t, r.program.conns)
@@ -52,6 +53,9 @@ func TestLoweredGrantExceeded(t *testing.T) {
 		if err := conn.Err(); !errors.Is(err, rpcrdma.ErrCreditsExceeded) {
 			t.Errorf("ended with %v, want ErrCreditsExceeded", err)
 		}
+		waitFor(t, func() bool {
+			return counters.Totals().Conns[conn.Info().Provider].Ended[rpcrdma.EndCredits] == 1
+		})
 	})
 }
 

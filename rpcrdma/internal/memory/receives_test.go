@@ -449,6 +449,43 @@ func TestReceivesEnlarge(t *testing.T) {
 	r.closed(t)
 }
 
+// TestReceivesEnlargePromised: promised receives become longer at once, if there is memory.
+func TestReceivesEnlargePromised(t *testing.T) {
+	for _, tt := range []struct {
+		name             string
+		memory           int64
+		grants, n, want  int
+		busy             bool
+		reserved, longer int64 // in receives of testSize, and in bytes beyond these
+	}{
+		{"idle", 4 * testBytes, 5, 200, 200, false, 0, 0},
+		{"no longer", 100 * testBytes, 5, testSize, testSize, true, 4, 0},
+		{"plenty", 100 * testBytes, 5, 200, 200, true, 4, 4 * (256 - testSize)},
+		{"too little", 10 * testBytes, 5, 200, testSize, true, 4, 0},
+		{"one promised", testBytes, 2, 200, testSize, true, 1, 0},
+		{"none promised", testBytes, 1, 200, 200, true, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newReceivesRig(tt.memory)
+			c, err := r.open("a", true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.post(t, tt.grants)
+			if tt.busy {
+				c.begin(t)
+			}
+			if got := c.Enlarge(tt.n, 0); got != tt.want || c.Longest() != got {
+				t.Errorf("enlarged to %d bytes, want %d", got, tt.want)
+			}
+			if want := tt.reserved*testBytes + tt.longer; c.reserved != want {
+				t.Errorf("%d bytes reserved, want %d", c.reserved, want)
+			}
+			r.closed(t)
+		})
+	}
+}
+
 // TestReceivesNotPosted: the provider takes no receives. What cannot be reported ends the
 // connection.
 func TestReceivesNotPosted(t *testing.T) {
