@@ -65,8 +65,8 @@ func TestReceivesExhausted(t *testing.T) {
 					t.Errorf("%d receives with memory at a time, want no more than %d",
 						cr.meter.mostRecv, most)
 				}
-				// Chunks have at most twice ServerMemory, since classes of memory are powers of two, and
-				// each receive may have a Send of a KiB.
+				// Chunks have at most twice ServerMemory, since classes of memory are powers of
+				// two, and each receive may have a Send of a KiB.
 				if most := 2*chunkMemory + most*(testReceiveSize+1<<10); cr.meter.most > most {
 					t.Errorf("%d bytes allocated at a time, want no more than %d", cr.meter.most, most)
 				}

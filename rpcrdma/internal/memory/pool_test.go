@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/loopback"
 )
 
-// These tests are inside the package because a peer cannot see what the pool keeps. TestDialledShare
-// checks from outside that connections share pools and leave nothing behind.
+// These tests are inside the package because a peer cannot see what the pool keeps.
+// TestDialledShare checks from outside that connections share pools and leave nothing behind.
 
 func allocated(t *testing.T, d *loopback.Domain, slices, bytes int) {
 	t.Helper()
