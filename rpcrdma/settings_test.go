@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/transporttest"
@@ -194,5 +195,30 @@ func TestBeyondLimits(t *testing.T) {
 				t.Errorf("error %v, want %v", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestPlannedAgain: a call that waits for a credit is planned again if the settings change
+// meanwhile.
+func TestPlannedAgain(t *testing.T) {
+	r := newRig(t, rpcrdma.Config{Credits: 1})
+	c := r.dial(rpcrdma.Config{})
+	results := make(chan error, 2)
+	call := func(proc uint32, args *items, reply oncrpc.Unmarshaler) {
+		results <- client(c).Call(t.Context(), proc, args, reply)
+	}
+	go call(procBlock, &items{}, new(items))
+	wait(t, r.program.entered)
+	go call(procSink, &items{data: [][]byte{pattern(1, 2000)}}, nil)
+	waitFor(t, func() bool { _, _, waiting := c.Credits(); return waiting == 1 })
+	c.UpdateSettings(func(s *rpcrdma.Settings) { s.MaxSend = rpcrdma.DefaultInline })
+	r.program.pass(t)
+	for range 2 {
+		if err := wait(t, results); err != nil {
+			t.Error(err)
+		}
+	}
+	if sent := c.Traffic().ReadChunkSent; sent != 2000 {
+		t.Errorf("%d bytes went as read chunks, want 2000", sent)
 	}
 }
