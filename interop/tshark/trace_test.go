@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +21,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/internal/rocerig"
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/evidence"
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
+	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
+	"github.com/rpcrdma/go-rpcrdma/transport/trace"
 )
 
 // TestTrace: tshark decodes the file that the command writes with --trace: the layers of each
@@ -56,6 +61,7 @@ func TestTrace(t *testing.T) {
 	copyFile("tcp", "tcp://127.0.0.1:"+tcp, "")
 	copyFile("iwarp", "rdma://127.0.0.1:"+rdma, "")
 	copyFile("sctp", "rdma+sctp://127.0.0.1:"+rdma, "")
+	callTwice(t, file("same-port"), "127.0.0.1:"+tcp)
 	server.Stop()
 	host := rocerig.Addr(t)
 	server = served.StartAt(t, host, command, "--memory", "/export", "--squash", "none",
@@ -91,10 +97,12 @@ func TestTrace(t *testing.T) {
 		{"serve-roce", []string{overRoCE}, []string{writes, reads}},
 		{"demo-iwarp", []string{overIWARP}, []string{writes, reads}},
 		{"demo-loopback", []string{overIWARP}, []string{writes, reads}},
+		{"same-port", []string{overTCP}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bad := fields(t, file(tt.name), tcp, "_ws.malformed || _ws.expert.severity == error || "+
-				"tcp.analysis.flags || ip.checksum.status == 0 || tcp.checksum.status == 0 || "+
+				// Clients that come one after the other may have the same port.
+				"(tcp.analysis.flags && !tcp.analysis.reused_ports) || ip.checksum.status == 0 || tcp.checksum.status == 0 || "+
 				"udp.checksum.status == 0 || sctp.checksum.status == 0", "frame.number", "frame.protocols", "_ws.expert.message")
 			if len(bad) > 0 {
 				t.Errorf("tshark complains of %d packets, first of %q", len(bad), bad[0])
@@ -138,6 +146,38 @@ func TestTrace(t *testing.T) {
 			}
 		})
 	}
+}
+
+// callTwice calls a server over two connections, which have the same ports in the trace.
+func callTwice(t *testing.T, name, server string) {
+	t.Helper()
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	w, err := trace.New(file, trace.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrap := func(c net.Conn) net.Conn { return w.Dialed(privileged{c}) }
+	for range 2 {
+		conn, err := recordmark.Dial(t.Context(), server, recordmark.Config{Wrap: wrap})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := nfsclient.New(conn, nil).Null(t.Context()); err != nil {
+			t.Error(err)
+		}
+		conn.Close()
+	}
+}
+
+// privileged is a connection that seems to come from a port below 1024.
+type privileged struct{ net.Conn }
+
+func (privileged) LocalAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:871"))
 }
 
 // fields has tshark decode a trace, as its documentation says, and returns the fields of the

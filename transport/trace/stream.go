@@ -12,6 +12,10 @@ import (
 // IPv6.
 const maxSegment = 65400
 
+// firstStep is between the first sequence numbers of successive streams. So a stream with the ports
+// of an earlier one is no retransmission of it (RFC 9293 section 3.4.1).
+const firstStep = 1 << 16
+
 // stream is a TCP connection with made-up sequence numbers. Writer.mu guards it.
 type stream struct {
 	w    *Writer
@@ -39,7 +43,8 @@ func (w *Writer) open(dialing, listening net.Addr) *stream {
 		to = netip.AddrPortFrom(local, port)
 		w.ports++
 	}
-	s := &stream{w: w, ends: sameFamily(from, to)}
+	s := &stream{w: w, ends: sameFamily(from, to), next: [2]uint32{w.first, w.first}}
+	w.first += firstStep
 	s.segment(client, flagSYN, nil)
 	s.segment(server, flagSYN|flagACK, nil)
 	s.segment(client, flagACK, nil)

@@ -125,15 +125,18 @@ func TestTCP(t *testing.T) {
 	}
 }
 
-// TestHandshake: a connection begins with the three segments of a TCP handshake.
+// TestHandshake: a connection begins with SYN, SYN ACK and ACK. The sequence numbers of the next
+// begin elsewhere, for its ports may be the same.
 func TestHandshake(t *testing.T) {
 	w, file := newWriter(t)
-	client, _ := pair(t, w, nil)
-	from, to := addrPort(client.LocalAddr()), addrPort(client.RemoteAddr())
-	want := []packet{
-		{src: from, dst: to, seq: 0, ack: 0, flags: syn},
-		{src: to, dst: from, seq: 0, ack: 1, flags: syn | ack},
-		{src: from, dst: to, seq: 1, ack: 1, flags: ack},
+	var want []packet
+	for first := uint32(0); first <= 1<<16; first += 1 << 16 {
+		client, _ := pair(t, w, nil)
+		from, to := addrPort(client.LocalAddr()), addrPort(client.RemoteAddr())
+		want = append(want,
+			packet{src: from, dst: to, seq: first, ack: 0, flags: syn},
+			packet{src: to, dst: from, seq: first, ack: first + 1, flags: syn | ack},
+			packet{src: from, dst: to, seq: first + 1, ack: first + 1, flags: ack})
 	}
 	got := decode(t, file.Bytes())
 	if diff := cmp.Diff(fmt.Sprint(want), fmt.Sprint(got)); diff != "" {

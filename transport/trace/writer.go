@@ -39,6 +39,7 @@ type Writer struct {
 	left  int64  // bytes that may still be written
 	batch []byte // packets of one operation, to be written together
 	ports uint16 // number of made-up ports
+	first uint32 // first sequence number of the next stream
 	err   error  // why tracing has ended
 }
 
