@@ -25,7 +25,7 @@ const (
 type packet struct {
 	src, dst int // ports
 	seq      uint32
-	syn      bool
+	syn, ack bool
 	payload  []byte
 }
 
@@ -53,7 +53,7 @@ func readPcap(t *testing.T, file string) (packets []packet) {
 	return packets
 }
 
-// selectPcap copies the TCP segments from and to the given ports out of a capture made by QEMU.
+// selectPcap copies the TCP connections to the given ports out of a capture made by QEMU.
 func selectPcap(t *testing.T, file, to string, ports []int) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -64,13 +64,20 @@ func selectPcap(t *testing.T, file, to string, ports []int) {
 		t.Fatalf("%s is no capture", file)
 	}
 	out := append([]byte(nil), b[:pcapHeader]...)
+	selected := make(map[packetPorts]bool)
 	for b = b[pcapHeader:]; len(b) >= packetHeader; {
 		n := packetHeader + int(binary.LittleEndian.Uint32(b[8:]))
 		if n > len(b) {
 			break // the guest was killed while this was written
 		}
-		if p, ok := parsePacket(b[packetHeader:n]); ok && (slices.Contains(ports, p.src) || slices.Contains(ports, p.dst)) {
-			out = append(out, b[:n]...)
+		if p, ok := parsePacket(b[packetHeader:n]); ok {
+			there, back := packetPorts{p.src, p.dst}, packetPorts{p.dst, p.src}
+			if p.syn && !p.ack { // a client may have one of these ports, too
+				selected[there] = slices.Contains(ports, p.dst)
+			}
+			if selected[there] || selected[back] {
+				out = append(out, b[:n]...)
+			}
 		}
 		b = b[n:]
 	}
@@ -92,7 +99,7 @@ func parsePacket(b []byte) (p packet, ok bool) {
 	b = b[int(b[0]&0xf)*4:]
 	p = packet{
 		src: int(be.Uint16(b)), dst: int(be.Uint16(b[2:])), seq: be.Uint32(b[4:]),
-		syn: b[13]&2 != 0, payload: b[int(b[12]>>4)*4:],
+		syn: b[13]&2 != 0, ack: b[13]&16 != 0, payload: b[int(b[12]>>4)*4:],
 	}
 	return p, true
 }

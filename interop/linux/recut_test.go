@@ -18,6 +18,9 @@ func recut(packets []packet, port int) (whole []packet, rest int) {
 		}
 		key := packetPorts{p.src, p.dst}
 		if p.syn {
+			if p.ack != (p.src == port) {
+				continue // the client has that port, and the server is another
+			}
 			old := streams[key]
 			if old != nil && old.isn == p.seq {
 				continue // sent again
@@ -56,8 +59,9 @@ func recut(packets []packet, port int) (whole []packet, rest int) {
 
 type packetPorts struct{ src, dst int }
 
-// firstPort is the first client port in the new capture. tshark knows no protocol on these ports.
-const firstPort = 50_000
+// firstPort is the first client port in the new capture. From it on tshark knows no protocols, and
+// servers that let Linux choose have no ports.
+const firstPort = 61_000
 
 // stream is one direction of a TCP connection.
 type stream struct {
