@@ -9,25 +9,44 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/rig"
+	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// killed kills a command when its temporary file, in a directory of this host, has more than so
-// many bytes, and begins with some. It returns the name of that file.
-func killed(t *testing.T, r *clientRig, dir string, size int64, begin []byte, args ...string) string {
+// killed kills a command while it copies a file of 16 MiB that begins with some bytes. By then its
+// temporary file, in a directory of this host, begins with these, too. It returns the name of that
+// file.
+func killed(t *testing.T, w *copyWay, begin []byte, args ...string) string {
 	t.Helper()
-	cmd := r.process(t, args...)
+	const (
+		// most of the data passes, so that the command cannot end before it is killed.
+		most = 13 << 20
+		// Of that all but 8 MiB are in order, as so many READs and WRITEs are under way at a time.
+		least = 4 << 20
+	)
+	way := faultnet.Up
+	if w.command == "get" {
+		way = faultnet.Down
+	}
+	relay, err := faultnet.NewRelay(w.rdma, faultnet.Config{
+		OnLink: func(l *faultnet.Link) { l.FreezeAt(way, most) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer relay.Close()
+	through := &clientRig{serveCommand: &serveCommand{rdma: relay.Addr()}}
+	cmd := through.process(t, append([]string{w.command}, args...)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
 	defer cmd.Process.Kill()
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(time.Millisecond) {
-		for _, name := range temporaries(t, dir) {
+		for _, name := range temporaries(t, w.target) {
 			i, err := os.Stat(name)
-			if err != nil || i.Size() <= size {
+			if err != nil || i.Size() <= least {
 				continue
 			}
-			// Writes are many at a time, and the first may come last.
 			if b, err := os.ReadFile(name); err == nil && bytes.HasPrefix(b, begin) {
 				return name
 			}
@@ -53,8 +72,8 @@ func temporaries(t *testing.T, dir string) []string {
 func TestCopyKilled(t *testing.T) {
 	eachWay(t, func(t *testing.T, w *copyWay) {
 		large := filepath.Join(w.source, "large")
-		rig.Write(t, large, rig.Pattern(64<<20))
-		temp := killed(t, w.clientRig, w.target, 2<<20, nil, w.command, "-q", "--bwlimit", "16MiB", w.from+"/large", w.to)
+		rig.Write(t, large, rig.Pattern(16<<20))
+		temp := killed(t, w, nil, "-q", w.from+"/large", w.to)
 		if err := os.Remove(large); err != nil {
 			t.Fatal(err)
 		}

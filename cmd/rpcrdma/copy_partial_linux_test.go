@@ -38,8 +38,7 @@ func TestCopyPartial(t *testing.T) {
 					want := bytes.Clone(data)
 					target := filepath.Join(w.target, "file")
 					rig.Write(t, target, []byte("before"))
-					temp := killed(t, w.clientRig, w.target, 10<<20, data[:1<<20],
-						w.command, "-q", "--partial", option, "--bwlimit", "16MiB", w.from+"/file", w.to)
+					temp := killed(t, w, data[:1<<20], "-q", "--partial", option, w.from+"/file", w.to)
 					again := 0 // fewest bytes that are copied again
 					switch change {
 					case "the source":
@@ -140,8 +139,9 @@ func TestCopyPartialPlanted(t *testing.T) {
 	t.Parallel()
 	data := rig.Pattern(5 << 20)
 	eachWay(t, func(t *testing.T, w *copyWay) {
-		rig.Write(t, filepath.Join(w.source, "file"), data)
-		temp := killed(t, w.clientRig, w.target, 2<<20, nil, w.command, "-q", "--partial", "--bwlimit", "2MiB", w.from+"/file", w.to)
+		file := rig.Write(t, filepath.Join(w.source, "file"), rig.Pattern(16<<20))
+		temp := killed(t, w, nil, "-q", "--partial", w.from+"/file", w.to)
+		rig.Write(t, file, data)
 		secret := filepath.Join(filepath.Dir(w.target), "secret")
 		for what, plant := range map[string]func() error{
 			"a link":                    func() error { return os.Symlink(secret, temp) },

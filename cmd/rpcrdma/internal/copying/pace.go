@@ -2,7 +2,6 @@ package copying
 
 import (
 	"context"
-	"sync"
 
 	"golang.org/x/time/rate"
 
@@ -13,27 +12,19 @@ import (
 const burst = 20
 
 // pace limits the bytes per second of all files together. A nil pace has no limit.
-type pace struct {
-	turn sync.Mutex // held while a transfer waits, so that the first to come is the first to go
-	*rate.Limiter
-}
+type pace struct{ *rate.Limiter }
 
 // newPace returns a pace of so many bytes per second, or nil without a limit.
 func newPace(limit cli.Size) *pace {
 	if limit == 0 {
 		return nil
 	}
-	return &pace{Limiter: rate.NewLimiter(rate.Limit(limit), int(max(limit/burst, 1)))}
+	return &pace{rate.NewLimiter(rate.Limit(limit), int(max(limit/burst, 1)))}
 }
 
 // waitFor waits until so many bytes of content may be transferred.
 func (p *pace) waitFor(ctx context.Context, bytes int) error {
-	if p == nil {
-		return nil
-	}
-	p.turn.Lock()
-	defer p.turn.Unlock()
-	for bytes > 0 {
+	for bytes > 0 && p != nil {
 		n := min(bytes, p.Burst())
 		if err := p.WaitN(ctx, n); err != nil {
 			return err
