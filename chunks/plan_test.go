@@ -529,7 +529,9 @@ func TestRegionSize(t *testing.T) {
 // readChunks returns the chunks of a read list, by position.
 func readChunks(reads []ReadSegment) (chunks [][]ReadSegment) {
 	reads = slices.Clone(reads)
-	slices.SortStableFunc(reads, func(a, b ReadSegment) int { return cmp.Compare(a.Position, b.Position) })
+	slices.SortStableFunc(reads, func(a, b ReadSegment) int {
+		return cmp.Compare(a.Position, b.Position)
+	})
 	for i, s := range reads {
 		if i == 0 || s.Position != reads[i-1].Position {
 			chunks = append(chunks, nil)

@@ -114,20 +114,29 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
+// malformedClient returns a client that works, its peer, and the credits that it grants.
+func malformedClient(
+	t *testing.T, d rpcrdma.Dialect, serves bool,
+) (c *rpcrdma.Conn, p *rawPeer, grant uint32) {
+	t.Helper()
+	c, p = rawServer(t, malformedConfig(d), inline4k)
+	grant = 1
+	if serves {
+		serveBack(t, c)
+		p.alive()
+		grant = malformedGrant
+	}
+	callAnswered(t, c, p)
+	return c, p, grant
+}
+
 // TestMalformedToClient sends all malformed messages to a client without pending calls: one that
 // serves, and one that does not, which grants only one credit.
 func TestMalformedToClient(t *testing.T) {
 	for _, d := range dialects {
 		for _, serves := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%v serves %v", d, serves), func(t *testing.T) {
-				c, p := rawServer(t, malformedConfig(d), inline4k)
-				grant := uint32(1)
-				if serves {
-					serveBack(t, c)
-					p.alive()
-					grant = malformedGrant
-				}
-				callAnswered(t, c, p)
+				c, p, grant := malformedClient(t, d, serves)
 				works, call := func() { callAnswered(t, c, p) }, rpcrdma.Stats{CallsSent: 1}
 				testMalformed(t, d, p, c, p.clientLedger, serves, grant, works, call)
 			})
@@ -200,14 +209,7 @@ func TestMalformedReplies(t *testing.T) {
 }
 
 func testMalformedReplies(t *testing.T, d rpcrdma.Dialect, serves, late bool) {
-	c, p := rawServer(t, malformedConfig(d), inline4k)
-	grant := uint32(1)
-	if serves {
-		serveBack(t, c)
-		p.alive()
-		grant = malformedGrant
-	}
-	callAnswered(t, c, p)
+	c, p, grant := malformedClient(t, d, serves)
 	state := p.clientLedger.state()
 	for _, m := range malformedMessages() {
 		v := m.verdict(d)

@@ -76,7 +76,8 @@ func (c *Conn) DiffersFrom(p ServerModel) string {
 	// Each call is in a handler, or has a reason to wait. Any of them may be those that wait.
 	waiting, withheld := m.Waiting(), len(pinned.withheld)
 	if len(p.Under) != p.Blocked+withheld+waiting {
-		return fmt.Sprintf("%d calls under way, %d in handlers, %d withheld, %d waiting", len(p.Under), p.Blocked, withheld, waiting)
+		return fmt.Sprintf("%d calls under way, %d in handlers, %d withheld, %d waiting",
+			len(p.Under), p.Blocked, withheld, waiting)
 	}
 	live, most, least := int64(0), int64(0), int64(0)
 	for _, size := range p.Live {
@@ -98,7 +99,8 @@ func (c *Conn) DiffersFrom(p ServerModel) string {
 		return "a call waits, and nothing is in use"
 	}
 	if pinned.live != len(p.Live) || pinned.dones != len(p.Live)+p.Late || pinned.late != p.Late {
-		return fmt.Sprintf("%d replies pinned, %d RDMA_DONEs owed, %d of them late, want %d, %d, %d", pinned.live, pinned.dones, pinned.late, len(p.Live), len(p.Live)+p.Late, p.Late)
+		return fmt.Sprintf("%d replies pinned, %d RDMA_DONEs owed, %d of them late, want %d, %d, %d",
+			pinned.live, pinned.dones, pinned.late, len(p.Live), len(p.Live)+p.Late, p.Late)
 	}
 	for in := c.responder.stalls.waiting.First(); in != nil; in = in.stall.Next() {
 		rd := &in.reply.read
@@ -110,11 +112,14 @@ func (c *Conn) DiffersFrom(p ServerModel) string {
 	// The other connection's reply may be beyond the budget, too.
 	within := func(n int64) bool { return n >= least+live && n <= most+live }
 	if !within(taken) && !within(taken-p.Beside) || b.chunks.Free() < 0 {
-		return fmt.Sprintf("%d bytes in use, %d free, want %d to %d in use and %d beside", taken, b.chunks.Free(), least+live, most+live, p.Beside)
+		return fmt.Sprintf("%d bytes in use, %d free, want %d to %d in use and %d beside",
+			taken, b.chunks.Free(), least+live, most+live, p.Beside)
 	}
 	posted, active, owed := c.granter.State()
-	if active != len(p.Under) || owed != pinned.dones || owed > c.cfg.Credits || posted > 2*c.cfg.Credits+2 || posted < owed+p.May {
-		return fmt.Sprintf("%d receives posted, %d for calls and %d for RDMA_DONEs; %d calls are under way", posted, p.May, owed, active)
+	if active != len(p.Under) || owed != pinned.dones || owed > c.cfg.Credits ||
+		posted > 2*c.cfg.Credits+2 || posted < owed+p.May {
+		return fmt.Sprintf("%d receives posted, %d for calls and %d for RDMA_DONEs; %d calls are under way",
+			posted, p.May, owed, active)
 	}
 	return ""
 }

@@ -70,14 +70,16 @@ var onAnything = []func(*testing.T){
 	TestMalformed, TestMalformedToClient, TestMalformedReplies,
 	TestFatal, TestStrayLongReply, TestFaultsOnce,
 	TestCreditsOfErrors,
-	TestReadListNotAgreed, TestReplyReadsHalfExposed, TestExceeded, TestFloodedClient, TestNoReceiveForOurs, TestEchoAnything, TestConnectionLost, TestShutdownDrains, TestUnserved, TestExpectPosted,
+	TestReadListNotAgreed, TestReplyReadsHalfExposed, TestExceeded, TestFloodedClient,
+	TestNoReceiveForOurs, TestEchoAnything, TestConnectionLost, TestShutdownDrains, TestUnserved, TestExpectPosted,
 	TestFaultLines, TestGranted,
 	TestStalledReads, TestServeContext, TestLinuxSizedReply,
 	TestImpossibleCall, TestImpossibleMeanwhile, TestCallsWithoutReads,
 	TestTwoBuffers, TestPaddedGolden, TestPaddedCalls,
 	TestConfigBounds, TestWindowsEnd,
 	TestReadLimitChanges, TestFirstCallInFull, TestRepliesWithoutReceives,
-	TestConnectionNotMade, TestRefusedCalls, TestReplyReleased, TestInvalidate, TestInlineSizes, TestAgreeTogether,
+	TestConnectionNotMade, TestRefusedCalls, TestReplyReleased, TestInvalidate, TestInlineSizes,
+	TestAgreeTogether,
 	TestLoweredGrantExceeded, TestNamedXID, TestNamedXIDInUse,
 	TestClientMustNotRead, TestDones,
 }
@@ -89,8 +91,8 @@ func TestOnScatteredRegions(t *testing.T) {
 		MaxSendSGE: 3, MaxRecvSGE: 2, MaxReadSGE: 1, MaxMessage: 64 << 10,
 		MaxRegion: 1 << 20, NoHold: true,
 	}, []func(*testing.T){
-		TestCancelSending, TestCancelUnderWay, TestCancelWhileReading, TestGrantsInDoubt, TestReplyInvalidated,
-		TestAbandonedInvalidated, TestAgree,
+		TestCancelSending, TestCancelUnderWay, TestCancelWhileReading, TestGrantsInDoubt,
+		TestReplyInvalidated, TestAbandonedInvalidated, TestAgree,
 		TestAgreeTakesEffect, TestInitialSettings, TestLimits, TestWithheld, TestXIDTaken,
 	})
 }

@@ -238,19 +238,21 @@ func (p *serverModel) otherDone() {
 // reason to. In the end all calls are answered, and all memory is given back.
 func TestPlayed(t *testing.T) {
 	kinds := []string{
-		"read", "read", "read", "reserve", "DONE", "read", "block, and read", "go on", "DONE", "block", "late DONE", "other reads", "DONE", "null",
-		"reserve", "go on", "block, and read", "late DONE", "other DONE", "DONE for nothing", "time limit",
+		"read", "read", "read", "reserve", "DONE", "read", "block, and read", "go on", "DONE", "block", "late DONE",
+		"other reads", "DONE", "null", "reserve", "go on", "block, and read", "late DONE", "other DONE",
+		"DONE for nothing", "time limit",
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		rapidInBubble(t, rt, func(tb testing.TB) {
+			one := func(what string, of ...int) int { return rapid.SampledFrom(of).Draw(rt, what) }
 			cfg := rpcrdma.Config{
-				Credits:       rapid.SampledFrom([]int{16, 8, 3, 2, 1}).Draw(rt, "credits"),
+				Credits:       one("credits", 16, 8, 3, 2, 1),
 				ConnMemory:    2 * rpcrdma.MaxInline,
-				ServerMemory:  int64(rapid.SampledFrom([]int{2, 3}).Draw(rt, "server's memory")) * rpcrdma.MaxInline,
-				ReceiveMemory: int64(rapid.SampledFrom([]int{0, 1, 30_000}).Draw(rt, "memory for messages")),
+				ServerMemory:  int64(one("server's memory", 2, 3)) * rpcrdma.MaxInline,
+				ReceiveMemory: int64(one("memory for messages", 0, 1, 30_000)),
 			}
 			p := newServerModel(tb, cfg)
-			for range rapid.SampledFrom([]int{40, 120}).Draw(rt, "steps") {
+			for range one("steps", 40, 120) {
 				kind := rapid.SampledFrom(kinds).Draw(rt, "kind")
 				xid := rapid.Uint32Range(1, 24).Draw(rt, "transaction id")
 				asked := rapid.SampledFrom([]uint32{0, 1, 3, 20}).Draw(rt, "asked for")
@@ -259,13 +261,15 @@ func TestPlayed(t *testing.T) {
 				case kind == "null" && free:
 					p.call(xid, asked, modelledCall{})
 				case kind == "read" && free:
-					p.call(xid, asked, modelledCall{read: rapid.SampledFrom([]int{third, third, 30_000, 2000}).Draw(rt, "size")})
+					p.call(xid, asked, modelledCall{read: one("size", third, third, 30_000, 2000)})
 				case kind == "block" && free:
 					p.call(xid, asked, modelledCall{block: true})
 				case kind == "block, and read" && free:
 					p.call(xid, asked, modelledCall{block: true, read: 3000})
 				case kind == "reserve" && free:
-					p.call(xid, asked, modelledCall{block: true, reserve: rapid.SampledFrom([]int{20_000, rpcrdma.MaxInline}).Draw(rt, "size")})
+					p.call(xid, asked, modelledCall{
+						block: true, reserve: one("size", 20_000, rpcrdma.MaxInline),
+					})
 				case kind == "go on" && p.blocked > 0:
 					p.r.program.pass(p.t)
 					p.blocked--

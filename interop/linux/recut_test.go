@@ -2,7 +2,13 @@
 
 package linux
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 // recut splits the iWARP connections to a port into new TCP segments, one for each startup frame
 // and FPDU, in the order in which they were completed. Incomplete ones come last.
@@ -111,4 +117,30 @@ func (s *stream) take() []byte {
 	frame := s.bytes[:n:n]
 	s.bytes, s.fpdus = s.bytes[n:], true
 	return frame
+}
+
+// TestGateRecut: of the connections with a port, those to a server there are cut again. The client
+// has that port, too, towards another server.
+func TestGateRecut(t *testing.T) {
+	const server, other, client = 20049, 20050, 40000
+	open := func(from, to int) []packet {
+		return []packet{{src: from, dst: to, syn: true}, {src: to, dst: from, syn: true, ack: true}}
+	}
+	startup := make([]byte, 20)
+	whole, rest := recut(slices.Concat(
+		open(server, other),
+		[]packet{{src: server, dst: other, seq: 1, payload: startup}},
+		open(client, server),
+		[]packet{
+			{src: client, dst: server, seq: 1, payload: startup},
+			{src: other, dst: server, seq: 1, payload: startup},
+			{src: server, dst: client, seq: 1, payload: startup},
+		}), server)
+	want := []packet{
+		{src: firstPort + 1, dst: server, seq: 1, payload: startup},
+		{src: server, dst: firstPort + 1, seq: 1, payload: startup},
+	}
+	if diff := cmp.Diff(want, whole, cmp.AllowUnexported(packet{})); diff != "" || rest != 0 {
+		t.Errorf("%d bytes are left (-want +got):\n%s", rest, diff)
+	}
 }

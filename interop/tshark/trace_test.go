@@ -102,7 +102,8 @@ func TestTrace(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			bad := fields(t, file(tt.name), tcp, "_ws.malformed || _ws.expert.severity == error || "+
 				// Clients that come one after the other may have the same port.
-				"(tcp.analysis.flags && !tcp.analysis.reused_ports) || ip.checksum.status == 0 || tcp.checksum.status == 0 || "+
+				"(tcp.analysis.flags && !tcp.analysis.reused_ports) || "+
+				"ip.checksum.status == 0 || tcp.checksum.status == 0 || "+
 				"udp.checksum.status == 0 || sctp.checksum.status == 0", "frame.number", "frame.protocols", "_ws.expert.message")
 			if len(bad) > 0 {
 				t.Errorf("tshark complains of %d packets, first of %q", len(bad), bad[0])

@@ -145,7 +145,8 @@ func TestQueueProperty(t *testing.T) {
 		q, ep, log, chain := newQueue(rapid.IntRange(1, 12).Draw(t, "depth"))
 		total := 0
 		var ends []int
-		for _, n := range rapid.SliceOfN(rapid.IntRange(-5, 30), 0, 20).Draw(t, "chains, and requests run") {
+		steps := rapid.SliceOfN(rapid.IntRange(-5, 30), 0, 20).Draw(t, "chains, and requests run")
+		for _, n := range steps {
 			if n <= 0 {
 				for range -n {
 					ep.run()

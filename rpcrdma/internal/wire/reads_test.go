@@ -14,6 +14,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
+// segments is a read list.
+type segments = []chunks.ReadSegment
+
 // at is a read segment. Its handle identifies it.
 func at(position, handle, length uint32) chunks.ReadSegment {
 	return in(position, handle, length, 0)
@@ -27,7 +30,7 @@ func in(position, handle, length uint32, offset uint64) chunks.ReadSegment {
 func TestReadChunks(t *testing.T) {
 	tests := []struct {
 		name  string
-		reads []chunks.ReadSegment
+		reads segments
 		limit int // 0: 1 MiB
 		want  []ReadChunk
 		fail  bool
@@ -36,54 +39,84 @@ func TestReadChunks(t *testing.T) {
 		{name: "none"},
 		{
 			name:  "one",
-			reads: []chunks.ReadSegment{at(40, 1, 1000)},
-			want:  []ReadChunk{{40, 1000, []chunks.ReadSegment{at(40, 1, 1000)}}},
+			reads: segments{at(40, 1, 1000)},
+			want:  []ReadChunk{{40, 1000, segments{at(40, 1, 1000)}}},
 		},
 		{
 			name:  "so they are when others stand between them",
-			reads: []chunks.ReadSegment{at(400, 1, 8), at(40, 2, 7), at(400, 3, 9), at(40, 4, 5)},
+			reads: segments{at(400, 1, 8), at(40, 2, 7), at(400, 3, 9), at(40, 4, 5)},
 			want: []ReadChunk{
-				{40, 12, []chunks.ReadSegment{at(40, 2, 7), at(40, 4, 5)}},
-				{400, 17, []chunks.ReadSegment{at(400, 1, 8), at(400, 3, 9)}},
+				{40, 12, segments{at(40, 2, 7), at(40, 4, 5)}},
+				{400, 17, segments{at(400, 1, 8), at(400, 3, 9)}},
 			},
 		},
-		{name: "position 41", reads: []chunks.ReadSegment{at(41, 1, 4)}, fail: true},
-		{name: "position 43 of no bytes", reads: []chunks.ReadSegment{at(43, 1, 0)}, fail: true},
+		{name: "position 41", reads: segments{at(41, 1, 4)}, fail: true},
+		{name: "position 43 of no bytes", reads: segments{at(43, 1, 0)}, fail: true},
 		{
 			name:  "one begins where the round-up of another ends",
-			reads: []chunks.ReadSegment{at(40, 1, 5), at(48, 2, 8)},
-			want:  []ReadChunk{{40, 5, []chunks.ReadSegment{at(40, 1, 5)}}, {48, 8, []chunks.ReadSegment{at(48, 2, 8)}}},
+			reads: segments{at(40, 1, 5), at(48, 2, 8)},
+			want:  []ReadChunk{{40, 5, segments{at(40, 1, 5)}}, {48, 8, segments{at(48, 2, 8)}}},
 		},
 		{
-			name:  "round-up as a chunk of its own",
-			reads: []chunks.ReadSegment{at(45, 3, 3), at(40, 1, 2), at(48, 4, 8), at(40, 2, 3), at(56, 5, 7), at(63, 6, 1)},
+			name: "round-up as a chunk of its own",
+			reads: segments{
+				at(45, 3, 3), at(40, 1, 2), at(48, 4, 8), at(40, 2, 3), at(56, 5, 7), at(63, 6, 1),
+			},
 			want: []ReadChunk{
-				{40, 8, []chunks.ReadSegment{at(40, 1, 2), at(40, 2, 3), at(45, 3, 3)}},
-				{48, 8, []chunks.ReadSegment{at(48, 4, 8)}},
-				{56, 8, []chunks.ReadSegment{at(56, 5, 7), at(63, 6, 1)}},
+				{40, 8, segments{at(40, 1, 2), at(40, 2, 3), at(45, 3, 3)}},
+				{48, 8, segments{at(48, 4, 8)}},
+				{56, 8, segments{at(56, 5, 7), at(63, 6, 1)}},
 			},
 		},
-		{name: "over the limit with it", reads: []chunks.ReadSegment{at(40, 1, 5), at(45, 2, 3)}, limit: 7, fail: true, over: true},
-		{name: "some of it", reads: []chunks.ReadSegment{at(40, 1, 5), at(45, 2, 2)}, fail: true},
-		{name: "it and more behind it", reads: []chunks.ReadSegment{at(40, 1, 5), at(45, 2, 3), at(45, 3, 4)}, fail: true},
-		{name: "it in front of the data", reads: []chunks.ReadSegment{at(40, 1, 6), at(45, 2, 2)}, fail: true},
-		{name: "that of the message at position zero", reads: []chunks.ReadSegment{at(0, 1, 5), at(5, 2, 3)}, fail: true},
-		{name: "overlap in the stream", reads: []chunks.ReadSegment{at(40, 1, 9), at(48, 2, 8)}, fail: true},
-		{name: "a chunk of no bytes inside another", reads: []chunks.ReadSegment{at(40, 1, 12), at(48, 2, 0)}, fail: true},
-		{name: "overlap by the second segment", reads: []chunks.ReadSegment{at(40, 1, 4), at(40, 2, 8), at(48, 3, 4)}, fail: true},
-		{name: "over the limit", reads: []chunks.ReadSegment{at(40, 1, 600), at(4000, 2, 401)}, limit: 1000, fail: true, over: true},
+		{
+			name:  "over the limit with it",
+			reads: segments{at(40, 1, 5), at(45, 2, 3)},
+			limit: 7, fail: true, over: true,
+		},
+		{name: "some of it", reads: segments{at(40, 1, 5), at(45, 2, 2)}, fail: true},
+		{
+			name:  "it and more behind it",
+			reads: segments{at(40, 1, 5), at(45, 2, 3), at(45, 3, 4)},
+			fail:  true,
+		},
+		{name: "it in front of the data", reads: segments{at(40, 1, 6), at(45, 2, 2)}, fail: true},
+		{
+			name:  "that of the message at position zero",
+			reads: segments{at(0, 1, 5), at(5, 2, 3)},
+			fail:  true,
+		},
+		{name: "overlap in the stream", reads: segments{at(40, 1, 9), at(48, 2, 8)}, fail: true},
+		{
+			name:  "a chunk of no bytes inside another",
+			reads: segments{at(40, 1, 12), at(48, 2, 0)},
+			fail:  true,
+		},
+		{
+			name:  "overlap by the second segment",
+			reads: segments{at(40, 1, 4), at(40, 2, 8), at(48, 3, 4)},
+			fail:  true,
+		},
+		{
+			name:  "over the limit",
+			reads: segments{at(40, 1, 600), at(4000, 2, 401)},
+			limit: 1000, fail: true, over: true,
+		},
 		{
 			name:  "a chunk of no bytes is dropped",
-			reads: []chunks.ReadSegment{at(0, 1, 0), at(40, 2, 4), at(44, 3, 0), at(44, 4, 0)},
-			want:  []ReadChunk{{40, 4, []chunks.ReadSegment{at(40, 2, 4)}}},
+			reads: segments{at(0, 1, 0), at(40, 2, 4), at(44, 3, 0), at(44, 4, 0)},
+			want:  []ReadChunk{{40, 4, segments{at(40, 2, 4)}}},
 		},
 		// Lengths and positions of 32 bits, and sums of them that do not fit there.
-		{name: "one of 2^32-1 bytes", reads: []chunks.ReadSegment{at(40, 1, math.MaxUint32)}, fail: true, over: true},
-		{name: "sum of 2^32 bytes", reads: []chunks.ReadSegment{at(40, 1, math.MaxUint32), at(40, 2, 1)}, fail: true, over: true},
+		{name: "one of 2^32-1 bytes", reads: segments{at(40, 1, math.MaxUint32)}, fail: true, over: true},
+		{
+			name:  "sum of 2^32 bytes",
+			reads: segments{at(40, 1, math.MaxUint32), at(40, 2, 1)},
+			fail:  true, over: true,
+		},
 		{
 			name:  "largest position",
-			reads: []chunks.ReadSegment{at(math.MaxUint32-3, 1, 400)},
-			want:  []ReadChunk{{math.MaxUint32 - 3, 400, []chunks.ReadSegment{at(math.MaxUint32-3, 1, 400)}}},
+			reads: segments{at(math.MaxUint32-3, 1, 400)},
+			want:  []ReadChunk{{math.MaxUint32 - 3, 400, segments{at(math.MaxUint32-3, 1, 400)}}},
 		},
 	}
 	for _, tt := range tests {
@@ -96,7 +129,8 @@ func TestReadChunks(t *testing.T) {
 			got, err := readChunks(nil, list, limit)
 			if tt.fail {
 				if !errors.Is(err, ErrMalformed) || errors.Is(err, xdr.ErrLimit) != tt.over {
-					t.Fatalf("%v, error %v, want ErrMalformed, and that it wraps xdr.ErrLimit: %t", got, err, tt.over)
+					t.Fatalf("%v, error %v, want ErrMalformed, and that it wraps xdr.ErrLimit: %t",
+						got, err, tt.over)
 				}
 				return
 			}
@@ -112,7 +146,7 @@ func TestReadChunks(t *testing.T) {
 
 // A limit of 2 GiB is exact to the byte.
 func TestReadChunksLargestLimit(t *testing.T) {
-	list := []chunks.ReadSegment{at(40, 1, math.MaxInt32-3)}
+	list := segments{at(40, 1, math.MaxInt32-3)}
 	got, err := readChunks(nil, list, math.MaxInt32)
 	if err != nil || len(got) != 1 || got[0].Len != math.MaxInt32-3 {
 		t.Errorf("%v, %v", got, err)
@@ -128,16 +162,16 @@ func TestReadChunksLargestLimit(t *testing.T) {
 func TestCheckPositions(t *testing.T) {
 	tests := []struct {
 		name   string
-		reads  []chunks.ReadSegment
+		reads  segments
 		inline int
 		fail   bool
 	}{
 		{"none", nil, 0, false},
-		{"at the end", []chunks.ReadSegment{at(100, 1, 1000)}, 100, false},
-		{"past the end", []chunks.ReadSegment{at(104, 1, 1000)}, 100, true},
-		{"second past the end by one word", []chunks.ReadSegment{at(40, 1, 1000), at(1048, 2, 8)}, 44, true},
-		{"second counts the round-up of the first", []chunks.ReadSegment{at(40, 1, 997), at(1044, 2, 8)}, 44, false},
-		{"in an empty message", []chunks.ReadSegment{at(4, 1, 8)}, 0, true},
+		{"at the end", segments{at(100, 1, 1000)}, 100, false},
+		{"past the end", segments{at(104, 1, 1000)}, 100, true},
+		{"second past the end by one word", segments{at(40, 1, 1000), at(1048, 2, 8)}, 44, true},
+		{"second counts the round-up of the first", segments{at(40, 1, 997), at(1044, 2, 8)}, 44, false},
+		{"in an empty message", segments{at(4, 1, 8)}, 0, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -172,7 +206,8 @@ func TestReadChunksProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const limit = 200
 		segment := rapid.Custom(func(t *rapid.T) chunks.ReadSegment {
-			return at(rapid.Uint32Range(0, 120).Draw(t, "position"), 0, rapid.Uint32Range(0, 60).Draw(t, "length"))
+			position := rapid.Uint32Range(0, 120).Draw(t, "position")
+			return at(position, 0, rapid.Uint32Range(0, 60).Draw(t, "length"))
 		})
 		reads := rapid.SliceOfN(segment, 0, 5).Draw(t, "reads")
 		for _, s := range reads {

@@ -92,13 +92,22 @@ func TestFilledRoundUp(t *testing.T) {
 		{"beyond the last used by two, though there is room", odd, []uint32{100, 5, 0}, -1},
 		{"beyond one in the middle", odd, []uint32{100, 4, 48}, -1},
 		{"beyond one in the middle, and then the round-up again", odd, []uint32{100, 4, 4}, -1},
-		{"behind a gap and a segment of no bytes", chunk(1, 5, 0, 2, 0, 0, 3, 5, 0), []uint32{4, 0, 1}, -1},
+		{
+			"behind a gap and a segment of no bytes", chunk(1, 5, 0, 2, 0, 0, 3, 5, 0),
+			[]uint32{4, 0, 1}, -1,
+		},
 		{"one segment", one, []uint32{8}, 8},
 		{"one segment, too much by a round-up", one, []uint32{12}, -1},
 		{"multiple of four offered, more returned", chunk(1, 8, 0), []uint32{12}, -1},
 		{"multiple of four offered in two, beyond the first", chunk(1, 5, 0, 2, 3, 0), []uint32{8, 0}, 8},
-		{"multiple of four offered in two, beyond the first by two", chunk(1, 5, 0, 2, 3, 0), []uint32{7, 0}, -1},
-		{"multiple of four offered in three, beyond the second", chunk(1, 3, 0, 2, 3, 0, 3, 2, 0), []uint32{3, 5, 0}, 8},
+		{
+			"multiple of four offered in two, beyond the first by two", chunk(1, 5, 0, 2, 3, 0),
+			[]uint32{7, 0}, -1,
+		},
+		{
+			"multiple of four offered in three, beyond the second", chunk(1, 3, 0, 2, 3, 0, 3, 2, 0),
+			[]uint32{3, 5, 0}, 8,
+		},
 		{"nothing offered", chunk(1, 0, 0), []uint32{4}, -1},
 	}
 	for _, tt := range tests {
@@ -130,6 +139,7 @@ func TestFilledRoundUp(t *testing.T) {
 }
 
 func TestCheckOffsets(t *testing.T) {
+	const last4GiB = math.MaxUint64 - math.MaxUint32 + 1
 	for _, tt := range []struct {
 		name string
 		s    chunks.Segment
@@ -139,14 +149,16 @@ func TestCheckOffsets(t *testing.T) {
 		{"the last byte", chunks.Segment{Length: 1, Offset: math.MaxUint64}, nil},
 		{"one more", chunks.Segment{Length: 2, Offset: math.MaxUint64}, ErrMalformed},
 		{"no bytes behind it", chunks.Segment{Offset: math.MaxUint64}, nil},
-		{"the last 4 GiB", chunks.Segment{Length: math.MaxUint32, Offset: math.MaxUint64 - math.MaxUint32 + 1}, nil},
-		{"one byte more than those", chunks.Segment{Length: math.MaxUint32, Offset: math.MaxUint64 - math.MaxUint32 + 2}, ErrMalformed},
+		{"the last 4 GiB", chunks.Segment{Length: math.MaxUint32, Offset: last4GiB}, nil},
+		{"one byte more", chunks.Segment{Length: math.MaxUint32, Offset: last4GiB + 1}, ErrMalformed},
 	} {
 		fine := segment(1, 100, 0x1000)
 		for list, l := range map[string]chunks.Lists{
-			"read list":   {Reads: []chunks.ReadSegment{{Position: 4, Segment: fine}, {Segment: tt.s}}},
-			"write list":  {Writes: []chunks.WriteChunk{nil, {fine}, {fine, tt.s}}},
-			"reply chunk": {Writes: []chunks.WriteChunk{{fine}}, Reply: chunks.WriteChunk{fine, tt.s}, HasReply: true},
+			"read list":  {Reads: []chunks.ReadSegment{{Position: 4, Segment: fine}, {Segment: tt.s}}},
+			"write list": {Writes: []chunks.WriteChunk{nil, {fine}, {fine, tt.s}}},
+			"reply chunk": {
+				Writes: []chunks.WriteChunk{{fine}}, Reply: chunks.WriteChunk{fine, tt.s}, HasReply: true,
+			},
 		} {
 			t.Run(tt.name+", "+list, func(t *testing.T) {
 				if err := checkOffsets(&Header{Lists: l}); !errors.Is(err, tt.want) {
