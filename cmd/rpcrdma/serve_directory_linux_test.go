@@ -55,7 +55,7 @@ func TestServeDirectoryReadOnly(t *testing.T) {
 }
 
 // TestServeState: with the state of an earlier run, its handles are good, for two exports. Without
-// it, and for another export, they are stale.
+// it, and after --revoke-keys, even if that run did not have the export, they are stale.
 func TestServeState(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	state := filepath.Join(t.TempDir(), "var", "state") // does not exist yet
@@ -93,10 +93,19 @@ func TestServeState(t *testing.T) {
 	}
 	s.stop()
 
-	s = startServe(t, args...)
-	m = mountAs(t, dialRDMA(t, s.rdma), uid, "/a")
-	if _, err := m.GetAttr(t.Context(), inA); !errors.Is(err, nfs3.ErrStale) && !errors.Is(err, nfs3.ErrBadHandle) {
-		t.Errorf("without the state: %v", err)
+	startServe(t, "--export", "/a="+a, "--state", state, "--revoke-keys").stop()
+	for what, args := range map[string][]string{
+		"revoked": append(args, "--state", state), "without the state": args,
+	} {
+		s = startServe(t, args...)
+		m = mountAs(t, dialRDMA(t, s.rdma), uid, "/a")
+		for _, h := range []nfs3.FH{inA, inB} {
+			_, err := m.GetAttr(t.Context(), h)
+			if !errors.Is(err, nfs3.ErrStale) && !errors.Is(err, nfs3.ErrBadHandle) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		s.stop()
 	}
 }
 

@@ -19,5 +19,11 @@ func New(cfg Config) (*FS, error) {
 	return nil, fmt.Errorf("dirfs: export of %s on %s: %w", cfg.Path, runtime.GOOS, err)
 }
 
+// NewKey fails with errors.ErrUnsupported.
+func NewKey(string) error { return errors.ErrUnsupported }
+
+// RevokeKeys fails with errors.ErrUnsupported.
+func RevokeKeys(string) error { return errors.ErrUnsupported }
+
 // Close does nothing.
 func (fs *FS) Close() error { return nil }

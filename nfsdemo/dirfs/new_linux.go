@@ -60,7 +60,7 @@ func (fs *FS) openState(cfg *Config) (id identity, err error) {
 	if fs.lock, err = lockState(dir); err != nil {
 		return id, err
 	}
-	return loadIdentity(dir, h.path, root, cfg.NewKey, h.logger)
+	return loadIdentity(dir, h.path, root, h.logger)
 }
 
 // openFiles decides how files are found. If kernel handles work, it uses names from an earlier time

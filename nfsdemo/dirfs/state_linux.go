@@ -84,24 +84,15 @@ func lockState(dir string) (*os.File, error) {
 }
 
 // loadIdentity reads the identity of the directory root from the state directory, or makes one.
-// rotate adds a new key.
-func loadIdentity(
-	dir, path string, root key, rotate bool, logger *slog.Logger,
-) (id identity, err error) {
+func loadIdentity(dir, path string, root key, logger *slog.Logger) (id identity, err error) {
 	file := filepath.Join(dir, identityFile)
-	b, err := readStateFile(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	id, err = readIdentity(file)
+	if errors.Is(err, fs.ErrNotExist) {
 		id = newIdentity(path, root)
 		return id, id.save(file)
-	case err != nil:
-		return id, fmt.Errorf("dirfs: state: %w", err)
 	}
-	if err := json.Unmarshal(b, &id); err != nil {
-		return id, fmt.Errorf("dirfs: state %s: %w", file, err)
-	}
-	if err := id.check(); err != nil {
-		return id, fmt.Errorf("dirfs: state %s: %w", file, err)
+	if err != nil {
+		return id, err
 	}
 	was := identity{Version: id.Version, Path: id.Path, Inode: id.Inode, Generation: id.Generation}
 	if same := (key{id.Inode, id.Generation}) == root; !same && id.Path != path {
@@ -112,12 +103,24 @@ func loadIdentity(
 			"path", path)
 	}
 	id.Version, id.Path, id.Inode, id.Generation = identityVersion, path, root.ino, root.gen
-	if rotate {
-		id.Key, id.Former = newSecret(), [][]byte{id.Key}
-	}
-	if rotate || id.Version != was.Version || id.Path != was.Path || id.Inode != was.Inode ||
+	if id.Version != was.Version || id.Path != was.Path || id.Inode != was.Inode ||
 		id.Generation != was.Generation {
 		return id, id.save(file)
+	}
+	return id, nil
+}
+
+// readIdentity fails with fs.ErrNotExist if there is none yet.
+func readIdentity(file string) (id identity, err error) {
+	b, err := readStateFile(file)
+	if err != nil {
+		return id, fmt.Errorf("dirfs: state: %w", err)
+	}
+	if err = json.Unmarshal(b, &id); err == nil {
+		err = id.check()
+	}
+	if err != nil {
+		return id, fmt.Errorf("dirfs: state %s: %w", file, err)
 	}
 	return id, nil
 }

@@ -75,7 +75,7 @@ func openStateFile(path string, flags int) (*os.File, error) {
 			"chown it if it is yours", errUnsafe, path, st.Uid)
 	case st.Mode&0o077 != 0:
 		err = fmt.Errorf("%w: %s has mode %#o: whoever can read it can make handles; chmod it to "+
-			"0600, and have the server make a new key if somebody may have read it",
+			"0600, and revoke the keys (serve --revoke-keys) if somebody may have read it",
 			errUnsafe, path, st.Mode&0o7777)
 	}
 	if err != nil {

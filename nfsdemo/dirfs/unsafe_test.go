@@ -59,7 +59,7 @@ func TestNewKey(t *testing.T) {
 		h := create(t, f, "file")
 		cfg := configOf(f)
 		must(t, f.Close())
-		cfg.NewKey = true
+		must(t, NewKey(cfg.State))
 		f, err := New(cfg)
 		must(t, err)
 		if _, err := f.GetAttr(t.Context(), h); err != nil {
@@ -76,7 +76,6 @@ func TestNewKey(t *testing.T) {
 			t.Errorf("two nodes of a file: %v, %v", err, berr)
 		}
 		must(t, f.Close())
-		cfg.NewKey = false
 		f, err = New(cfg)
 		must(t, err)
 		for _, h := range []nfs3.FH{h, o.File} {
@@ -85,7 +84,7 @@ func TestNewKey(t *testing.T) {
 			}
 		}
 		must(t, f.Close())
-		cfg.NewKey = true
+		must(t, NewKey(cfg.State))
 		f, err = New(cfg)
 		must(t, err)
 		defer f.Close()
@@ -96,6 +95,60 @@ func TestNewKey(t *testing.T) {
 			t.Errorf("a handle of the key before: %v", err)
 		}
 	})
+}
+
+// TestRevokeKeys: somebody who has read the state directory can make handles, also of files that
+// come later. After RevokeKeys the server refuses them, and whatever clients have.
+func TestRevokeKeys(t *testing.T) {
+	bothWays(t, func(t *testing.T, byName bool) {
+		f := openWith(t, Config{ByName: byName})
+		cfg := configOf(f)
+		if err := RevokeKeys(cfg.State); err == nil || !strings.Contains(err.Error(), "in use") {
+			t.Errorf("under a file system: %v", err)
+		}
+		root := f.Root()
+		must(t, f.Close())
+		must(t, NewKey(cfg.State))
+		read, err := readIdentity(filepath.Join(cfg.State, identityFile))
+		must(t, err)
+		forge := func(f *FS, h nfs3.FH) (forged []nfs3.FH) {
+			id, _, err := f.tree.sealer.parse(&h)
+			must(t, err)
+			for _, k := range append(read.Former, read.Key) {
+				forged = append(forged, newSealer(read.ID, [][]byte{k}).handle(&id))
+			}
+			return forged
+		}
+
+		f, err = New(cfg)
+		must(t, err)
+		for _, h := range forge(f, create(t, f, "one")) {
+			if _, err := f.GetAttr(t.Context(), h); err != nil {
+				t.Errorf("before, a forged handle: %v; this test proves nothing", err)
+			}
+		}
+		must(t, f.Close())
+		must(t, RevokeKeys(cfg.State))
+		f, err = New(cfg)
+		must(t, err)
+		defer f.Close()
+		for _, h := range append(forge(f, create(t, f, "two")), root) {
+			if _, err := f.GetAttr(t.Context(), h); err != nfs3.ErrBadHandle {
+				t.Errorf("a handle with a revoked key: %v", err)
+			}
+		}
+	})
+}
+
+// TestNoKeys: where there is no state yet, no key is made, and nothing else.
+func TestNoKeys(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	must(t, RevokeKeys(dir))
+	must(t, os.Mkdir(dir, 0o700))
+	must(t, NewKey(dir))
+	if in, err := os.ReadDir(dir); err != nil || len(in) > 0 {
+		t.Errorf("got %v, %v", in, err)
+	}
 }
 
 // TestMadeAgain: a directory that was removed and made again is served. Handles of its former files

@@ -30,6 +30,7 @@ type Config struct {
 	memorySize  cli.Size
 	state       string
 	newKey      bool
+	revokeKeys  bool
 
 	Listen    string
 	Mount     string // "" and "none": not at all
@@ -107,8 +108,8 @@ func (c *Config) check() error {
 		return errors.New("--state is for directories, but there is no --export: file systems in memory end with " +
 			"the server")
 	}
-	if c.newKey && c.state == "" {
-		return errors.New("--new-key is for handles that outlive the server: add --state")
+	if (c.newKey || c.revokeKeys) && c.state == "" {
+		return errors.New("--new-key and --revoke-keys are for handles that outlive the server: add --state")
 	}
 	if c.memorySize < minMemory {
 		return fmt.Errorf("--memory-size %v is less than 1MiB: write a unit, such as 64MiB; a number alone is bytes",

@@ -22,8 +22,7 @@ func openDirectory(e Export, all []Export, cfg *Config, log *slog.Logger) (vfs.F
 	if err != nil {
 		return nil, fmt.Errorf("--state %s: %w", cli.Printable(cfg.state), err)
 	}
-	fs, err := dirfs.New(dirfs.Config{Path: e.Dir, State: state, Logger: log,
-		NewKey: cfg.newKey})
+	fs, err := dirfs.New(dirfs.Config{Path: e.Dir, State: state, Logger: log})
 	if err != nil {
 		if state != "" && canOpen(e.Dir) {
 			return nil, fmt.Errorf("--state %s: %w; name another --state, and have clients mount again",

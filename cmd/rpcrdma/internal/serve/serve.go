@@ -59,6 +59,9 @@ func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err
 		return err
 	}
 	defer s.debug.Close()
+	if err := cfg.changeKeys(log); err != nil {
+		return err
+	}
 	if s.exports, err = openExports(cfg, said, s.service, log); err != nil {
 		return err
 	}

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/dirfs"
 )
 
 // stateFlag is the directory for state.
@@ -42,6 +44,34 @@ func makeState(cfg *Config, name string, all []Export) (string, error) {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	return dir, stateError(err, os.Geteuid())
+}
+
+// changeKeys does what --new-key and --revoke-keys say, for all exports that have state, also for
+// those that are not exported now: they may be later.
+func (c *Config) changeKeys(log *slog.Logger) error {
+	if !c.newKey && !c.revokeKeys {
+		return nil
+	}
+	change := dirfs.NewKey
+	if c.revokeKeys {
+		change = dirfs.RevokeKeys
+	}
+	all, err := os.ReadDir(c.state)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range all {
+		if e.IsDir() {
+			err = errors.Join(err, change(filepath.Join(c.state, e.Name())))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--state %s: %w", cli.Printable(c.state), err)
+	}
+	if c.revokeKeys {
+		log.Warn("the keys of file handles are revoked: clients must mount again", "state", c.state)
+	}
+	return nil
 }
 
 // stateError says what to do if user uid may not create the state directory.
