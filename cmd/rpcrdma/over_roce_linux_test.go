@@ -88,15 +88,14 @@ func TestServeRoCEGreeting(t *testing.T) {
 	}
 }
 
-// TestServeRoCEAllow: a client that is not allowed gets no connection, and is counted.
+// TestServeRoCEAllow: a client that is not allowed gets no connection. It is counted and logged.
 func TestServeRoCEAllow(t *testing.T) {
 	s := startRoCE(t, "--memory", "/export", "--allow", "192.0.2.0/24", "--metrics", "127.0.0.1:0")
 	code, _, errs := execute(t, "ls", "rdma+roce://"+s.rdma+"/export")
 	if code == cli.ExitOK || !strings.Contains(errs, "rejects the connection") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	_, text := getURL(t, metricsURL(t, s.greeting)+"/metrics")
-	wantLines(t, text, "rpcrdma_connections_excluded_total 1")
+	s.wantExcluded(t)
 }
 
 // TestServeRoCELookups: the port for look-ups is there over RoCE, too.

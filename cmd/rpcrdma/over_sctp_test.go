@@ -58,15 +58,16 @@ func TestServeSCTP(t *testing.T) {
 	}
 }
 
-// TestServeSCTPAllow: a client that is not allowed gets no association, and is counted.
+// TestServeSCTPAllow: a client that is not allowed gets no association. It is counted and logged.
 func TestServeSCTPAllow(t *testing.T) {
-	s := startServe(t, "--provider", "iwarp,sctp", "--sctp-udp", "0", "--memory", "/export", "--allow", "192.0.2.0/24")
+	s := startServe(t, "--provider", "iwarp,sctp", "--sctp-udp", "0", "--memory", "/export",
+		"--allow", "192.0.2.0/24", "--metrics", "127.0.0.1:0")
 	base, options := s.sctpURL(t)
 	code, _, errs := execute(t, "ls", base+"/export"+options)
 	if code == cli.ExitOK || !strings.Contains(errs, "out of resource") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	s.stop()
+	s.wantExcluded(t)
 }
 
 // TestSCTPURLs parses URLs of servers over SCTP.

@@ -106,6 +106,17 @@ func (s *serveCommand) greet(t *testing.T) {
 	}
 }
 
+// wantExcluded checks that serve, with --metrics, has refused one client, and has logged it.
+func (s *serveCommand) wantExcluded(t *testing.T) {
+	t.Helper()
+	_, text := getURL(t, metricsURL(t, s.greeting)+"/metrics")
+	wantLines(t, text, "rpcrdma_connections_excluded_total 1")
+	s.stop()
+	if n := strings.Count(s.stderr.String(), "refused a client that --allow does not name"); n != 1 {
+		t.Errorf("%d refusals logged, want 1:\n%s", n, s.stderr)
+	}
+}
+
 // stop ends the server as a signal does, and returns the exit code.
 func (s *serveCommand) stop() int {
 	s.cancel()

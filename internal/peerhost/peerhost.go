@@ -71,9 +71,16 @@ func (h Host) WithoutZone() Host {
 	return h
 }
 
+// loopback4 is this host, by whichever address (RFC 1122 section 3.2.1.3).
+var loopback4 = netip.MustParsePrefix("127.0.0.0/8")
+
 // In reports whether the host's IP address is in one of the networks. It ignores the zone, since
-// networks have none. A host without an IP address is in no network.
+// networks have none. A host without an IP address is in no network. All of 127.0.0.0/8 is one
+// address: any process may choose among them.
 func (h Host) In(networks []netip.Prefix) bool {
 	ip := h.WithoutZone().ip
-	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(ip) })
+	own := loopback4.Contains(ip)
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool {
+		return p.Contains(ip) || own && p.Overlaps(loopback4)
+	})
 }

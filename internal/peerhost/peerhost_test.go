@@ -84,7 +84,7 @@ func TestSame(t *testing.T) {
 }
 
 func TestIn(t *testing.T) {
-	networks := []netip.Prefix{prefix("192.0.2.0/24"), prefix("fe80::/10")}
+	networks := []netip.Prefix{prefix("192.0.2.0/24"), prefix("fe80::/10"), prefix("127.0.0.1/32")}
 	for _, tt := range []struct {
 		addr net.Addr
 		want bool
@@ -93,6 +93,10 @@ func TestIn(t *testing.T) {
 		{&net.TCPAddr{IP: ip("::ffff:192.0.2.1")}, true},
 		{&net.TCPAddr{IP: ip("fe80::1"), Zone: "eth0"}, true},
 		{written("192.0.2.1:7"), true},
+		{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, true},
+		{&net.UDPAddr{IP: net.IPv4(127, 9, 8, 7)}, true}, // this host by another address
+		{&net.TCPAddr{IP: ip("::1")}, false},
+		{&net.TCPAddr{IP: net.IPv4(128, 0, 0, 1)}, false},
 		{&net.TCPAddr{IP: net.IPv4(192, 0, 3, 1)}, false},
 		{&net.TCPAddr{IP: ip("2001:db8::1")}, false},
 		{loopback.Addr("192.0.2"), false},
@@ -101,6 +105,11 @@ func TestIn(t *testing.T) {
 	} {
 		if got := Of(tt.addr).In(networks); got != tt.want {
 			t.Errorf("%v is in %v: %t, want %t", tt.addr, networks, got, tt.want)
+		}
+	}
+	for _, s := range []string{"192.0.2.0/24", "::/0"} {
+		if Of(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}).In([]netip.Prefix{prefix(s)}) {
+			t.Errorf("127.0.0.1 is in %s", s)
 		}
 	}
 	if Of(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}).In(nil) {

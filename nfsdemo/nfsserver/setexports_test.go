@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
+	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
+	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 )
 
 func getAttr(tb testing.TB, c *oncrpc.Client, h nfs3.FH) nfs3.Status {
@@ -180,15 +183,17 @@ func TestSetExportsRace(t *testing.T) {
 	all.Wait()
 }
 
-// TestRules: the first rule that matches a peer applies.
+// TestRules: the first rule that matches a peer applies. A port below 1024 counts over TCP alone:
+// anywhere else any process may choose it.
 func TestRules(t *testing.T) {
 	w := newWorld(t)
 	x := export(w.fs)
 	x.Rules = []nfsserver.Rule{
 		{Clients: prefixes("192.0.2.7/32"), ReadOnly: true, Squash: nfsserver.SquashNone},
 		{Clients: prefixes("192.0.2.0/24"), Privileged: true, Squash: nfsserver.SquashNone},
-		{Clients: prefixes("2001:db8::/32"), Squash: nfsserver.SquashNone},
+		{Clients: prefixes("2001:db8::/32", "127.0.0.1/32"), Squash: nfsserver.SquashNone},
 	}
+	at := netip.MustParseAddrPort("192.0.2.8:1023")
 	_, rpc := counted(t, nfsserver.Config{Exports: []nfsserver.Export{x}})
 	mode := nfs3.Sattr{Mode: nfs3.Set32{Set: true, To: 0o777}}
 	for _, tt := range []struct {
@@ -201,6 +206,11 @@ func TestRules(t *testing.T) {
 		{peer("2001:db8::1", 2000), nfs3.OK},
 		{peer("198.51.100.1", 700), nfs3.ErrAcces},
 		{&net.UnixAddr{Name: "x"}, nfs3.ErrAcces},
+		{net.UDPAddrFromAddrPort(at), nfs3.ErrAcces},
+		{roce.Addr{IP: at.Addr(), Port: at.Port()}, nfs3.ErrAcces},
+		{sctp.Addr{IP: at.Addr(), Port: at.Port(), UDPPort: at.Port()}, nfs3.ErrAcces},
+		{peer("127.0.0.1", 2000), nfs3.OK},
+		{peer("127.9.8.7", 2000), nfs3.OK},
 	} {
 		c := nfsOn(pipe.NewFrom(rpc, pipe.Inline, tt.peer), auth(t, 0))
 		got := do(t, c, nfs3.ProcSetAttr, &nfs3.SetAttrArgs{File: w.file, Set: mode}, new(nfs3.SetAttrRes))

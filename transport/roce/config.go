@@ -48,8 +48,8 @@ type Config struct {
 	MTU int
 
 	// Local is the address that a Dialer sends from. The zero Addr means the one that the system
-	// chooses. If another process has the port there, and the peer is this host by IPv4, a loopback
-	// address is used instead, and the same one for later connections.
+	// chooses. If another process has the port there, and the peer is this host by IPv4, 127.0.0.1
+	// is used instead, or else another loopback address, and the same one for later connections.
 	Local netip.Addr
 
 	// MaxConns is how many connections a Listener has at a time, including those being set up. They

@@ -50,7 +50,7 @@ func (d Dialer) Dial(ctx context.Context, addr string, prepare transport.Prepara
 		return nil, opError("dial", nil, err)
 	}
 	if len(ips) == 0 {
-		ips = []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
+		ips = []netip.Addr{usualLoopback}
 	}
 	e := newEndpoint(cfg, transport.Info{})
 	err = prepare.Connect("dial", e, func(private []byte) error {
@@ -224,10 +224,13 @@ func (c *Config) device(peer netip.Addr) (*device, int, error) {
 // loopbackTries is how many loopback addresses are tried.
 const loopbackTries = 20
 
-// acquireOwn returns a device for reaching this host. It is at the local address, or at a random
-// loopback address if another process has the port there. That one serves from then on: to a
-// server, a caller that connects again from another address is another caller, whose repeated calls
-// it executes again.
+// usualLoopback is where rules of servers expect the processes of their own host.
+var usualLoopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
+// acquireOwn returns a device for reaching this host. It is at the local address or, if another
+// process has the port there, at 127.0.0.1, or else at a random loopback address. That one serves
+// from then on: to a server, a caller that connects again from another address is another caller,
+// whose repeated calls it executes again.
 func (n *network) acquireOwn(local netip.Addr, c *Config) (*device, error) {
 	n.choosing.Lock()
 	defer n.choosing.Unlock()
@@ -240,13 +243,14 @@ func (n *network) acquireOwn(local netip.Addr, c *Config) (*device, error) {
 	if !errors.Is(err, ErrPortTaken) {
 		return d, err
 	}
+	a := usualLoopback
 	for range loopbackTries {
-		r := rand.Uint32()
-		a := netip.AddrFrom4([4]byte{127, byte(1 + r%254), byte(r >> 8), byte(1 + r>>16%254)})
 		if d, aerr := n.acquire(a, c); aerr == nil {
 			n.loopback = a
 			return d, nil
 		}
+		r := rand.Uint32()
+		a = netip.AddrFrom4([4]byte{127, byte(1 + r%254), byte(r >> 8), byte(1 + r>>16%254)})
 	}
 	return nil, err
 }

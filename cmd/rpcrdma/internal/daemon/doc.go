@@ -4,6 +4,6 @@
 //
 //	log, end := logging.Start(os.Stderr)
 //	defer end()
-//	l, err := daemon.ListenAllowed(ctx, ":2049", allow, &excluded, log)
+//	l, err := daemon.NewAllowed(networks, log).Listen(ctx, ":2049")
 //	daemon.Notify(log, daemon.Ready)
 package daemon

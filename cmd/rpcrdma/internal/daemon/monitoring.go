@@ -56,9 +56,9 @@ func (m *Monitoring) Interceptors() []oncrpc.ServerInterceptor {
 // readyTime bounds the check whether a command is ready.
 const readyTime = 5 * time.Second
 
-// Serve answers until Close. excluded counts the connections that --allow refuses. ready returns,
-// within readyTime, why the command cannot answer calls, or nil.
-func (m *Monitoring) Serve(excluded *atomic.Uint64, ready func(context.Context) error) {
+// Serve answers until Close. ready returns, within readyTime, why the command cannot answer calls,
+// or nil.
+func (m *Monitoring) Serve(allowed *Allowed, ready func(context.Context) error) {
 	if m.Port == nil {
 		return
 	}
@@ -68,7 +68,7 @@ func (m *Monitoring) Serve(excluded *atomic.Uint64, ready func(context.Context) 
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "rpcrdma_connections_excluded_total",
 			Help: "Connections that --allow refuses.",
-		}, func() float64 { return float64(excluded.Load()) }),
+		}, func() float64 { return float64(allowed.Excluded()) }),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewBuildInfoCollector(),

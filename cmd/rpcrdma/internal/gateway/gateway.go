@@ -36,13 +36,12 @@ type running struct {
 
 // run passes calls on until ctx ends, and then returns nil.
 func run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) error {
-	p := new(serve.Ports)
-	l, err := daemon.ListenAllowed(ctx, cfg.listen, cfg.allow, &p.Excluded, log)
+	allowed := daemon.NewAllowed(cfg.allow, log)
+	l, err := allowed.Listen(ctx, cfg.listen)
 	if err != nil {
 		return daemon.ListenError("--listen", cfg.listen, err)
 	}
-	p.TCP = l
-	g := &running{cfg: cfg, log: log, ports: p, trace: reach.TraceOf(ctx)}
+	g := &running{cfg: cfg, log: log, ports: &serve.Ports{TCP: l}, trace: reach.TraceOf(ctx)}
 	defer g.ports.Close()
 	if g.debug, err = daemon.ListenHTTP(ctx, "--debug", cfg.debug, log); err != nil {
 		return err
@@ -82,10 +81,10 @@ func run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) erro
 		return map[string]any{
 			"gateway": g.gateway.Stats(), "rpc": g.rpc.Stats(), "rdma": g.watched.RDMA().Totals(),
 			"iwarp": g.watched.IWARP().Stats(), "tcp": g.watched.TCP().Stats(),
-			"excluded": p.Excluded.Load(),
+			"excluded": allowed.Excluded(),
 		}
 	}))
-	g.watched.Serve(&p.Excluded, g.reach)
+	g.watched.Serve(allowed, g.reach)
 	if err := g.greet(out); err != nil {
 		g.rpcbind.Withdraw(context.WithoutCancel(ctx), log)
 		return err

@@ -10,11 +10,9 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/daemon"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/reach"
-	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/metrics"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
@@ -31,7 +29,7 @@ type Ports struct {
 	nfs     net.Listener // at NFSPort over TCP; nil: none, or it is TCP
 	notNFS  error        // why nfs is nil, though Kerberos needs it
 
-	Excluded atomic.Uint64 // connections of clients that --allow does not name
+	allowed *daemon.Allowed // who may connect to serve
 }
 
 // rdmaPort is where a server is reached over RDMA.
@@ -61,13 +59,13 @@ func (p *Ports) over(provider string) (rdmaPort, bool) {
 // Listen opens the ports. With kerberos, it also listens at NFSPort.
 func Listen(ctx context.Context, cfg *Config, kerberos bool, m *metrics.Metrics, log *slog.Logger) (
 	_ *Ports, err error) {
-	p := new(Ports)
+	p := &Ports{allowed: daemon.NewAllowed(cfg.allow, log)}
 	defer func() {
 		if err != nil {
 			p.Close()
 		}
 	}()
-	rdma := opener{cfg, m, log, reach.RecvDepth(cfg.dialect.Value, cfg.credits), &p.Excluded}
+	rdma := opener{cfg, m, log, reach.RecvDepth(cfg.dialect.Value, cfg.credits), p.allowed}
 	at := cfg.Listen
 	for _, provider := range cfg.providers {
 		flag, value := "--listen", cfg.Listen
@@ -90,7 +88,7 @@ func Listen(ctx context.Context, cfg *Config, kerberos bool, m *metrics.Metrics,
 		p.rpcbind = append(p.rpcbind, rdmaPort{provider, l})
 	}
 	if cfg.Mount != "" {
-		if p.TCP, err = daemon.ListenAllowed(ctx, cfg.Mount, cfg.allow, &p.Excluded, log); err != nil {
+		if p.TCP, err = p.allowed.Listen(ctx, cfg.Mount); err != nil {
 			return nil, daemon.ListenError("--mount", cfg.Mount, err)
 		}
 	}
@@ -122,7 +120,7 @@ func (p *Ports) listenNFS(ctx context.Context, cfg *Config, log *slog.Logger) {
 	default:
 		host, _, _ := net.SplitHostPort(cfg.Mount)
 		addr := net.JoinHostPort(host, strconv.Itoa(NFSPort))
-		if p.nfs, p.notNFS = daemon.ListenAllowed(ctx, addr, cfg.allow, &p.Excluded, log); p.notNFS != nil {
+		if p.nfs, p.notNFS = p.allowed.Listen(ctx, addr); p.notNFS != nil {
 			p.notNFS = fmt.Errorf("stop the program that has it, such as nfsd or rpcrdma gateway: %w", p.notNFS)
 		}
 	}
@@ -150,7 +148,7 @@ type opener struct {
 	metrics   *metrics.Metrics
 	log       *slog.Logger
 	recvDepth int // 0: the default
-	excluded  *atomic.Uint64
+	allowed   *daemon.Allowed
 }
 
 func (o *opener) open(ctx context.Context, provider, addr string) (transport.Listener, error) {
@@ -165,7 +163,7 @@ func (o *opener) open(ctx context.Context, provider, addr string) (transport.Lis
 			Trace: reach.Datagrams(reach.TraceOf(ctx)),
 		})
 	default:
-		below, err = daemon.ListenAllowed(ctx, addr, o.cfg.allow, o.excluded, o.log)
+		below, err = o.allowed.Listen(ctx, addr)
 	}
 	if err != nil {
 		return nil, err
@@ -195,14 +193,9 @@ func (o *opener) openRoCE(ctx context.Context, addr string) (transport.Listener,
 	return l, nil
 }
 
-// admit reports whether --allow admits a host. It counts refused ones.
+// admit reports whether --allow admits a host.
 func (o *opener) admit(ip netip.Addr) bool {
-	allow := o.cfg.allow
-	if len(allow) == 0 || peerhost.Of(net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, 0))).In(allow) {
-		return true
-	}
-	o.excluded.Add(1)
-	return false
+	return o.allowed.Admits(&net.IPAddr{IP: ip.AsSlice(), Zone: ip.Zone()})
 }
 
 // Close closes all listeners.

@@ -100,10 +100,10 @@ func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err
 		return map[string]any{
 			"nfs": nfs.Stats(), "rpc": s.rpc.Stats(), "rdma": s.watched.RDMA().Totals(),
 			"iwarp": s.watched.IWARP().Stats(), "tcp": s.watched.TCP().Stats(),
-			"excluded": s.ports.Excluded.Load(), "gss": s.service.stats(),
+			"excluded": s.ports.allowed.Excluded(), "gss": s.service.stats(),
 		}
 	}))
-	s.watched.Serve(&s.ports.Excluded, nfs.Check)
+	s.watched.Serve(s.ports.allowed, nfs.Check)
 	var hangups <-chan os.Signal
 	if cfg.exportsFile != "" { // whoever has read the greeting may send SIGHUP
 		var taken func()
