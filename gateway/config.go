@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
-// DialFunc connects to a server. The context bounds the dialling only.
+// DialFunc connects to a server. The context bounds the dialling only. It has the ClientAddr.
 type DialFunc func(ctx context.Context) (oncrpc.Transport, error)
 
 // Config configures a Gateway. Dial is required; the zero value of the rest is usable. New returns

@@ -85,8 +85,9 @@ const (
 // session ends, with the error of the last attempt.
 func (s *session) dial(r *route) (oncrpc.Transport, error) {
 	began := time.Now()
+	from := context.WithValue(s.ctx, clientKey{}, s.client.RemoteAddr())
 	for pause := s.g.pause; ; pause = min(2*pause, maxPause) {
-		ctx, cancel := context.WithTimeout(s.ctx, s.g.cfg.DialTimeout)
+		ctx, cancel := context.WithTimeout(from, s.g.cfg.DialTimeout)
 		stop := context.AfterFunc(s.g.draining, cancel)
 		tried := time.Now()
 		conn, err := r.Dial(ctx)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/probe"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
 )
 
@@ -55,6 +57,36 @@ func TestPrivilegedPort(t *testing.T) {
 		if f := r.names(t, "mount", probe.Fail, probe.CausePort1024); !strings.Contains(f.Do, advicePort) {
 			t.Errorf("%s: to do: %s", url, f.Do)
 		}
+	}
+}
+
+// TestPrivilegedGateway: a gateway that may use ports below 1024 uses them only for clients that
+// do. So it lets nobody in whom the server would refuse.
+func TestPrivilegedGateway(t *testing.T) {
+	s := serveFile(t, "/m *(rw,memory)\n")
+	g := startGateway(t, nil, "--to", "rdma://"+s.rdma, "--mount-to", "tcp://"+s.tcp)
+	high := user(t, dialTCP(t, g.tcp), 1000)
+	if _, err := high.Mount(t.Context(), "/m"); !errors.Is(err, mount3.ErrAcces) {
+		t.Errorf("MNT from a port above 1023: %v", err)
+	}
+	conn, err := recordmark.DialPrivileged(t.Context(), g.tcp, recordmark.Config{})
+	if errors.Is(err, recordmark.ErrNoPrivilegedPort) {
+		return // nor may the gateway use one
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	low := user(t, conn, 1000)
+	root, err := low.Mount(t.Context(), "/m")
+	if err != nil {
+		t.Fatalf("MNT from %v: %v", conn.LocalAddr(), err)
+	}
+	if _, err := low.GetAttr(t.Context(), root); err != nil {
+		t.Errorf("GETATTR from %v: %v", conn.LocalAddr(), err)
+	}
+	if _, err := high.GetAttr(t.Context(), root); !errors.Is(err, nfs3.ErrAcces) {
+		t.Errorf("GETATTR from a port above 1023: %v", err)
 	}
 }
 

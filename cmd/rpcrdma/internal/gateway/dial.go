@@ -46,7 +46,7 @@ func (g *running) config() gateway.Config {
 func (g *running) connect(ctx context.Context) (at reach.Target, conn oncrpc.Transport, err error) {
 	ctx = reach.WithTrace(ctx, g.trace) // the context of package gateway has no trace
 	c := g.cfg
-	at, err = c.server.Found(ctx, g.rdma(), rpcrdma.Config{Logger: g.log, Dialect: c.dialect.Value})
+	at, err = c.server.Found(ctx, g.rdma(ctx), rpcrdma.Config{Logger: g.log, Dialect: c.dialect.Value})
 	if err == nil {
 		conn, err = g.dial(ctx, at)
 	}
@@ -65,7 +65,7 @@ func (g *running) dial(ctx context.Context, t reach.Target) (oncrpc.Transport, e
 	if err != nil {
 		return nil, err
 	}
-	return reach.DialOverRDMA(ctx, t, g.rdma(), rpcrdma.Config{
+	return reach.DialOverRDMA(ctx, t, g.rdma(ctx), rpcrdma.Config{
 		Logger:     g.log,
 		Dialect:    c.dialect.Value,
 		InlineSend: int(c.inline),
@@ -80,11 +80,19 @@ func (g *running) dial(ctx context.Context, t reach.Target) (oncrpc.Transport, e
 }
 
 // rdma returns how to connect over RDMA.
-func (g *running) rdma() reach.RDMAConfig {
-	return reach.RDMAConfig{Log: g.log, CRC: g.cfg.crc.Value, Counted: g.watched.Metrics}
+func (g *running) rdma(ctx context.Context) reach.RDMAConfig {
+	return reach.RDMAConfig{Log: g.log, CRC: g.cfg.crc.Value, Counted: g.watched.Metrics,
+		AnyPort: !privileged(ctx)}
 }
 
-// dialTCP connects over TCP. It uses a privileged port if it may, because Linux's MOUNT wants one.
+// privileged reports whether the client calls from a port below 1024. Only then may the gateway, or
+// every client would have what servers grant to privileged processes alone.
+func privileged(ctx context.Context) bool {
+	a, ok := gateway.ClientAddr(ctx).(*net.TCPAddr)
+	return ok && a.Port < 1024
+}
+
+// dialTCP connects over TCP.
 func (g *running) dialTCP(ctx context.Context, addr string) (oncrpc.Transport, error) {
 	cfg := recordmark.Config{
 		Logger:    g.log,
@@ -93,7 +101,11 @@ func (g *running) dialTCP(ctx context.Context, addr string) (oncrpc.Transport, e
 		Counters:  g.watched.TCP(),
 		Wrap:      g.trace.Dialed,
 	}
-	conn, err := recordmark.DialPrivileged(ctx, addr, cfg)
+	dial := recordmark.Dial
+	if privileged(ctx) {
+		dial = recordmark.DialPrivileged
+	}
+	conn, err := dial(ctx, addr, cfg)
 	if errors.Is(err, recordmark.ErrNoPrivilegedPort) {
 		conn, err = recordmark.Dial(ctx, addr, cfg)
 	}

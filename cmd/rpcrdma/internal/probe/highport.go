@@ -11,7 +11,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
 // highPortLook checks whether Linux may use the export. Over RDMA it calls from a port above 1023,
@@ -49,13 +48,12 @@ func (p *highPortLook) run(ctx context.Context) {
 // dial connects over iWARP from any port, as Linux does.
 func (p *highPortLook) dial(ctx context.Context) (*rpcrdma.Conn, error) {
 	f := p.flags.Connections
-	over, err := p.at.Dialer(reach.TraceOf(ctx), f.RDMA())
+	low := f.RDMA()
+	low.AnyPort = true
+	d, err := p.at.Dialer(reach.TraceOf(ctx), low)
 	if err != nil {
 		return nil, err
 	}
-	d := over.(iwarp.Dialer)
-	below := net.Dialer{FallbackDelay: -1} // as iwarp.Dialer has it
-	d.DialContext = reach.TraceOf(ctx).DialContext(below.DialContext)
 	return rpcrdma.Dial(ctx, d, p.at.Addr(), rpcrdma.Config{
 		Logger: reach.Quiet, Dialect: f.Dialect.Value, InlineSend: int(f.Inline), InlineRecv: int(f.Inline),
 	})

@@ -35,7 +35,7 @@ var Providers = map[string]Provider{
 			below.Close()
 			return nil, nil, err
 		}
-		return l, dialerOverTCP(TraceOf(ctx), iwarp.Config{}), nil
+		return l, dialerOverTCP(TraceOf(ctx), RDMAConfig{}), nil
 	},
 	"sctp": func(ctx context.Context) (transport.Listener, transport.Dialer, error) {
 		below, err := sctp.Listen(ctx, "127.0.0.1:0", sctp.Config{UDPPort: -1})

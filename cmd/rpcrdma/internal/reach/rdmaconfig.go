@@ -20,6 +20,7 @@ type RDMAConfig struct {
 	recvDepth int              // 0: the default
 	Counted   *metrics.Metrics // nil: nothing is counted
 	CRC       iwarp.CRC        // of iWARP
+	AnyPort   bool             // over TCP, do not call from a port below 1024
 }
 
 func (c RDMAConfig) iwarp() iwarp.Config {
@@ -46,21 +47,26 @@ func (t Target) Dialer(w *trace.Writer, low RDMAConfig) (transport.Dialer, error
 	case SchemeSCTP:
 		return t.dialerOverSCTP(w, low.iwarp())
 	}
-	return dialerOverTCP(w, low.iwarp()), nil
+	return dialerOverTCP(w, low), nil
 }
 
 // dialerOverTCP returns a dialer of iWARP over TCP.
-func dialerOverTCP(w *trace.Writer, low iwarp.Config) iwarp.Dialer {
-	return iwarp.Dialer{Config: low, DialContext: w.DialContext(dialPrivileged)}
+func dialerOverTCP(w *trace.Writer, low RDMAConfig) iwarp.Dialer {
+	dial := dialPrivileged
+	if low.AnyPort {
+		dial = dialer.DialContext
+	}
+	return iwarp.Dialer{Config: low.iwarp(), DialContext: w.DialContext(dial)}
 }
+
+var dialer = net.Dialer{FallbackDelay: -1} // as iwarp.Dialer has it
 
 // dialPrivileged connects from a port below 1024 if the process may use one: exports without the
 // option insecure require it.
 func dialPrivileged(ctx context.Context, network, addr string) (net.Conn, error) {
-	d := net.Dialer{FallbackDelay: -1} // as iwarp.Dialer has it
-	conn, err := recordmark.DialPrivilegedTCP(ctx, d, addr)
+	conn, err := recordmark.DialPrivilegedTCP(ctx, dialer, addr)
 	if errors.Is(err, recordmark.ErrNoPrivilegedPort) {
-		return d.DialContext(ctx, network, addr)
+		return dialer.DialContext(ctx, network, addr)
 	}
 	return conn, err
 }
