@@ -30,10 +30,18 @@ func newBakery() *bakery {
 type cookie struct {
 	made     time.Time // to the millisecond
 	from     netip.AddrPort
-	src, dst uint16 // SCTP ports of the INIT
+	src, dst uint16  // SCTP ports of the INIT
+	ties     tieTags // of the association that the INIT may be a restart of
 	ours     initiation
 	theirs   initiation
 }
+
+// tieTags name an association in the cookies that are made while it exists. They are zero in those
+// made while there is none (RFC 9260 section 5.2.2). As a cookie is not encrypted, they do not tell
+// the verification tags (section 5.1.3).
+type tieTags struct{ local, peer uint32 }
+
+func newTieTags() tieTags { return tieTags{random(), random()} }
 
 // Reasons to refuse a cookie.
 var (
@@ -67,6 +75,8 @@ func (b *bakery) bake(c *cookie) []byte {
 	p = append(p, addr[:]...)
 	p = binary.BigEndian.AppendUint16(p, c.src)
 	p = binary.BigEndian.AppendUint16(p, c.dst)
+	p = binary.BigEndian.AppendUint32(p, c.ties.local)
+	p = binary.BigEndian.AppendUint32(p, c.ties.peer)
 	p = appendInitiation(p, &c.ours)
 	p = appendInitiation(p, &c.theirs)
 	return append(p, b.mac(p)...)
@@ -79,7 +89,7 @@ func (b *bakery) mac(p []byte) []byte {
 }
 
 // cookieLen is the length of a cookie without its MAC.
-const cookieLen = 8 + 16 + 4 + 2*initiationLen
+const cookieLen = 8 + 16 + 4 + 8 + 2*initiationLen
 
 // open decodes a cookie that came in a packet from an address (RFC 9260 section 5.1.5). It returns
 // a stale one along with errCookieStale.
@@ -95,8 +105,9 @@ func (b *bakery) open(p []byte, from netip.AddrPort, h header) (*cookie, error) 
 		from:   from,
 		src:    binary.BigEndian.Uint16(p[24:]),
 		dst:    binary.BigEndian.Uint16(p[26:]),
-		ours:   readInitiation(p[28:]),
-		theirs: readInitiation(p[28+initiationLen:]),
+		ties:   tieTags{binary.BigEndian.Uint32(p[28:]), binary.BigEndian.Uint32(p[32:])},
+		ours:   readInitiation(p[36:]),
+		theirs: readInitiation(p[36+initiationLen:]),
 	}
 	addr := from.Addr().As16()
 	if [16]byte(p[8:]) != addr || c.src != h.src || c.dst != h.dst || h.tag != c.ours.tag {

@@ -13,7 +13,8 @@ import (
 type dial struct {
 	ports header // as this side sends them
 	to    path
-	in    chan chunk // answers
+	ours  initiation // the INIT
+	in    chan chunk // answers, and COOKIE ECHOs whose cookie is of this side
 }
 
 // firstRTO is how long the first answer may take, and lastRTO the maximum after retransmissions
@@ -23,18 +24,22 @@ const (
 	lastRTO  = 10 * time.Second
 )
 
-// take takes the first chunk of a packet, if it belongs to the startup. It copies the chunk, as its
-// buffer is reused.
+// take takes the first chunk of a packet, if it belongs to the startup.
 func (d *dial) take(c chunk) bool {
 	switch c.kind() {
 	case chunkInitAck, chunkCookieAck, chunkError, chunkAbort:
-		select {
-		case d.in <- append(chunk(nil), c...):
-		default: // more answers than needed
-		}
+		d.put(c)
 		return true
 	}
 	return false
+}
+
+// put queues a chunk. It copies the chunk, as its buffer is reused.
+func (d *dial) put(c chunk) {
+	select {
+	case d.in <- append(chunk(nil), c...):
+	default: // more answers than needed
+	}
 }
 
 // errRefusedUDP is the error of a dial if the peer's host says that nothing has the UDP port.
@@ -59,7 +64,7 @@ func (s *socket) refused() {
 func (s *socket) connect(ctx context.Context, to path, src, dst uint16) (l *link,
 	ours, theirs initiation, err error) {
 	ours = s.cfg.initiation()
-	d := &dial{header{src: src, dst: dst}, to, make(chan chunk, 4)}
+	d := &dial{header{src: src, dst: dst}, to, ours, make(chan chunk, 4)}
 	s.mu.Lock()
 	s.dials[ours.tag] = d
 	s.mu.Unlock()
@@ -72,26 +77,46 @@ func (s *socket) connect(ctx context.Context, to path, src, dst uint16) (l *link
 			l.end(err)
 		}
 	}()
+	// begin makes the link for a peer's INIT or INIT ACK, in place of any before.
+	begin := func(of initiation) {
+		if l != nil {
+			l.end(errClosed)
+		}
+		theirs = of
+		back := header{src: src, dst: dst, tag: theirs.tag}
+		l = newLink(s, back, ours.tag, s.cfg.usable(ours, theirs), to)
+		s.add(l)
+	}
 	for {
 		c, err := s.ask(ctx, d, header{src: src, dst: dst}, chunkInitAck,
 			appendChunk(nil, chunkInit, 0, ours.append(nil)))
 		if err != nil {
-			return nil, ours, theirs, err
-		}
-		if theirs, err = s.answered(d, c); err != nil {
-			return nil, ours, theirs, err
-		}
-		back := header{src: src, dst: dst, tag: theirs.tag}
-		if l != nil {
-			l.end(errCookieStale)
-		}
-		l = newLink(s, back, ours.tag, s.cfg.usable(ours, theirs), to)
-		s.add(l)
-		_, err = s.ask(ctx, d, back, chunkCookieAck,
-			appendChunk(nil, chunkCookieEcho, 0, theirs.cookie))
-		if err != errCookieStale {
 			return l, ours, theirs, err
 		}
+		if c.is(chunkInitAck) {
+			ack, err := s.answered(d, c)
+			if err != nil {
+				return l, ours, theirs, err
+			}
+			begin(ack)
+			c, err = s.ask(ctx, d, l.ports, chunkCookieAck,
+				appendChunk(nil, chunkCookieEcho, 0, theirs.cookie))
+			if err == errCookieStale {
+				continue
+			}
+			if err != nil {
+				return l, ours, theirs, err
+			}
+		}
+		if c.is(chunkCookieEcho) { // the peer has asked for the same association
+			h := header{src: dst, dst: src, tag: ours.tag}
+			k, _ := s.bakery.open(c.value(), to.peer, h) // cookieEcho has checked it
+			if l == nil || l.ports.tag != k.theirs.tag { // RFC 9260 section 5.2.4, action B
+				begin(k.theirs)
+			}
+			s.cookieAck(l.ports, to)
+		}
+		return l, ours, theirs, nil
 	}
 }
 
@@ -118,7 +143,7 @@ func (s *socket) answered(d *dial, c chunk) (theirs initiation, err error) {
 	return theirs, err
 }
 
-// ask sends a chunk, again and again, until its answer comes.
+// ask sends a chunk, again and again, until its answer comes, or a COOKIE ECHO.
 func (s *socket) ask(ctx context.Context, d *dial, h header, want chunkType, p []byte) (chunk, error) {
 	packet := seal(append(h.append(nil), p...))
 	s.send(packet, d.to)
@@ -137,7 +162,7 @@ func (s *socket) ask(ctx context.Context, d *dial, h header, want chunkType, p [
 			switch {
 			case c == nil:
 				return nil, errRefusedUDP
-			case c.is(want):
+			case c.is(want), c.is(chunkCookieEcho):
 				return c, nil
 			case c.is(chunkAbort):
 				return nil, &AbortError{causeOf(c)}

@@ -33,19 +33,22 @@ type link struct {
 	socket  *socket
 	ports   header // in packets from this side; tag is the peer's
 	tag     uint32 // of this side
+	ties    tieTags
 	streams uint16 // the peer may send on ids below this
 	key     peerKey
 	most    int          // maximum packet that pion/sctp makes, in bytes
 	mtu     atomic.Int32 // of the path now, at most most
 	heard   atomic.Int64 // when the peer last sent a packet, in Unix ns
+	leaving atomic.Bool  // pion/sctp is in the state SHUTDOWN-ACK-SENT
 
 	mu     sync.Mutex // guards what follows
 	to     path
 	queue  ring.Ring[[]byte] // packets for Read
 	ready  sync.Cond
 	ending bool
-	closed bool  // and the last packet was sent
-	reason error // why the path ended
+	closed bool   // and the last packet was sent
+	reason error  // why the path ended
+	vacate func() // gives back this association's place among those of the Listener
 }
 
 // maxQueue is how many packets of an association may wait for pion/sctp, and maxQueued how many of
@@ -63,7 +66,7 @@ var _ net.Conn = (*link)(nil)
 
 func newLink(s *socket, ports header, tag uint32, streams uint16, to path) *link {
 	l := &link{
-		socket: s, ports: ports, tag: tag, streams: streams, to: to,
+		socket: s, ports: ports, tag: tag, ties: newTieTags(), streams: streams, to: to,
 		queue: ring.New[[]byte](maxQueue),
 	}
 	l.ready.L = &l.mu
@@ -122,6 +125,9 @@ func (l *link) Write(p []byte) (int, error) {
 	to := l.path()
 	l.ports.put(p)
 	hasten(p[headerLen:])
+	if first, _ := nextChunk(p[headerLen:]); first.is(chunkShutdownAck) {
+		l.leaving.Store(true)
+	}
 	for begin := 0; ; {
 		mtu, next := int(l.mtu.Load()), len(p)
 		if next-begin > mtu {
@@ -201,7 +207,25 @@ func (l *link) endWith(reason error, last func()) {
 	l.socket.queued.Add(-int64(l.queue.Len()))
 	l.mu.Unlock()
 	l.socket.remove(l)
+	if vacate := l.leave(); vacate != nil {
+		vacate()
+	}
 	l.ready.Broadcast()
+}
+
+// occupy notes how the end of l gives back its place.
+func (l *link) occupy(vacate func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.vacate = vacate
+}
+
+// leave takes its place from l. It returns how to give that back, or nil if l has none.
+func (l *link) leave() (vacate func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	vacate, l.vacate = l.vacate, nil
+	return vacate
 }
 
 // Reasons to end an association because of what the peer sent.

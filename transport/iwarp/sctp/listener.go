@@ -48,6 +48,11 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	if port == 0 {
 		port = uint16(49152 + random()%(1<<14))
 	}
+	return newListener(c, conn, port), nil
+}
+
+// newListener returns a Listener at an SCTP port, whose packets conn carries.
+func newListener(c *Config, conn packetConn, port uint16) *Listener {
 	udp := conn.LocalAddr().(*net.UDPAddr).AddrPort()
 	l := &Listener{
 		cfg: c, addr: Addr{udp.Addr().Unmap(), port, udp.Port()},
@@ -57,11 +62,11 @@ func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	}
 	l.socket = newSocket(c, conn)
 	l.socket.port, l.socket.opened = port, l.opened
-	l.socket.admits = func(a netip.Addr) bool {
-		return (c.Admit == nil || c.Admit(a)) && l.shares.Fits(hostOf(a), 1)
+	l.socket.admits = func(a netip.Addr, again bool) bool {
+		return (c.Admit == nil || c.Admit(a)) && (again || l.shares.Fits(hostOf(a), 1))
 	}
 	go l.socket.run()
-	return l, nil
+	return l
 }
 
 func hostOf(a netip.Addr) peerhost.Host { return peerhost.Of(Addr{IP: a}) }
@@ -116,16 +121,20 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// opened makes an association with a peer that has proven its address.
-func (l *Listener) opened(link *link, c *cookie) {
-	host := hostOf(c.from.Addr())
-	if !l.shares.Take(host, 1) {
-		link.refuse(causeOutOfResource, errNoRoom)
-		return
+// opened makes an association with a peer that has proven its address. One that is made again has
+// the place of its predecessor, which vacate gives back.
+func (l *Listener) opened(link *link, c *cookie, vacate func()) {
+	if vacate == nil {
+		host := hostOf(c.from.Addr())
+		if !l.shares.Take(host, 1) {
+			link.refuse(causeOutOfResource, errNoRoom)
+			return
+		}
+		vacate = func() { l.shares.Give(host, 1) }
 	}
+	link.occupy(vacate)
 	p, err := associate(link, c.ours, c.theirs)
 	if err != nil {
-		l.shares.Give(host, 1)
 		return
 	}
 	local := l.addr
@@ -137,7 +146,6 @@ func (l *Listener) opened(link *link, c *cookie) {
 	made := make(chan struct{})
 	a = newAssociation(l.cfg, p, local, remote, l.offer, func() {
 		<-made
-		l.shares.Give(host, 1)
 		l.mu.Lock()
 		delete(l.all, a)
 		last := l.closed && len(l.all) == 0

@@ -163,7 +163,7 @@ const (
 	causeOutOfResource     = 4
 	causeUnresolvable      = 5
 	causeInvalidParameter  = 7
-	causeShuttingDown      = 10
+	causeCookieInShutdown  = 10
 	causeUserAbort         = 12
 	causeProtocolViolation = 13
 )

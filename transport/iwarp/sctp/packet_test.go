@@ -132,7 +132,7 @@ func TestCookie(t *testing.T) {
 	b.now = func() time.Time { return now }
 	from := netip.MustParseAddrPort("192.0.2.1:9899")
 	c := &cookie{
-		from: from, src: 49152, dst: 20049,
+		from: from, src: 49152, dst: 20049, ties: tieTags{11, 12},
 		ours:   initiation{tag: 1, window: 2 << 20, out: 3, in: 4, tsn: 5, indication: DDP},
 		theirs: initiation{tag: 6, window: 7 << 20, out: 8, in: 9, tsn: 10, indication: DDPRDMA},
 	}
@@ -143,7 +143,7 @@ func TestCookie(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.made = now
-	if d := cmp.Diff(c, got, cmp.AllowUnexported(cookie{}, initiation{}),
+	if d := cmp.Diff(c, got, cmp.AllowUnexported(cookie{}, tieTags{}, initiation{}),
 		cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

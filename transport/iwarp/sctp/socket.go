@@ -17,10 +17,11 @@ type socket struct {
 	bakery *bakery
 	port   uint16 // accepts associations; 0: none
 
-	// opened makes an association from a link whose peer has returned a cookie. admits decides
-	// whether a peer gets a cookie.
-	admits func(netip.Addr) bool
-	opened func(*link, *cookie)
+	// admits decides whether a peer gets a cookie. Again means that the peer has an association,
+	// which the new one would replace. opened makes an association from a link whose peer has
+	// returned a cookie. vacate is of the association that the new one replaces, or nil.
+	admits func(a netip.Addr, again bool) bool
+	opened func(l *link, c *cookie, vacate func())
 
 	mu    sync.Mutex // guards what follows
 	tags  map[uint32]*link
@@ -142,7 +143,7 @@ func (s *socket) packet(p []byte, from path) {
 		}
 		return
 	case first.is(chunkCookieEcho):
-		if !s.cookieEcho(h, first.value(), from) {
+		if !s.cookieEcho(h, first, from) {
 			return
 		}
 		if chunks = rest; len(chunks) == 0 {
@@ -198,7 +199,23 @@ func (s *socket) remove(l *link) {
 	}
 }
 
-// init answers an INIT, and keeps no state (RFC 9260 section 5.1).
+// listens reports whether an SCTP port accepts associations; s.mu is held.
+func (s *socket) listens(port uint16) bool { return s.port != 0 && s.port == port && !s.deaf }
+
+// existing returns the association with the sender of a packet, the attempt to make one, or both,
+// whatever the tag of the packet. s.mu is held.
+func (s *socket) existing(h header, from path) (*link, *dial) {
+	var attempt *dial
+	for _, d := range s.dials { // one at most: a dialer has a socket for each association
+		if d.ports.src == h.dst && d.ports.dst == h.src && d.to.peer == from.peer {
+			attempt = d
+		}
+	}
+	return s.peers[peerKey{from.peer, h.src, h.dst}], attempt
+}
+
+// init answers an INIT, and keeps no state (RFC 9260 sections 5.1, 5.2.1 and 5.2.2). An association
+// that exists goes on, whoever has sent the INIT.
 func (s *socket) init(h header, c chunk, from path) {
 	theirs, err := parseInitiation(c.value())
 	if err == errInitTag {
@@ -206,10 +223,14 @@ func (s *socket) init(h header, c chunk, from path) {
 	}
 	back := header{src: h.dst, dst: h.src, tag: theirs.tag}
 	s.mu.Lock()
-	taken := s.port != 0 && h.dst == s.port && !s.deaf
+	l, d := s.existing(h, from)
+	listens := s.listens(h.dst)
 	s.mu.Unlock()
 	switch {
-	case !taken:
+	case l != nil && l.leaving.Load(): // RFC 9260 section 9.2
+		s.shutdownAck(l)
+		return
+	case d == nil && !listens:
 		s.send(seal(appendAbort(back.append(nil), 0, causeUserAbort, "nobody listens")), from)
 		return
 	case err != nil:
@@ -223,55 +244,91 @@ func (s *socket) init(h header, c chunk, from path) {
 		s.send(seal(appendAbort(back.append(nil), 0, causeUserAbort, err.Error())), from)
 		return
 	}
-	if !s.admits(from.peer.Addr()) {
-		atomic.AddUint64(&s.cfg.Counters.stats.Refused, 1)
-		s.send(seal(appendAbort(back.append(nil), 0, causeOutOfResource, "")), from)
+	if d == nil && !s.admits(from.peer.Addr(), l != nil) {
+		s.full(back, from)
 		return
 	}
-	ours := s.cfg.initiation()
-	ours.cookie = s.bakery.bake(&cookie{
-		from: from.peer, src: h.src, dst: h.dst, ours: ours, theirs: theirs,
-	})
+	k := cookie{
+		from: from.peer, src: h.src, dst: h.dst, ours: s.cfg.initiation(), theirs: theirs,
+	}
+	if d != nil {
+		k.ours = d.ours // both sides ask for the same association
+	}
+	if l != nil {
+		k.ties = l.ties
+	}
+	ours := k.ours
+	ours.cookie = s.bakery.bake(&k)
 	ours.unrecognized = theirs.unrecognized
 	s.send(seal(appendChunk(back.append(nil), chunkInitAck, 0, ours.append(nil))), from)
 }
 
-// cookieEcho makes an association from a returned cookie, unless it exists already. It reports
-// whether it exists now.
-func (s *socket) cookieEcho(h header, value []byte, from path) bool {
-	c, err := s.bakery.open(value, from.peer, h)
+// full refuses an association for want of room.
+func (s *socket) full(back header, from path) {
+	atomic.AddUint64(&s.cfg.Counters.stats.Refused, 1)
+	s.send(seal(appendAbort(back.append(nil), 0, causeOutOfResource, "")), from)
+}
+
+// cookieEcho makes an association from a returned cookie. If there is one with the peer, only a
+// cookie that was made for its restart replaces it (RFC 9260 section 5.2.4; the actions are those
+// of its table 12). cookieEcho reports whether the association of the cookie exists now.
+func (s *socket) cookieEcho(h header, echo chunk, from path) bool {
+	c, err := s.bakery.open(echo.value(), from.peer, h)
 	if err == errCookie {
 		atomic.AddUint64(&s.cfg.Counters.stats.BadPackets, 1)
 		return false
 	}
-	key := peerKey{from.peer, h.src, h.dst}
 	s.mu.Lock()
-	same, old, deaf := s.tags[c.ours.tag], s.peers[key], s.deaf
+	same := s.tags[c.ours.tag]
+	old, d := s.existing(h, from)
+	listens := s.listens(h.dst)
 	s.mu.Unlock()
 	back := header{src: h.dst, dst: h.src, tag: c.theirs.tag}
-	ack := func() { s.send(seal(appendChunk(back.append(nil), chunkCookieAck, 0)), from) }
+	exists := same != nil && same.ports == back
 	switch {
-	case same != nil && same.ports == back: // the COOKIE ACK was lost
-		ack()
-		return true
-	case err != nil:
+	case err != nil && !exists:
 		stale := parameter{causeStaleCookie, []byte{0, 0, 0, 0}}.append(nil)
 		s.send(seal(appendChunk(back.append(nil), chunkError, 0, stale)), from)
 		return false
-	case deaf || same != nil:
+	case d != nil: // connect takes action B or D
+		d.put(echo)
+		return exists
+	case exists: // action D: the COOKIE ACK was lost
+		s.cookieAck(back, from)
+		return true
+	case same != nil || !listens:
+		return false // the peer of an association has shown its tag: it is too late for action B
+	case old != nil && (old.ports.tag == back.tag || old.ties != c.ties):
+		return false // action C, or a cookie of a former association
+	case old != nil && old.leaving.Load():
+		s.shutdownAck(old)
+		cause := parameter{causeCookieInShutdown, nil}.append(nil)
+		s.send(seal(appendChunk(back.append(nil), chunkError, 0, cause)), from)
 		return false
-	case !s.admits(from.peer.Addr()):
-		atomic.AddUint64(&s.cfg.Counters.stats.Refused, 1)
-		s.send(seal(appendAbort(back.append(nil), 0, causeOutOfResource, "")), from)
+	case !s.admits(from.peer.Addr(), old != nil):
+		s.full(back, from)
 		return false
-	case old != nil: // RFC 9260 section 5.2.4, action A
+	}
+	var vacate func()
+	if old != nil { // action A
+		vacate = old.leave()
 		old.end(ErrRestarted)
 	}
 	l := newLink(s, back, c.ours.tag, s.cfg.usable(c.ours, c.theirs), from)
 	s.add(l)
-	s.opened(l, c)
-	ack() // after opened: if that closes, the peer already knows the association
+	s.opened(l, c, vacate)
+	s.cookieAck(back, from) // after opened: if that closes, the peer already knows the association
 	return true
+}
+
+// cookieAck sends a COOKIE ACK.
+func (s *socket) cookieAck(back header, to path) {
+	s.send(seal(appendChunk(back.append(nil), chunkCookieAck, 0)), to)
+}
+
+// shutdownAck repeats the SHUTDOWN ACK of an association.
+func (s *socket) shutdownAck(l *link) {
+	s.send(seal(appendChunk(l.ports.append(nil), chunkShutdownAck, 0)), l.path())
 }
 
 // outOfTheBlue answers a packet that belongs to no association (RFC 9260 section 8.4).

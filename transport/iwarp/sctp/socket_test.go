@@ -22,8 +22,8 @@ func newTestSocket(t *testing.T) (*socket, *link, *recorder) {
 	sent := new(recorder)
 	s := newSocket(cfg, sent)
 	s.port = 2
-	s.admits = func(netip.Addr) bool { return true }
-	s.opened = func(*link, *cookie) { t.Error("an association was made") }
+	s.admits = func(netip.Addr, bool) bool { return true }
+	s.opened = func(*link, *cookie, func()) { t.Error("an association was made") }
 	l := newLink(s, header{src: 2, dst: 1, tag: 0x33333333}, 0x44444444, 2, linkPeer)
 	s.add(l)
 	t.Cleanup(func() { l.Close() })
@@ -124,7 +124,7 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _, sent := newTestSocket(t)
-			s.admits = func(netip.Addr) bool { return false }
+			s.admits = func(netip.Addr, bool) bool { return false }
 			p := header{src: 7, dst: tt.dst}.append(nil)
 			s.packet(seal(appendChunk(p, chunkInit, 0, unhex(t, tt.init))), linkPeer)
 			abort := appendAbort(header{src: tt.dst, dst: 7, tag: 9}.append(nil), 0, tt.cause, tt.text)

@@ -1,0 +1,325 @@
+package sctp
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestCookieEcho: a COOKIE ECHO of a peer with an association leaves that association alone, unless
+// its cookie was made for its restart (RFC 9260 section 5.2.4). The cases are named by the columns
+// of table 12: local tag, peer's tag, local tie-tag, peer's tie-tag. TestRestart has action A, and
+// TestCollision action B.
+func TestCookieEcho(t *testing.T) {
+	const one, two, three = 0x11111111, 0x22222222, 0x33333333
+	// forged returns a cookie such as the Listener could have made.
+	forged := func(p *station, local, peers uint32, change func(*tieTags)) initiation {
+		p.l.socket.mu.Lock()
+		l := p.l.socket.tags[p.theirs.tag]
+		p.l.socket.mu.Unlock()
+		c := cookie{from: p.from.peer, src: p.port, dst: 2, ties: l.ties, ours: p.theirs}
+		c.ours.tag = local
+		c.theirs = initiation{tag: peers, window: 1 << 20, out: 1, in: 1, tsn: 1, indication: DDP}
+		change(&c.ties)
+		ack := c.ours
+		ack.cookie = p.l.socket.bakery.bake(&c)
+		return ack
+	}
+	for _, tt := range []struct {
+		name   string
+		begin  func(p *station) initiation // makes the living association, and returns the cookie
+		answer string
+	}{
+		{"M M 0 0, action D", func(p *station) initiation {
+			ack := p.init(one)
+			p.up(one, ack)
+			return ack
+		}, "11111111: 0b000004"},
+		{"M M 0 0, action D, from another UDP port", func(p *station) initiation {
+			ack := p.init(one)
+			p.up(one, ack)
+			p.from.peer = netip.AddrPortFrom(p.from.peer.Addr(), 1)
+			return ack
+		}, "11111111: 0b000004"},
+		{"M M 0 0, action D, stale", func(p *station) initiation {
+			ack := p.init(one)
+			p.up(one, ack)
+			p.carries()
+			time.Sleep(cookieLife + time.Second)
+			return ack
+		}, "11111111: 0b000004"},
+		{"M M X X, action D, of a restart", func(p *station) initiation {
+			p.up(one, p.init(one))
+			ack := p.init(two)
+			p.up(two, ack)
+			return ack
+		}, "22222222: 0b000004"},
+		{"X M 0 0, action C", func(p *station) initiation {
+			first := p.init(one)
+			p.up(one, p.init(one))
+			return first
+		}, ""},
+		{"X X 0 0, of a former association that was aborted", func(p *station) initiation {
+			former := p.init(one)
+			p.up(one, former)
+			p.carries()
+			p.aborts()
+			p.up(two, p.init(two))
+			return former
+		}, ""},
+		{"X X 0 0, of a former association that was shut down", func(p *station) initiation {
+			former := p.init(one)
+			p.up(one, former)
+			p.says(former.tag, fmt.Sprintf("07 00 0008 %08x", former.tsn-1))
+			p.hears("11111111: 08000004")
+			p.says(former.tag, "0e 00 0004")
+			p.hears()
+			p.up(two, p.init(two))
+			return former
+		}, ""},
+		{"X X 0 0, of a former association that was restarted", func(p *station) initiation {
+			former := p.init(one)
+			p.up(one, former)
+			p.up(two, p.init(two))
+			return former
+		}, ""},
+		{"X X 0 0, of an attempt that came to nothing", func(p *station) initiation {
+			former := p.init(one)
+			p.up(two, p.init(two))
+			return former
+		}, ""},
+		{"X X X X, of a restart of a former association", func(p *station) initiation {
+			p.up(one, p.init(one))
+			restart := p.init(two)
+			p.aborts()
+			p.up(three, p.init(three))
+			return restart
+		}, ""},
+		{"X M M M", func(p *station) initiation {
+			p.up(one, p.init(one))
+			return p.init(one)
+		}, ""},
+		{"X X M X", func(p *station) initiation {
+			p.up(one, p.init(one))
+			return forged(p, p.theirs.tag^1, two, func(t *tieTags) { t.peer++ })
+		}, ""},
+		{"X X X M", func(p *station) initiation {
+			p.up(one, p.init(one))
+			return forged(p, p.theirs.tag^1, two, func(t *tieTags) { t.local++ })
+		}, ""},
+		{"X X M 0", func(p *station) initiation {
+			p.up(one, p.init(one))
+			return forged(p, p.theirs.tag^1, two, func(t *tieTags) { t.peer = 0 })
+		}, ""},
+		{"M X M M, action B, too late", func(p *station) initiation {
+			p.up(one, p.init(one))
+			return forged(p, p.theirs.tag, two, func(*tieTags) {})
+		}, ""},
+		{"X X 0 0, stale", func(p *station) initiation {
+			former := p.init(one)
+			p.up(one, former)
+			p.aborts()
+			time.Sleep(cookieLife + time.Second)
+			p.up(two, p.init(two))
+			return former
+		}, "11111111: 0900000c0003000800000000"},
+		{"X X M M, stale", func(p *station) initiation {
+			p.up(one, p.init(one))
+			p.carries()
+			ack := p.init(two)
+			time.Sleep(cookieLife + time.Second)
+			return ack
+		}, "22222222: 0900000c0003000800000000"},
+		{"M X 0 0, stale", func(p *station) initiation {
+			p.up(one, p.init(one))
+			p.carries()
+			ack := forged(p, p.theirs.tag, two, func(t *tieTags) { *t = tieTags{} })
+			time.Sleep(cookieLife + time.Second)
+			return ack
+		}, "22222222: 0900000c0003000800000000"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newStation(t, Config{})
+				late := tt.begin(p)
+				before := p.carries()
+				p.echo(late)
+				if tt.answer == "" {
+					p.hears()
+				} else {
+					p.hears(tt.answer)
+				}
+				if p.carries().a != before.a {
+					t.Error("the association is another one")
+				}
+				if n := p.l.cfg.Counters.Stats().BadPackets; n != 0 {
+					t.Errorf("%d bad packets are counted", n)
+				}
+			})
+		})
+	}
+}
+
+// TestCookieWithoutAssociation: a cookie makes an association when there is none, also if it was
+// made for a restart, or made one before (RFC 9260 section 5.1.5).
+func TestCookieWithoutAssociation(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newStation(t, Config{})
+		first := p.init(1)
+		p.up(1, first)
+		p.carries()
+		restart := p.init(2)
+		p.aborts()
+		p.up(2, restart)
+		p.carries()
+		p.aborts()
+		p.up(1, first)
+		p.carries()
+	})
+}
+
+// TestUnexpectedInit: an INIT while there is an association is answered, with a tag of its own, and
+// changes nothing (RFC 9260 section 5.2.2). The answer does not tell the association's tags.
+func TestUnexpectedInit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newStation(t, Config{})
+		const tag = 0x11111111
+		p.up(tag, p.init(tag))
+		before := p.carries()
+		first, second := p.init(0x22222222), p.init(0x22222222)
+		if first.tag == p.theirs.tag || second.tag == p.theirs.tag || first.tag == second.tag {
+			t.Errorf("tags %x and %x, of the association %x", first.tag, second.tag, p.theirs.tag)
+		}
+		if first.out != p.theirs.out || first.in != p.theirs.in || first.window != p.theirs.window {
+			t.Errorf("INIT ACK is %+v, that of the association was %+v", first, p.theirs)
+		}
+		for _, secret := range []uint32{tag, p.theirs.tag} {
+			if bytes.Contains(first.cookie, binary.BigEndian.AppendUint32(nil, secret)) {
+				t.Errorf("the cookie tells the tag %x", secret)
+			}
+		}
+		if p.carries().a != before.a {
+			t.Error("the association is another one")
+		}
+	})
+}
+
+// TestUnexpectedAnswers: INIT ACK, COOKIE ACK and a stale cookie error change nothing in an
+// association, and are not answered (RFC 9260 sections 5.2.3, 5.2.5 and 5.2.6).
+func TestUnexpectedAnswers(t *testing.T) {
+	for name, chunk := range map[string]string{
+		"INIT ACK":           "02 00 001c 00000007 00100000 0001 0001 00000001 0007 0008 63636363",
+		"COOKIE ACK":         "0b 00 0004",
+		"stale cookie error": "09 00 000c 0003 0008 00000001",
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newStation(t, Config{})
+				p.up(1, p.init(1))
+				before := p.carries()
+				p.says(p.theirs.tag, chunk)
+				p.hears()
+				if p.carries().a != before.a {
+					t.Error("the association is another one")
+				}
+			})
+		})
+	}
+}
+
+// TestRestart: the cookie of an INIT that came while there was an association replaces it: X X M M,
+// action A (RFC 9260 section 5.2.4). Its sessions end with ErrRestarted.
+func TestRestart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newStation(t, Config{})
+		p.up(0x11111111, p.init(0x11111111))
+		old, former := p.carries(), p.theirs
+		p.up(0x22222222, p.init(0x22222222))
+		if err := old.LLP(time.Minute).Receive(new(sink)); err != ErrRestarted {
+			t.Errorf("the session of before: got error %v, want %v", err, ErrRestarted)
+		}
+		if c := p.carries(); c.a == old.a || c.Stream() != 0 {
+			t.Errorf("the session is on stream %d of the old association", c.Stream())
+		}
+		p.says(former.tag, "03 00 0010 00000001 00100000 0000 0000")
+		p.hears(fmt.Sprintf("%08x: 06010004", former.tag)) // out of the blue
+		if n := p.l.cfg.Counters.Stats(); n.Associations != 2 || n.Lost != 1 {
+			t.Errorf("counted %+v", n)
+		}
+	})
+}
+
+// TestRestartPlaces: a restart has the place of its predecessor among a Listener's associations,
+// neither more nor less, even if its host would not get another now.
+func TestRestartPlaces(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a := newStation(t, Config{MaxAssociations: 4})
+		a.up(1, a.init(1))
+		other := *a
+		other.port = 3
+		other.up(2, other.init(2))
+		b, c, d := a.another("192.0.2.3:9899"), a.another("192.0.2.4:9899"), a.another("192.0.2.5:9899")
+		b.up(3, b.init(3))
+		for tag := range uint32(5) {
+			a.up(10+tag, a.init(10+tag))
+			a.carries()
+		}
+		c.up(4, c.init(4))
+		a.up(20, a.init(20))
+		d.says(0, "01 00 001c 00000005 00100000 0100 0100 00000001 c006 0008 00000001")
+		d.hears("00000005: 0600000800040004")
+		a.aborts()
+		d.up(6, d.init(6))
+		other.carries()
+		b.carries()
+	})
+}
+
+// TestRestartRefused: a restart by a host that is no longer admitted is refused. The association
+// goes on.
+func TestRestartRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var refuse atomic.Bool
+		p := newStation(t, Config{Admit: func(netip.Addr) bool { return !refuse.Load() }})
+		p.up(1, p.init(1))
+		before := p.carries()
+		ack := p.init(2)
+		refuse.Store(true)
+		p.echo(ack)
+		p.hears("00000002: 0600000800040004")
+		if p.carries().a != before.a {
+			t.Error("the association is another one")
+		}
+	})
+}
+
+// TestRestartWhileLeaving: an association that has acknowledged the peer's SHUTDOWN is not
+// restarted. The acknowledgement is repeated instead, after which the peer begins again (RFC 9260
+// sections 5.2.4 and 9.2).
+func TestRestartWhileLeaving(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newStation(t, Config{})
+		p.up(1, p.init(1))
+		old := p.carries()
+		restart := p.init(2)
+		p.says(p.theirs.tag, fmt.Sprintf("07 00 0008 %08x", p.theirs.tsn-1))
+		p.hears("00000001: 08000004")
+		p.says(0, "01 00 001c 00000003 00100000 0100 0100 00000001 c006 0008 00000001")
+		p.hears("00000001: 08000004")
+		p.echo(restart)
+		p.hears("00000001: 08000004", "00000002: 09000008000a0004")
+		p.says(1, "0e 01 0004") // SHUTDOWN COMPLETE out of the blue
+		p.hears()
+		if err := old.LLP(time.Minute).Receive(new(sink)); !errors.Is(err, io.EOF) {
+			t.Errorf("the session of before: got error %v, want %v", err, io.EOF)
+		}
+		p.up(2, restart)
+		p.carries()
+	})
+}
