@@ -168,6 +168,9 @@ func (d *device) refuses(m *cm.REJ, from netip.Addr) {
 		if c = d.asked[question{from, m.Local}]; c != nil {
 			k = c.known
 		}
+		if c != nil && c.isUp.Load() {
+			c = nil // it knows our ID: this is of a former attempt, with the same ID of the peer's
+		}
 		d.mu.Unlock()
 	}
 	switch {

@@ -242,6 +242,22 @@ func TestPeerGivesUp(t *testing.T) {
 	}
 }
 
+// TestLateGiveUp: a peer that has a connection has not given up. A REJ that says so is of a former
+// attempt.
+func TestLateGiveUp(t *testing.T) {
+	r := newRig(t, roce.Config{})
+	for _, connect := range r.roles() {
+		p, ep := connect()
+		p.mad(&cm.REJ{Local: p.id, About: cm.AboutREQ, Reason: cm.Timeout})
+		p.silent()
+		if err := ep.Err(); err != nil {
+			t.Fatal(err)
+		}
+		p.alive()
+		p.end()
+	}
+}
+
 // TestDREQ sends DREQs that are wrong, for unknown connections, and repeated.
 func TestDREQ(t *testing.T) {
 	r := newRig(t, roce.Config{})
