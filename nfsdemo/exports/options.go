@@ -32,9 +32,10 @@ func (o *Options) parse(list string) error {
 	o.Flavors, o.PerFlavor = slices.Clone(o.Flavors), maps.Clone(o.PerFlavor)
 	o.current = nil
 	defer o.unite()
-	for word := range strings.SplitSeq(list, ",") {
-		if word == "" {
-			continue
+	for list != "" {
+		var word string
+		if word, list, _ = strings.Cut(list, ","); word == "" {
+			return fmt.Errorf("there is nothing before a comma")
 		}
 		if err := o.set(word); err != nil {
 			return fmt.Errorf("option %s: %w", word, err)

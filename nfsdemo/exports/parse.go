@@ -1,7 +1,6 @@
 package exports
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net/netip"
@@ -31,7 +30,11 @@ type Client struct {
 	// Networks are the addresses of the hosts. If there are none, and no Host, it is all hosts.
 	Networks []netip.Prefix
 	Host     string // a name, to be looked up
+	Line     int
 	Options
+
+	text    string // as the file has it, without quotes
+	network bool   // written with a prefix or a mask, perhaps for one address
 }
 
 // Options say what clients may do.
@@ -67,62 +70,57 @@ func (e *Error) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err
 // Unwrap returns the error in the line.
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxLine is the longest line in bytes, including continuation lines.
-const maxLine = 1 << 20
-
-// Parse reads a file. The same path may be on several lines. The error is an *Error, or an error of
-// r.
-func Parse(r io.Reader) ([]Export, error) {
-	var all []Export
-	byPath := make(map[string]int)
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLine)
-	number := 0
-	for lines.Scan() {
-		number++
-		first, line := number, lines.Text()
-		for strings.HasSuffix(line, `\`) && len(line) < maxLine && lines.Scan() {
-			number++
-			line = line[:len(line)-1] + " " + lines.Text()
-		}
-		words, err := split(line)
-		if err == nil && len(words) > 0 {
-			err = add(&all, byPath, words, first)
-		}
-		if err != nil {
-			return nil, &Error{first, err}
+// Parse reads a file. The same path may be on several lines. The error is an *Error.
+func Parse(in io.Reader) (_ []Export, err error) {
+	r := newReader(in)
+	f := file{byPath: make(map[string]int)}
+	for r.c != end && err == nil {
+		var words []word
+		if words, err = r.entry(); err == nil && len(words) > 0 {
+			err = f.add(words)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return nil, &Error{number + 1, err}
+	if r.err != nil { // it cut the last word short
+		err = &Error{r.line, r.err}
 	}
-	return all, nil
+	if err != nil {
+		return nil, err
+	}
+	return f.all, nil
 }
 
-// add adds a line.
-func add(all *[]Export, byPath map[string]int, words []string, line int) error {
-	dir := words[0]
+// file has the exports of a file.
+type file struct {
+	all    []Export
+	byPath map[string]int // the places in all
+}
+
+// add adds the words of an entry. The error is an *Error.
+func (f *file) add(words []word) error {
+	dir, line := words[0].text, words[0].line
 	switch {
 	case !path.IsAbs(dir):
-		return fmt.Errorf("%q is not an absolute path", dir)
+		return &Error{line, fmt.Errorf("%q is not an absolute path", dir)}
 	case len(dir) > mount3.MaxPath:
-		return fmt.Errorf("the path is longer than %d bytes", mount3.MaxPath)
+		return &Error{line, fmt.Errorf("the path is longer than %d bytes", mount3.MaxPath)}
 	}
 	dir = path.Clean(dir)
-	clients, err := parseClients(words[1:])
+	clients, err := parseClients(words[1:], line)
 	if err != nil {
 		return err
 	}
-	i, known := byPath[dir]
+	at, known := f.byPath[dir]
 	if !known {
-		i = len(*all)
-		byPath[dir] = i
-		*all = append(*all, Export{Path: dir, Line: line, Memory: clients[0].memory})
+		at = len(f.all)
+		f.byPath[dir] = at
+		f.all = append(f.all, Export{Path: dir, Line: line, Memory: clients[0].memory})
 	}
-	x := &(*all)[i]
-	for _, c := range clients {
+	x := &f.all[at]
+	for i := range clients {
+		c := &clients[i]
 		if c.memory != x.Memory {
-			return fmt.Errorf("%s is in memory for some clients and not for others", dir)
+			return &Error{c.Line,
+				fmt.Errorf("%s is in memory for some clients and not for others", dir)}
 		}
 		x.CrossMnt = x.CrossMnt || c.crossmnt
 		if c.mountPoint == "." {
@@ -131,42 +129,52 @@ func add(all *[]Export, byPath map[string]int, words []string, line int) error {
 		if c.mountPoint != "" {
 			x.MountPoint = c.mountPoint
 		}
-		x.Clients = append(x.Clients, c)
+		x.Clients = append(x.Clients, *c)
 	}
 	return nil
 }
 
-// parseClients parses the words after the path.
-func parseClients(words []string) (clients []Client, err error) {
+// parseClients parses the words after the path on a line. The error is an *Error.
+func parseClients(words []word, line int) (clients []Client, err error) {
 	base := defaults()
-	for _, w := range words {
-		if opts, ok := strings.CutPrefix(w, "-"); ok {
-			base = defaults()
-			if err := base.parse(opts); err != nil {
-				return nil, err
-			}
-			continue
+	for i, w := range words {
+		opts, dash := strings.CutPrefix(w.text, "-")
+		switch {
+		case dash && i > 0 && strings.HasPrefix(words[i-1].text, "-"):
+			// exportfs takes the second list for the name of a host.
+			err = fmt.Errorf("%q: write the options in one list", w.text)
+		case dash && i > 0 && i == len(words)-1: // exportfs exports to everybody
+			err = fmt.Errorf("%q: write the clients behind their options", w.text)
+		case dash:
+			err = base.parse(opts)
+		default:
+			c := Client{Options: base, Line: w.line, text: w.text}
+			err = c.parseSpec()
+			clients = append(clients, c)
 		}
-		who, opts, bracket := strings.Cut(w, "(")
-		c := Client{Options: base}
-		if bracket {
-			inside, ok := strings.CutSuffix(opts, ")")
-			if !ok || strings.ContainsAny(inside, "()") {
-				return nil, fmt.Errorf("%q: write CLIENT(OPTION,...) without spaces", w)
-			}
-			if err := c.parse(inside); err != nil {
-				return nil, fmt.Errorf("%s: %w", w, err)
-			}
+		if err != nil {
+			return nil, &Error{w.line, err}
 		}
-		if err := c.parseWho(who); err != nil {
-			return nil, err
-		}
-		clients = append(clients, c)
 	}
 	if len(clients) == 0 {
-		clients = []Client{{Options: base}}
+		clients = []Client{{Options: base, Line: line, text: "*"}}
 	}
 	return clients, nil
+}
+
+// parseSpec parses the text of a client.
+func (c *Client) parseSpec() error {
+	who, opts, bracket := strings.Cut(c.text, "(")
+	if bracket {
+		inside, ok := strings.CutSuffix(opts, ")")
+		if !ok || strings.ContainsAny(inside, "()") {
+			return fmt.Errorf("%q: write CLIENT(OPTION,...) without spaces", c.text)
+		}
+		if err := c.parse(inside); err != nil {
+			return fmt.Errorf("%s: %w", c.text, err)
+		}
+	}
+	return c.parseWho(who)
 }
 
 // parseWho parses a client without its options.
@@ -187,7 +195,7 @@ func (c *Client) parseWho(who string) error {
 		if err != nil {
 			return fmt.Errorf("%q is not a network: write 192.0.2.0/24, or 192.0.2.0/255.255.255.0", who)
 		}
-		c.Networks = []netip.Prefix{p}
+		c.Networks, c.network = []netip.Prefix{p}, true
 		return nil
 	}
 	switch {

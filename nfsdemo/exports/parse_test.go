@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -97,6 +99,8 @@ func TestParse(t *testing.T) {
 		{"order of kinds", "/srv *(ro) 192.0.2.0/24(rw) build.example.com(all_squash) 192.0.2.7(no_root_squash)",
 			"\"/srv\"\n  [192.0.2.9/32 192.0.2.10/32] ro,all 65534:65534\n  [192.0.2.7/32] ro,none 65534:65534\n" +
 				"  [192.0.2.0/24] rw 65534:65534\n  [] ro 65534:65534\n"},
+		{"an address before a network without another", "/srv 10.0.0.1/32(rw) 10.0.0.1",
+			"\"/srv\"\n  [10.0.0.1/32] ro 65534:65534\n  [10.0.0.1/32] rw 65534:65534\n"},
 		{"squashing", "/srv *(rw,all_squash,anonuid=150,anongid=100) 10.0.0.1(anonuid=-2,all_squash,no_all_squash)",
 			"\"/srv\"\n  [10.0.0.1/32] ro 4294967294:65534\n  [] rw,all 150:100\n"},
 		{"squashed to the superuser", "/srv *(all_squash,anonuid=0,anongid=0)",
@@ -104,7 +108,7 @@ func TestParse(t *testing.T) {
 		{"the greatest numbers", "/srv *(anonuid=4294967294,anongid=4294967294)",
 			"\"/srv\"\n  [] ro 4294967294:4294967294\n"},
 		{"options for those that follow", "/srv -rw,anonuid=5 10.0.0.1 10.0.0.2(ro) -insecure 10.0.0.3",
-			"\"/srv\"\n  [10.0.0.1/32] rw 5:65534\n  [10.0.0.2/32] ro 5:65534\n  [10.0.0.3/32] ro insecure 65534:65534\n"},
+			"\"/srv\"\n  [10.0.0.1/32] rw 5:65534\n  [10.0.0.2/32] ro 5:65534\n  [10.0.0.3/32] rw insecure 5:65534\n"},
 		{"a path in quotes", "\"/srv/with space\" *(rw)\n/srv/a\\040b\\043",
 			"\"/srv/with space\"\n  [] rw 65534:65534\n\"/srv/a b#\"\n  [] ro 65534:65534\n"},
 		{"bytes in octal", "/\\001\\070\\107\\377",
@@ -188,14 +192,40 @@ func TestParseErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tt.line, err, tt.want)
 		}
 	}
-	for _, host := range []string{"unknown.example.com", "empty.example.com"} {
-		list, err := exports.Parse(strings.NewReader("\n/srv " + host))
-		if err != nil {
-			t.Fatal(err)
+}
+
+// TestErrorLines: an error has the line of its word.
+func TestErrorLines(t *testing.T) {
+	for _, tt := range []struct {
+		file string
+		line int
+	}{
+		{"# \\\n\\\n\\\n/srv \\\n 10.0.0.1 \\\n \\\n @x", 7},
+		{"/srv \\\n 10.0.0.1 \\\n 10.0.0.2(memory) \\\n 10.0.0.3", 3},
+		{"/srv *\n/b \\\n -fast", 3},
+		{"\\\nsrv", 2},
+		{"/srv *\n\n/a \\\n\\\n \"*", 5},
+		{"/srv *\n/b 10.0.0.1 \\\n unknown.example.com", 3},
+		{"/srv *\n/b 10.0.0.1\n/b \\\n empty.example.com", 4},
+	} {
+		list, err := exports.Parse(strings.NewReader(tt.file))
+		if err == nil {
+			_, err = list[1].Rules(t.Context(), known)
 		}
 		var e *exports.Error
-		if _, err := list[0].Rules(t.Context(), known); !errors.As(err, &e) || e.Line != 2 || !strings.Contains(err.Error(), host) {
-			t.Errorf("%s: %v", host, err)
+		if !errors.As(err, &e) || e.Line != tt.line {
+			t.Errorf("%q: %v, want line %d", tt.file, err, tt.line)
+		}
+	}
+}
+
+// TestParseReadError: what has come before an error of the reader counts for nothing.
+func TestParseReadError(t *testing.T) {
+	broken := errors.New("broken")
+	for _, file := range []string{"", "/srv *\n", "/srv *(rw", "/srv \"", "# x"} {
+		list, err := exports.Parse(io.MultiReader(strings.NewReader(file), iotest.ErrReader(broken)))
+		if list != nil || !errors.Is(err, broken) {
+			t.Errorf("%q: %v, %v", file, list, err)
 		}
 	}
 }
@@ -204,10 +234,16 @@ func TestParseErrors(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("/srv 192.0.2.0/24(rw,no_root_squash) build.example.com *(ro)\n")
 	f.Add("\"/a b\"\\\n -rw,mp=/x @y # z\n/c\\040 (memory,anonuid=-2)")
+	f.Add("/a *(ro) (rw) # \\\n\\\n/b\\\n\t\"x\\\n y\"\r\n/c\\134040 -rw \\")
 	f.Fuzz(func(t *testing.T, file string) {
+		last := strings.Count(file, "\n") + 1
 		list, err := exports.Parse(strings.NewReader(file))
 		if err != nil && list != nil {
 			t.Errorf("%v and %v", list, err)
+		}
+		var e *exports.Error
+		if err != nil && (!errors.As(err, &e) || e.Line < 1 || e.Line > last) {
+			t.Errorf("%v in a file of %d lines", err, last)
 		}
 		seen := make(map[string]bool)
 		for _, x := range list {
@@ -215,6 +251,11 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%+v", x)
 			}
 			seen[x.Path] = true
+			for _, c := range x.Clients {
+				if c.Line < 1 || c.Line > last {
+					t.Errorf("line %d in a file of %d lines: %+v", c.Line, last, c)
+				}
+			}
 		}
 	})
 }

@@ -29,14 +29,14 @@ func (x *Export) Rules(ctx context.Context, r Resolver) ([]nfsserver.Rule, error
 		if c.Host != "" {
 			addrs, err := r.LookupNetIP(ctx, "ip", c.Host)
 			if err != nil {
-				return nil, &Error{x.Line, fmt.Errorf("host %s: %w", c.Host, err)}
+				return nil, &Error{c.Line, fmt.Errorf("host %s: %w", c.Host, err)}
 			}
 			for _, a := range addrs {
 				a = a.Unmap().WithZone("")
 				networks = append(networks, netip.PrefixFrom(a, a.BitLen()))
 			}
 			if len(networks) == 0 { // no Clients would mean everybody
-				return nil, &Error{x.Line, fmt.Errorf("host %s has no addresses", c.Host)}
+				return nil, &Error{c.Line, fmt.Errorf("host %s has no addresses", c.Host)}
 			}
 		}
 		rules = append(rules, nfsserver.Rule{
@@ -51,7 +51,7 @@ func (x *Export) Rules(ctx context.Context, r Resolver) ([]nfsserver.Rule, error
 // class returns the rank of a client: hosts, then networks, then all.
 func (c *Client) class() int {
 	switch {
-	case c.Host != "", len(c.Networks) > 0 && c.Networks[0].IsSingleIP():
+	case c.Host != "", len(c.Networks) > 0 && c.Networks[0].IsSingleIP() && !c.network:
 		return 0
 	case len(c.Networks) > 0:
 		return 1
