@@ -34,23 +34,23 @@ squash = "none"
 anonuid = 7
 `
 	for _, tt := range []struct{ name, file, args, want string }{
-		{"file alone", file, "", "/a (memory, 2MiB, read-only, no squashing)\n" +
-			"/b (memory, 2MiB, read-only, no squashing)\n"},
+		{"file alone", file, "", "/a (memory, 2MiB)\n    for everybody: read-only, no squashing\n" +
+			"/b (memory, 2MiB)\n    for everybody: read-only, no squashing\n"},
 		{"flags win", file, "--squash all --read-only=false",
-			"/a (memory, 2MiB, read-write, all squashed to 7:65534)\n" +
-				"/b (memory, 2MiB, read-write, all squashed to 7:65534)\n"},
+			"/a (memory, 2MiB)\n    for everybody: read-write, all squashed to 7:65534\n" +
+				"/b (memory, 2MiB)\n    for everybody: read-write, all squashed to 7:65534\n"},
 		{"a flag wins over a list", file, "--memory /c",
-			"/c (memory, 2MiB, read-only, no squashing)\n"},
+			"/c (memory, 2MiB)\n    for everybody: read-only, no squashing\n"},
 		{"one element", `memory = "/a"` + "\nmemory-size = 1048576", "",
-			"/a (memory, 1MiB, read-write, root squashed to 65534:65534)\n"},
+			"/a (memory, 1MiB)\n    for everybody: read-write, root squashed to 65534:65534\n"},
 		{"in the order of the file", `allow = ["192.0.2.0/24", "2001:db8::1"]` + "\n" +
 			`memory = ["/z", "/y"]`, "",
-			"/z (memory, 4GiB, read-write, root squashed to 65534:65534, " +
-				"for 192.0.2.0/24 2001:db8::1/128)\n" +
-				"/y (memory, 4GiB, read-write, root squashed to 65534:65534, " +
-				"for 192.0.2.0/24 2001:db8::1/128)\n"},
+			"/z (memory, 4GiB)\n    for 192.0.2.0/24 2001:db8::1/128: " +
+				"read-write, root squashed to 65534:65534\n" +
+				"/y (memory, 4GiB)\n    for 192.0.2.0/24 2001:db8::1/128: " +
+				"read-write, root squashed to 65534:65534\n"},
 		{"an empty file", "", "--memory /a",
-			"/a (memory, 4GiB, read-write, root squashed to 65534:65534)\n"},
+			"/a (memory, 4GiB)\n    for everybody: read-write, root squashed to 65534:65534\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			args := append([]string{"serve", "--check", "--config", configFile(t, tt.file)},

@@ -299,12 +299,18 @@ func TestServeCheck(t *testing.T) {
 	write(dir + " 192.0.2.0/24(rw,no_root_squash) *(ro,insecure)\n" + dir + "/later *\n")
 	code, out, errs := execute(t, "serve", "--check", "--exports", file)
 	for _, want := range []string{
-		dir + " (directory " + dir + ", to be mounted again after a restart; read-write, no squashing, from ports below 1024, for 192.0.2.0/24; read-only, root squashed to 65534:65534)\n",
+		dir + " (directory " + dir + ", to be mounted again after a restart)\n" +
+			"    for 192.0.2.0/24: read-write, no squashing, from ports below 1024\n" +
+			"    for everybody: read-only, root squashed to 65534:65534\n",
 		dir + "/later (", "    does not exist yet: it is exported when it does\n",
 	} {
 		if code != cli.ExitOK || !strings.Contains(strings.ReplaceAll(out, ", files belong to user 1000, who runs serve", ""), want) {
 			t.Errorf("exit %d, %s%swant %s", code, out, errs, want)
 		}
+	}
+	code, out, errs = execute(t, "serve", "--check", "--exports", file, "--allow", "192.0.2.0/24")
+	if want := "    for everybody that --allow names: read-only"; !strings.Contains(out, want) {
+		t.Errorf("exit %d, %s%swant %s", code, out, errs, want)
 	}
 	write("/srv *(sec=krb4)\n")
 	for _, args := range [][]string{{"--check"}, {"--listen", "127.0.0.1:0", "--mount", "none"}} {
@@ -316,5 +322,36 @@ func TestServeCheck(t *testing.T) {
 	code, _, errs = execute(t, "serve", "--check", "--exports", file+"x")
 	if code != cli.ExitFailed || !strings.Contains(errs, fs.ErrNotExist.Error()) && !strings.Contains(errs, "no such file") {
 		t.Errorf("exit %d, %s", code, errs)
+	}
+}
+
+// TestServeExportsWarnings: --check and the log, at the start and when the file is read again, warn
+// of options that are for everybody because of a blank, and of a client that never counts.
+func TestServeExportsWarnings(t *testing.T) {
+	const opens = "/m 127.0.0.1(memory) \\\n (rw,memory)\n"
+	s := serveFile(t, opens)
+	const logged, apart = "may not mean what it says", `\"127.0.0.1(memory) (rw,memory)\": because of the blank, `
+	if got := s.stderr.String(); strings.Count(got, logged) != 1 || !strings.Contains(got, apart) ||
+		!strings.Contains(got, "line=2 export=/m ") {
+		t.Errorf("logged at the start: %s", got)
+	}
+	const twice = "/m *(rw,memory) *(ro,memory)\n"
+	s.reload(t, twice, reloaded)
+	if got := s.stderr.String(); strings.Count(got, logged) != 2 ||
+		!strings.Contains(got, `\"*(ro,memory)\" never counts: \"*(rw,memory)\" in line 1 comes first`) {
+		t.Errorf("logged when the file was read again: %s", got)
+	}
+	for file, want := range map[string]string{
+		opens: "/m (memory, 4GiB)\n" +
+			"    for 127.0.0.1/32: read-only, root squashed to 65534:65534, from ports below 1024\n" +
+			"    for everybody: read-write, root squashed to 65534:65534, from ports below 1024\n" +
+			`    warning: line 2: "127.0.0.1(memory) (rw,memory)": because of the blank, `,
+		twice: `    warning: line 1: "*(ro,memory)" never counts: "*(rw,memory)" in line 1 comes first, `,
+	} {
+		s.write(t, file)
+		code, out, errs := execute(t, "serve", "--check", "--exports", s.path)
+		if code != cli.ExitOK || errs != "" || !strings.Contains(out, want) {
+			t.Errorf("exit %d, %s%swant %s", code, out, errs, want)
+		}
 	}
 }

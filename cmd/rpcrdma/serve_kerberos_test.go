@@ -124,10 +124,12 @@ func TestServeExportsSec(t *testing.T) {
 	args := []string{"--exports", path, "--sec", "krb5p:krb5i", "--keytab", kt}
 	code, stdout, stderr := execute(t, append([]string{"serve", "--check"}, args...)...)
 	for _, want := range []string{
-		"/silent (memory, 4GiB, read-write, root squashed to 65534:65534, sec=krb5p:krb5i)\n",
-		"/said (memory, 4GiB, read-write, root squashed to 65534:65534, sec=sys)\n",
-		"/both (memory, 4GiB, read-write, root squashed to 65534:65534 " +
-			"(sys: read-only, all squashed to 65534:65534), sec=krb5p:krb5i:sys:krb5)\n",
+		"/silent (memory, 4GiB)\n" +
+			"    for everybody: read-write, root squashed to 65534:65534, sec=krb5p:krb5i\n",
+		"/said (memory, 4GiB)\n" +
+			"    for everybody: read-write, root squashed to 65534:65534, sec=sys\n",
+		"/both (memory, 4GiB)\n    for everybody: read-write, root squashed to 65534:65534 " +
+			"(sys: read-only, all squashed to 65534:65534), sec=krb5p:krb5i:sys:krb5\n",
 		"Kerberos: clients need tickets for nfs/localhost@EXAMPLE.ORG\n",
 	} {
 		if code != cli.ExitOK || !strings.Contains(stdout, want) {

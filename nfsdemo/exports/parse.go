@@ -18,6 +18,8 @@ type Export struct {
 	Line    int    // the first line with the path
 	Clients []Client
 
+	Warnings []Warning
+
 	Memory   bool // a file system in memory
 	CrossMnt bool // clients may enter what is mounted below
 	// MountPoint is a directory: the path is only exported while something is mounted there. It may
@@ -129,6 +131,10 @@ func (f *file) add(words []word) error {
 		if c.mountPoint != "" {
 			x.MountPoint = c.mountPoint
 		}
+		if i > 0 {
+			x.warnApart(c, &clients[i-1])
+		}
+		x.warnCovered(c)
 		x.Clients = append(x.Clients, *c)
 	}
 	return nil

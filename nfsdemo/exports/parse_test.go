@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -226,6 +227,54 @@ func TestParseReadError(t *testing.T) {
 		list, err := exports.Parse(io.MultiReader(strings.NewReader(file), iotest.ErrReader(broken)))
 		if list != nil || !errors.Is(err, broken) {
 			t.Errorf("%q: %v, %v", file, list, err)
+		}
+	}
+}
+
+// TestWarnings: lines that do what exports(5) says, and hardly what is meant.
+func TestWarnings(t *testing.T) {
+	apart := func(client string) string {
+		return strconv.Quote(client+" (rw)") + ": because of the blank, (rw) is for everybody, not for " +
+			client + ": leave it out, or write *(rw)"
+	}
+	covered := func(client, by string, line int) string {
+		return fmt.Sprintf("%q never counts: %q in line %d comes first, and is for the same hosts",
+			client, by, line)
+	}
+	for _, tt := range []struct {
+		file string
+		want []string
+	}{
+		{"/srv 10.0.0.1(rw) 192.0.2.0/24 build.example.com *(ro)\n/b *\n/c (rw)\n/d -rw\n", nil},
+		{"# x\n/srv 10.0.0.1 \\\n (rw)\n", []string{"line 3: " + apart("10.0.0.1")}},
+		{"/srv 10.0.0.1(ro) (rw)", []string{"line 1: " + apart("10.0.0.1(ro)")}},
+		{"/srv 10.0.0.1\n/srv (rw)\n", nil},
+		{"/srv * (rw)", []string{"line 1: " + apart("*"),
+			"line 1: " + covered("(rw)", "*", 1)}},
+		{"/srv *(rw) *(ro)", []string{"line 1: " + covered("*(ro)", "*(rw)", 1)}},
+		{"/srv *(rw)\n/b *\n/srv\n", []string{"line 3: " + covered("*", "*(rw)", 1)}},
+		{"/srv 10.0.0.0/8(rw) \\\n10.1.0.0/16(ro)",
+			[]string{"line 2: " + covered("10.1.0.0/16(ro)", "10.0.0.0/8(rw)", 1)}},
+		{"/srv 10.1.0.0/16 10.0.0.0/8 10.1.2.3 0.0.0.0/0 ::/0 *", nil},
+		{"/srv 10.0.0.1 10.0.0.2/32 ::ffff:10.0.0.1(rw) 2001:db8::1 10.0.0.2/32(rw)",
+			[]string{"line 1: " + covered("::ffff:10.0.0.1(rw)", "10.0.0.1", 1),
+				"line 1: " + covered("10.0.0.2/32(rw)", "10.0.0.2/32", 1)}},
+		{"/srv build.example.com Build.example.com(rw) 192.0.2.9",
+			[]string{"line 1: " + covered("Build.example.com(rw)", "build.example.com", 1)}},
+	} {
+		list, err := exports.Parse(strings.NewReader(tt.file))
+		if err != nil {
+			t.Errorf("%q: %v", tt.file, err)
+			continue
+		}
+		var got []string
+		for _, x := range list {
+			for _, w := range x.Warnings {
+				got = append(got, w.String())
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", tt.file, diff)
 		}
 	}
 }

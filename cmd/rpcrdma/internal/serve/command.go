@@ -42,8 +42,13 @@ With --exports, FILE lists what is exported and to whom, in the format of export
 with its clients, and their options. The option memory makes a file system in memory. On SIGHUP,
 serve reads the file again, and looks up the names of hosts again: exports come, go and change
 under clients that have mounted them. If the file has an error, nothing changes, and the log
-says why. --check tries a file out. A directory that is removed and made again is exported
-again; with the option mp, a path is exported when something is mounted there.
+says why. The log also warns of clients that never count, and of options that a blank has parted
+from their client, so that they are for everybody. A directory that is removed and made again is
+exported again; with the option mp, a path is exported when something is mounted there.
+
+--check tries the exports out. It prints each with its clients below it, one a line, in the
+order in which they are compared with a host: the first that matches counts. "For everybody"
+means all hosts. The same warnings follow.
 
 As with Linux, the option insecure is needed for calls from ports above 1023. Over TCP, either
 mount without noresvport, or set insecure. Over RDMA, set insecure: there, Linux's client calls

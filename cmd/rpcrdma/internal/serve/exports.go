@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/daemon"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/exports"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
@@ -30,6 +31,7 @@ type Export struct {
 	// mountPoint is the option mp: the directory that must be a mount point; "" means none.
 	mountPoint string
 	crossMnt   bool // clients enter what is mounted below
+	warnings   []exports.Warning
 }
 
 // exportSet is the set of exported file systems.
@@ -72,6 +74,7 @@ func openExports(cfg *Config, said []Export, k *service, log *slog.Logger) (_ *e
 		}
 	}()
 	x.wanted = x.withMounts()
+	cfg.warnOf(x.said, log)
 	warnOverlap(x.said, log)
 	for _, e := range x.wanted {
 		if cfg.exportsFile != "" && !e.there() {
@@ -165,6 +168,7 @@ func (x *exportSet) reload(ctx context.Context) error {
 	if x.k != nil {
 		x.k.users.Store(known)
 	}
+	x.cfg.warnOf(said, x.log)
 	warnOverlap(said, x.log)
 	x.said = said
 	x.wanted = x.withMounts()

@@ -48,7 +48,8 @@ func (c *Config) read(ctx context.Context) ([]Export, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	for _, x := range list {
-		e := Export{Name: x.Path, Dir: x.Path, mountPoint: x.MountPoint, crossMnt: x.CrossMnt}
+		e := Export{Name: x.Path, Dir: x.Path, mountPoint: x.MountPoint, crossMnt: x.CrossMnt,
+			warnings: x.Warnings}
 		if x.Memory {
 			e.Dir = ""
 		}
@@ -65,6 +66,16 @@ func (c *Config) read(ctx context.Context) ([]Export, error) {
 	return all, nil
 }
 
+// warnOf logs the warnings of the file of --exports.
+func (c *Config) warnOf(all []Export, log *slog.Logger) {
+	for _, e := range all {
+		for _, w := range e.warnings {
+			log.Warn("a line of the exports file may not mean what it says", "file", c.exportsFile,
+				"line", w.Line, "export", e.Name, "warning", w.Text)
+		}
+	}
+}
+
 // checkExports is --check: it prints what would be exported, or what is wrong.
 func checkExports(ctx context.Context, cfg *Config, out io.Writer) error {
 	all, err := cfg.read(ctx)
@@ -73,7 +84,10 @@ func checkExports(ctx context.Context, cfg *Config, out io.Writer) error {
 	}
 	var b strings.Builder
 	for _, e := range all {
-		fmt.Fprintf(&b, "%s (%s)\n", cli.Printable(e.Name), cfg.Describe(e, os.Geteuid()))
+		cfg.describeClients(&b, e, os.Geteuid())
+		for _, w := range e.warnings {
+			fmt.Fprintf(&b, "    warning: %v\n", w)
+		}
 		switch {
 		case e.Dir == "":
 		case !e.there():

@@ -22,7 +22,7 @@ func (c *Config) addFlags(cmd *cobra.Command) {
 	f.Var((*memoryFlag)(&c.Exports), "memory", "export a file system in memory under the path NAME; may be repeated")
 	f.StringVar(&c.exportsFile, "exports", "",
 		"export what `FILE` lists, in the format of exports(5); SIGHUP reads it again")
-	f.BoolVar(&c.onlyCheck, "check", false, "print what would be exported, and exit")
+	f.BoolVar(&c.onlyCheck, "check", false, "print what would be exported to whom, and exit")
 	f.Var(&c.memorySize, "memory-size", "most data that an export in memory may hold")
 	f.Var((*stateFlag)(&c.state), "state",
 		"keep in DIR what lets file handles of directories survive a restart; DIR is created if missing")

@@ -55,35 +55,66 @@ func (s *server) greet(out io.Writer) error {
 // Describe describes an export that user uid serves.
 func (c *Config) Describe(e Export, uid int) string {
 	var b strings.Builder
-	if e.Dir == "" {
-		fmt.Fprintf(&b, "memory, %v", &c.memorySize)
-	} else {
-		fmt.Fprintf(&b, "directory %s", cli.Printable(e.Dir))
-	}
+	c.describePlace(&b, e)
 	if len(e.Rules) == 1 {
-		describeRule(&b, &e.Rules[0], ", ")
+		b.WriteString(", ")
+		describeRule(&b, &e.Rules[0])
 	}
-	if e.Dir != "" {
-		b.WriteString(c.describeDirectory(uid))
-	}
+	b.WriteString(c.describeFiles(e, uid))
 	for i := range e.Rules {
 		r := &e.Rules[i]
 		if len(e.Rules) > 1 {
-			describeRule(&b, r, "; ")
+			b.WriteString("; ")
+			describeRule(&b, r)
 		}
-		for i, p := range r.Clients {
-			if i == 0 {
-				b.WriteString(", for")
-			}
-			fmt.Fprintf(&b, " %v", p)
+		if len(r.Clients) > 0 {
+			b.WriteString(", for")
+			describePrefixes(&b, r)
 		}
 	}
 	return b.String()
 }
 
-// describeRule writes a separator, and what the clients of a rule may do.
-func describeRule(b *strings.Builder, r *nfsserver.Rule, separator string) {
-	b.WriteString(separator)
+// describeClients writes an export, and a line for each of its rules.
+func (c *Config) describeClients(b *strings.Builder, e Export, uid int) {
+	b.WriteString(cli.Printable(e.Name) + " (")
+	c.describePlace(b, e)
+	b.WriteString(c.describeFiles(e, uid) + ")\n")
+	for i := range e.Rules {
+		r := &e.Rules[i]
+		b.WriteString("    for")
+		switch {
+		case len(r.Clients) > 0:
+			describePrefixes(b, r)
+		case len(c.allow) > 0:
+			b.WriteString(" everybody that --allow names")
+		default:
+			b.WriteString(" everybody")
+		}
+		b.WriteString(": ")
+		describeRule(b, r)
+		b.WriteString("\n")
+	}
+}
+
+// describePlace writes where the files of an export are.
+func (c *Config) describePlace(b *strings.Builder, e Export) {
+	if e.Dir == "" {
+		fmt.Fprintf(b, "memory, %v", &c.memorySize)
+	} else {
+		fmt.Fprintf(b, "directory %s", cli.Printable(e.Dir))
+	}
+}
+
+// describePrefixes writes the addresses of the clients of a rule.
+func describePrefixes(b *strings.Builder, r *nfsserver.Rule) {
+	for _, p := range r.Clients {
+		fmt.Fprintf(b, " %v", p)
+	}
+}
+
+// describeRule writes what the clients of a rule may do.
+func describeRule(b *strings.Builder, r *nfsserver.Rule) {
 	access := accessesOf(r)
 	describeAccess(b, r, access[0].Access)
 	for _, a := range access[1:] {
@@ -143,8 +174,11 @@ func describeAccess(b *strings.Builder, r *nfsserver.Rule, a nfsserver.Access) {
 	}
 }
 
-// describeDirectory says who will own the files in a directory, and what survives a restart.
-func (c *Config) describeDirectory(uid int) string {
+// describeFiles says who will own the files in a directory, and what survives a restart.
+func (c *Config) describeFiles(e Export, uid int) string {
+	if e.Dir == "" {
+		return ""
+	}
 	s := ""
 	if uid != 0 {
 		s = fmt.Sprintf(", files belong to user %d, who runs serve", uid)
