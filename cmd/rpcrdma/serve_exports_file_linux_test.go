@@ -330,7 +330,8 @@ func TestServeCheck(t *testing.T) {
 func TestServeExportsWarnings(t *testing.T) {
 	const opens = "/m 127.0.0.1(memory) \\\n (rw,memory)\n"
 	s := serveFile(t, opens)
-	const logged, apart = "may not mean what it says", `\"127.0.0.1(memory) (rw,memory)\": because of the blank, `
+	const logged = "may not mean what it says"
+	const apart = `\"127.0.0.1(memory) (rw,memory)\": because of the blank, `
 	if got := s.stderr.String(); strings.Count(got, logged) != 1 || !strings.Contains(got, apart) ||
 		!strings.Contains(got, "line=2 export=/m ") {
 		t.Errorf("logged at the start: %s", got)

@@ -109,7 +109,8 @@ func TestParse(t *testing.T) {
 		{"the greatest numbers", "/srv *(anonuid=4294967294,anongid=4294967294)",
 			"\"/srv\"\n  [] ro 4294967294:4294967294\n"},
 		{"options for those that follow", "/srv -rw,anonuid=5 10.0.0.1 10.0.0.2(ro) -insecure 10.0.0.3",
-			"\"/srv\"\n  [10.0.0.1/32] rw 5:65534\n  [10.0.0.2/32] ro 5:65534\n  [10.0.0.3/32] rw insecure 5:65534\n"},
+			"\"/srv\"\n  [10.0.0.1/32] rw 5:65534\n  [10.0.0.2/32] ro 5:65534\n" +
+				"  [10.0.0.3/32] rw insecure 5:65534\n"},
 		{"a path in quotes", "\"/srv/with space\" *(rw)\n/srv/a\\040b\\043",
 			"\"/srv/with space\"\n  [] rw 65534:65534\n\"/srv/a b#\"\n  [] ro 65534:65534\n"},
 		{"bytes in octal", "/\\001\\070\\107\\377",
@@ -228,6 +229,11 @@ func TestParseReadError(t *testing.T) {
 		if list != nil || !errors.Is(err, broken) {
 			t.Errorf("%q: %v, %v", file, list, err)
 		}
+	}
+	// An error that comes once, behind a character that is looked at together with the next one.
+	list, err := exports.Parse(iotest.TimeoutReader(strings.NewReader("/srv *\r")))
+	if list != nil || !errors.Is(err, iotest.ErrTimeout) {
+		t.Errorf("%v, %v", list, err)
 	}
 }
 

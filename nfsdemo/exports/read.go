@@ -54,10 +54,7 @@ func (r *reader) advance() {
 func (r *reader) read() int {
 	b, err := r.in.ReadByte()
 	if err != nil {
-		if err != io.EOF {
-			r.err = err
-		}
-		return end
+		return r.ended(err)
 	}
 	return int(b)
 }
@@ -66,9 +63,17 @@ func (r *reader) read() int {
 func (r *reader) peek() int {
 	b, err := r.in.Peek(1)
 	if err != nil {
-		return end
+		return r.ended(err)
 	}
 	return int(b[0])
+}
+
+// ended keeps the error with which in ended, which in may return only once.
+func (r *reader) ended(err error) int {
+	if err != io.EOF {
+		r.err = err
+	}
+	return end
 }
 
 // entry returns the words up to the end of a line.
@@ -118,7 +123,8 @@ func (r *reader) word() (w word, err error) {
 			return w, nil
 		case r.c == '"':
 			quoted = !quoted
-		case !quoted && (r.c == '\r' || r.c == '\v' || r.c == '\f'): // exportfs ends the entry there
+		case !quoted && (r.c == '\r' || r.c == '\v' || r.c == '\f'):
+			// exportfs ends the entry there.
 			return w, fmt.Errorf("there is the control character %q in it", rune(r.c))
 		default:
 			text = unescape(append(text, byte(r.c)))
