@@ -288,6 +288,8 @@ func TestServeCrossMnt(t *testing.T) {
 
 // TestServeCheck: --check prints what would be exported, and what is wrong.
 func TestServeCheck(t *testing.T) {
+	const needInsecure = "    clients of Linux over RDMA, and all clients over RoCE and SCTP, " +
+		"need the option insecure\n"
 	dir := t.TempDir()
 	file := filepath.Join(dir, "exports")
 	write := func(text string) {
@@ -296,17 +298,20 @@ func TestServeCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(dir + " 192.0.2.0/24(rw,no_root_squash) *(ro,insecure)\n" + dir + "/later *\n")
+	write(dir + " 192.0.2.0/24(rw,no_root_squash) *(ro,insecure)\n" + dir + "/later *(insecure)\n")
 	code, out, errs := execute(t, "serve", "--check", "--exports", file)
 	for _, want := range []string{
 		dir + " (directory " + dir + ", to be mounted again after a restart)\n" +
 			"    for 192.0.2.0/24: read-write, no squashing, from ports below 1024\n" +
-			"    for everybody: read-only, root squashed to 65534:65534\n",
+			"    for everybody: read-only, root squashed to 65534:65534\n" + needInsecure,
 		dir + "/later (", "    does not exist yet: it is exported when it does\n",
 	} {
 		if code != cli.ExitOK || !strings.Contains(strings.ReplaceAll(out, ", files belong to user 1000, who runs serve", ""), want) {
 			t.Errorf("exit %d, %s%swant %s", code, out, errs, want)
 		}
+	}
+	if n := strings.Count(out, needInsecure); n != 1 {
+		t.Errorf("%d exports need insecure, want 1:\n%s", n, out)
 	}
 	code, out, errs = execute(t, "serve", "--check", "--exports", file, "--allow", "192.0.2.0/24")
 	if want := "    for everybody that --allow names: read-only"; !strings.Contains(out, want) {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,6 +88,10 @@ func checkExports(ctx context.Context, cfg *Config, out io.Writer) error {
 		cfg.describeClients(&b, e, os.Geteuid())
 		for _, w := range e.warnings {
 			fmt.Fprintf(&b, "    warning: %v\n", w)
+		}
+		if slices.ContainsFunc(e.Rules, func(r nfsserver.Rule) bool { return r.Privileged }) {
+			b.WriteString("    clients of Linux over RDMA, and all clients over RoCE and SCTP, " +
+				"need the option insecure\n")
 		}
 		switch {
 		case e.Dir == "":
