@@ -2,12 +2,15 @@ package nfsserver_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/internal/pipe"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -63,7 +66,9 @@ func TestGroups(t *testing.T) {
 		x := export(fs)
 		x.Rules = []nfsserver.Rule{{Squash: tt.squash}}
 		rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{x}, Blocking: true,
-			Groups: func(uid uint32) []uint32 { return map[uint32][]uint32{1000: many, 0: {0, 5}}[uid] }})
+			Groups: func(uid uint32) ([]uint32, error) {
+				return map[uint32][]uint32{1000: many, 0: {0, 5}}[uid], nil
+			}})
 		cred, err := oncrpc.AuthSys(oncrpc.SysCred{UID: tt.uid, GID: tt.uid, GIDs: []uint32{1, 2, 3}})
 		if err != nil {
 			t.Fatal(err)
@@ -75,5 +80,46 @@ func TestGroups(t *testing.T) {
 			!slices.Equal(by[0].GIDs, tt.want.GIDs) {
 			t.Errorf("%s: %+v, want %+v", tt.name, by, tt.want)
 		}
+	}
+}
+
+// TestGroupsNotKnownNow: a caller whose groups cannot be looked up at the moment is asked to try
+// again, and no operation goes on with other groups. Squashed callers are not affected.
+func TestGroupsNotKnownNow(t *testing.T) {
+	w := newWorld(t)
+	fs := &accesses{FS: w.fs}
+	down := errors.New("down")
+	var log lines
+	rpc := serve(t, nfsserver.Config{
+		Exports:  []nfsserver.Export{export(fs)},
+		Blocking: true, Logger: log.logger(),
+		Groups: func(uid uint32) ([]uint32, error) { return []uint32{uid, 5}, down },
+	})
+	conn := pipe.New(rpc, pipe.Inline)
+	cred, err := oncrpc.AuthSys(oncrpc.SysCred{UID: 1000, GID: 1000, GIDs: []uint32{1, 2, 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := nfsOn(conn, cred)
+	for i := range operations {
+		op := &operations[i]
+		if got := do(t, c, op.proc, op.args(w.root, w.root, "name"), op.res()); got != nfs3.ErrJukebox {
+			t.Errorf("%v: %v, want %v", op, got, nfs3.ErrJukebox)
+		}
+	}
+	if _, err = nfsclient.Mount(t.Context(), conn, cred, "/"); !errors.Is(err, mount3.ErrServerFault) {
+		t.Errorf("MNT: %v", err)
+	}
+	if by := fs.take(); len(by) != 0 {
+		t.Errorf("the file system was asked for %+v", by)
+	}
+	log.want(t, `level=ERROR msg="nfs: cannot look up the groups of a user" uid=1000 err=down`,
+		`level=WARN msg="nfs: mount refused" peer=pipe path=/ why=NFS3ERR_JUKEBOX export=/`)
+	attrOf(t, nfsOn(conn, oncrpc.AuthNone()), w.file)
+
+	down = nil
+	do(t, c, nfs3.ProcAccess, &nfs3.AccessArgs{File: w.file}, new(nfs3.AccessRes))
+	if by := fs.take(); len(by) != 1 || !slices.Equal(by[0].GIDs, []uint32{1000, 5}) {
+		t.Errorf("afterwards: %+v", by)
 	}
 }

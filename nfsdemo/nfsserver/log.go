@@ -32,6 +32,11 @@ func (s *Server) unidentified(principal string, err error) {
 		"principal", printable(principal), "err", err)
 }
 
+// ungrouped logs that the groups of a user could not be found out.
+func (s *Server) ungrouped(uid uint32, err error) {
+	s.log.Failure("nfs: cannot look up the groups of a user", unidentified{}, "uid", uid, "err", err)
+}
+
 // unidentified is the key of a message that is logged once a minute.
 type unidentified struct{}
 

@@ -67,7 +67,8 @@ func TestPrincipals(t *testing.T) {
 		}
 		r := newRealm(t, nfsserver.Config{User: user,
 			Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{tt.rule}}},
-			Groups:  func(uint32) []uint32 { return []uint32{99} }}) // for AUTH_SYS only
+			// For AUTH_SYS only.
+			Groups: func(uint32) ([]uint32, error) { return []uint32{99}, nil }})
 		for _, f := range tt.rule.Flavors {
 			got := fs.accessAs(t, r, r.flavor(f, principal))
 			if got.UID != tt.want.UID || got.GID != tt.want.GID ||

@@ -92,7 +92,8 @@ func (by entrance) admits(f mount3.Flavor, r *Rule) bool {
 }
 
 // enter checks that the caller may use an export, and squashes the caller's credentials by its
-// rule. The call counts as one for the export until leave.
+// rule. The call counts as one for the export until leave. It returns nfs3.ErrJukebox if the
+// caller's groups cannot be looked up.
 func (q *request) enter(e *export, by entrance) error {
 	if q.entered == e {
 		return nil
@@ -105,19 +106,24 @@ func (q *request) enter(e *export, by entrance) error {
 	if !may && !by.admits(q.flavor, r) {
 		return q.server.refuseFlavor(e, q, r)
 	}
+	if !q.known || !may {
+		access.Squash = SquashAll
+	}
+	uid := q.cred.UID
+	lookUp := q.server.groups
+	if lookUp != nil && q.flavor == mount3.FlavorSys && access.Squash != SquashAll {
+		groups, err := lookUp(uid)
+		if err != nil {
+			q.server.ungrouped(uid, err)
+			return nfs3.ErrJukebox
+		}
+		q.cred.GIDs = append(q.cred.GIDs[:0], groups...)
+	}
 	if q.entered != nil {
 		q.leave() // of another export: LOOKUP crosses, or RENAME or LINK will fail
 	}
 	if !e.begin() {
 		return nfs3.ErrStale
-	}
-	if !q.known || !may {
-		access.Squash = SquashAll
-	}
-	uid := q.cred.UID
-	groups := q.server.groups
-	if groups != nil && q.flavor == mount3.FlavorSys && access.Squash != SquashAll {
-		q.cred.GIDs = append(q.cred.GIDs[:0], groups(uid)...)
 	}
 	r.squash(&q.cred, access.Squash)
 	q.entered, q.rule, q.access, q.squashed = e, r, access, !q.known || q.cred.UID != uid

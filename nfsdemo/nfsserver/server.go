@@ -40,8 +40,9 @@ type Config struct {
 	// Groups returns the supplementary groups of a user, in place of those in the call. It is used
 	// for callers with AUTH_SYS who are not squashed. Nil means that the groups in the call count;
 	// AUTH_SYS has at most 16 (RFC 5531 appendix A). Groups may block; set Blocking then. The
-	// server does not change the result. For RPCSEC_GSS, User returns the groups.
-	Groups func(uid uint32) []uint32
+	// server does not change the result. On an error the client is told to try again later
+	// (nfs3.ErrJukebox). For RPCSEC_GSS, User returns the groups.
+	Groups func(uid uint32) ([]uint32, error)
 	// GSS says that the RPC server takes RPCSEC_GSS: oncrpc.ServerConfig.Flavors has a flavour of
 	// package gss. Without it, New and SetExports fail with ErrNoGSS for exports whose rules name
 	// flavours of RPCSEC_GSS, since nobody could use those.
@@ -66,7 +67,7 @@ type Server struct {
 	table    atomic.Pointer[table]
 	changing sync.Mutex // held by SetExports
 	blocking bool
-	groups   func(uid uint32) []uint32 // may be nil
+	groups   func(uid uint32) ([]uint32, error) // may be nil
 	gss      bool
 	user     func(ctx context.Context, principal string) (*vfs.Cred, error) // may be nil
 	maxRead  uint32

@@ -25,9 +25,15 @@
 // Others are no user, unless a map has them: not "nfs/host.example.org@EXAMPLE.ORG", which is a
 // machine, nor "alice/admin@EXAMPLE.ORG". The server squashes them.
 //
-// # Slow databases
+// # Databases that fail
 //
 // Answers are kept for half an hour. That there is no such user is kept for a minute. At most 4096
 // answers are kept. A caller waits for a look-up for at most 5 seconds; the look-up then goes on in
 // the background. At most 64 look-ups run at a time.
+//
+// If a look-up fails, the last answer holds, and the database is asked again after a minute. A user
+// whom the database had, and now has not, is kept until the last answer is an hour old: the C
+// library does not tell a source that is down from one that lacks the user. Without a last answer
+// [Groups.Of] and [Principals.User] return an error, and the server has the client try again later.
+// So nobody loses groups because a look-up fails.
 package users

@@ -51,7 +51,7 @@ func NewPrincipals(cfg Config) (*Principals, error) {
 	if p.db == nil {
 		p.db = Host()
 	}
-	p.cache = newCache(p.lookup)
+	p.cache = newCache(p.log, p.lookup, p.missed)
 	return p, nil
 }
 
@@ -60,8 +60,8 @@ func NewPrincipals(cfg Config) (*Principals, error) {
 const maxPrincipal = 512
 
 // User returns the user of a principal, for nfsserver.Config.User. It returns nil if the principal
-// is no user, and an error if the database cannot answer just now. The caller must not change the
-// result.
+// is no user. If the database cannot answer just now, User returns its last answer, or an error if
+// there is none. The caller must not change the result.
 func (p *Principals) User(ctx context.Context, principal string) (*vfs.Cred, error) {
 	if len(principal) > maxPrincipal {
 		return nil, nil
@@ -76,30 +76,32 @@ var (
 )
 
 // lookup looks up the user of a principal.
-func (p *Principals) lookup(principal string) (c *vfs.Cred, found bool, err error) {
+func (p *Principals) lookup(principal string) (c *vfs.Cred, missing, err error) {
 	who, mapped := p.fixed.users[principal]
 	if who.cred != nil {
-		return who.cred, true, nil
+		return who.cred, nil, nil
 	}
 	name := who.name
 	if !mapped {
-		name, err = p.name(principal)
-	}
-	if err == nil {
-		if c, err = p.db.User(name); err == nil {
-			return c, true, nil
-		}
-		if !errors.Is(err, ErrUnknown) {
-			return nil, false, err
+		if name, err = p.name(principal); err != nil {
+			return nil, err, nil
 		}
 	}
+	c, err = p.db.User(name)
+	if errors.Is(err, ErrUnknown) {
+		return nil, err, nil
+	}
+	return c, nil, err
+}
+
+// missed logs that a principal is no user.
+func (p *Principals) missed(principal string, why error) {
 	level := slog.LevelInfo
-	if mapped {
+	if _, mapped := p.fixed.users[principal]; mapped {
 		level = slog.LevelWarn // the map names a user who does not exist
 	}
 	p.log.Log(context.Background(), level, "nfs: a principal is no user here, and is squashed",
-		"principal", principal, "why", err)
-	return nil, false, nil
+		"principal", principal, "why", why)
 }
 
 // name returns the name of the user of a principal in one of the realms. Kerberos escapes special

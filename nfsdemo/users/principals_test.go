@@ -144,7 +144,7 @@ func TestPrincipalsLog(t *testing.T) {
 }
 
 // TestPrincipalsTime: a user is cached for half an hour, a missing user for a minute, and a failure
-// not at all.
+// not at all. After a failure, users are as they were last.
 func TestPrincipalsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase()
@@ -170,8 +170,11 @@ func TestPrincipalsTime(t *testing.T) {
 			}
 		}
 		user("u1", 6)
+		time.Sleep(30 * time.Minute)
+		user("u1", 7) // as he was last
+		user("u1", 7)
 		db.fail(nil)
-		user("u2", 7)
+		user("u2", 8)
 	})
 }
 

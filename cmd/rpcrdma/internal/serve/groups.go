@@ -7,7 +7,7 @@ import (
 )
 
 // groups returns the look-up of users' groups for --manage-gids, or nil.
-func (c *Config) groups(log *slog.Logger) func(uid uint32) []uint32 {
+func (c *Config) groups(log *slog.Logger) func(uid uint32) ([]uint32, error) {
 	if !c.manageGIDs {
 		return nil
 	}
