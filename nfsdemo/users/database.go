@@ -3,7 +3,6 @@ package users
 import (
 	"errors"
 	"fmt"
-	"os/user"
 	"strconv"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
@@ -15,70 +14,17 @@ import (
 type Database interface {
 	// User returns a user by name, with all groups.
 	User(name string) (*vfs.Cred, error)
-	// Groups returns all groups of a user, including the primary one.
+	// Groups returns all groups of a user, the primary one first.
 	Groups(uid uint32) ([]uint32, error)
 }
 
-// ErrUnknown is the error of a Database that does not have the user.
+// ErrUnknown is the error of a Database that does not have the user or group.
 var ErrUnknown = errors.New("no such user")
 
-// Host returns the user database of this host. With cgo it is the C library's, with all sources in
-// nsswitch.conf. Without cgo it is /etc/passwd and /etc/group.
-func Host() Database { return host{} }
-
-type host struct{}
-
-func (host) User(name string) (*vfs.Cred, error) {
-	u, err := user.Lookup(name)
-	if err != nil {
-		return nil, known(err)
-	}
-	uid, err := parseID(u.Uid)
-	if err != nil {
-		return nil, err
-	}
-	gid, err := parseID(u.Gid)
-	if err != nil {
-		return nil, err
-	}
-	groups, err := groupsOf(u)
-	if err != nil {
-		return nil, err
-	}
-	return &vfs.Cred{UID: uid, GID: gid, GIDs: groups}, nil
-}
-
-func (host) Groups(uid uint32) ([]uint32, error) {
-	u, err := user.LookupId(strconv.FormatUint(uint64(uid), 10))
-	if err != nil {
-		return nil, known(err)
-	}
-	return groupsOf(u)
-}
-
-func groupsOf(u *user.User) (groups []uint32, err error) {
-	ids, err := u.GroupIds()
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range ids {
-		n, err := parseID(id)
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, n)
-	}
-	return groups, nil
-}
-
-// known makes an error wrap ErrUnknown if it means that.
-func known(err error) error {
-	var name user.UnknownUserError
-	var id user.UnknownUserIdError
-	if errors.As(err, &name) || errors.As(err, &id) {
-		return fmt.Errorf("%w (%w)", ErrUnknown, err)
-	}
-	return err
+// account is a user, or a group without a uid.
+type account struct {
+	name     string
+	uid, gid uint32
 }
 
 // noID is no user and no group (chown(2)).

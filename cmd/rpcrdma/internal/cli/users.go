@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os/user"
 	"strconv"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/users"
 )
 
 // SquashFlag is a choice that knows the words of exports(5).
@@ -33,13 +33,7 @@ type GroupFlag uint32
 
 // Set takes a number, or the name of a user of this host.
 func (f *UserFlag) Set(s string) error {
-	n, err := parseID(s, "user", func(name string) (string, error) {
-		u, err := user.Lookup(name)
-		if err != nil {
-			return "", err
-		}
-		return u.Uid, nil
-	})
+	n, err := parseID(s, "user", users.Host().UserID)
 	if err == nil {
 		*f = UserFlag(n)
 	}
@@ -48,13 +42,7 @@ func (f *UserFlag) Set(s string) error {
 
 // Set takes a number, or the name of a group of this host.
 func (f *GroupFlag) Set(s string) error {
-	n, err := parseID(s, "group", func(name string) (string, error) {
-		g, err := user.LookupGroup(name)
-		if err != nil {
-			return "", err
-		}
-		return g.Gid, nil
-	})
+	n, err := parseID(s, "group", users.Host().GroupID)
 	if err == nil {
 		*f = GroupFlag(n)
 	}
@@ -63,7 +51,7 @@ func (f *GroupFlag) Set(s string) error {
 
 // parseID parses the number of a user or group, or looks up a name. It refuses 2^32-1, which is no
 // ID on Linux.
-func parseID(s, kind string, lookUp func(name string) (string, error)) (uint32, error) {
+func parseID(s, kind string, lookUp func(name string) (uint32, error)) (uint32, error) {
 	if strings.Trim(s, "-+0123456789") == "" {
 		n, err := strconv.ParseUint(s, 10, 32)
 		if err != nil || n == math.MaxUint32 {
@@ -71,15 +59,14 @@ func parseID(s, kind string, lookUp func(name string) (string, error)) (uint32, 
 		}
 		return uint32(n), nil
 	}
-	number, err := lookUp(s)
-	if err != nil {
+	n, err := lookUp(s)
+	switch {
+	case errors.Is(err, users.ErrUnknown):
 		return 0, fmt.Errorf("this host has no %s of that name: write a number, or a name that it has", kind)
+	case err != nil:
+		return 0, fmt.Errorf("the number of this %s cannot be looked up: %w", kind, err)
 	}
-	n, err := strconv.ParseUint(number, 10, 32)
-	if err != nil {
-		return 0, fmt.Errorf("users of this host have no numbers, but %s: write a number", Printable(number))
-	}
-	return uint32(n), nil
+	return n, nil
 }
 
 // String returns the number.

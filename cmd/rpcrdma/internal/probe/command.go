@@ -84,7 +84,9 @@ finding names it, such as ports-swapped; these names stay the same from version 
 			if err != nil {
 				return err
 			}
-			flags.Connections.Become(cmd.Flags().Changed)
+			if err := flags.Connections.Become(cmd.Flags().Changed); err != nil {
+				return err
+			}
 			p, err := NewProber(flags, t, cmd.OutOrStdout())
 			if err != nil {
 				return err

@@ -61,7 +61,9 @@ Kerberos.`,
   rpcrdma conf --call 8KiB --reply 8KiB rdma://host:20050`,
 		Args: oneServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			flags.Become(cmd.Flags().Changed)
+			if err := flags.Become(cmd.Flags().Changed); err != nil {
+				return err
+			}
 			t, err := parseConfTarget(args[0])
 			if err != nil {
 				return cli.UsageError{Err: err}

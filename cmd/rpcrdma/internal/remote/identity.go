@@ -1,15 +1,16 @@
 package remote
 
 import (
+	"errors"
 	"fmt"
 	"os"
-	osuser "os/user"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/users"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 )
 
@@ -49,31 +50,27 @@ func OwnIdentity() Identity {
 }
 
 // Become completes the identity if --uid is given: it takes that user's groups on this host, or
-// nobody's, instead of those of this process, which the user may not have.
-func (id *Identity) Become(named func(flag string) bool) {
-	if !named("uid") {
-		return
+// nobody's, instead of those of this process, which the user may not have. It fails if they cannot
+// be looked up.
+func (id *Identity) Become(named func(flag string) bool) error {
+	if !named("uid") || named("gid") && named("groups") {
+		return nil
 	}
-	gid, gids := groupsOf(id.UID)
+	groups, err := users.Host().Groups(uint32(id.UID))
+	if errors.Is(err, users.ErrUnknown) {
+		groups, err = []uint32{nfsserver.Nobody}, nil
+	}
+	if err != nil {
+		return fmt.Errorf("the groups of user %d cannot be looked up: %w: "+
+			"name them with --gid and --groups", id.UID, err)
+	}
 	if !named("gid") {
-		id.gid = gid
+		id.gid = cli.GroupFlag(groups[0])
 	}
 	if !named("groups") {
-		id.Gids = gids
+		id.Gids = append(groupsFlag(nil), groups[1:min(len(groups), oncrpc.MaxGIDs+1)]...)
 	}
-}
-
-// groupsOf returns the groups of a user of this host.
-func groupsOf(uid cli.UserFlag) (gid cli.GroupFlag, gids groupsFlag) {
-	gid = nfsserver.Nobody
-	u, err := osuser.LookupId(uid.String())
-	if err != nil || gid.Set(u.Gid) != nil {
-		return gid, nil
-	}
-	further, _ := u.GroupIds()
-	further = slices.DeleteFunc(further, func(g string) bool { return g == u.Gid })
-	_ = gids.Set(strings.Join(further[:min(len(further), oncrpc.MaxGIDs)], ","))
-	return gid, gids
+	return nil
 }
 
 // Cred returns the AUTH_SYS flavour of the identity.

@@ -26,7 +26,10 @@ func TestIdentity(t *testing.T) {
 		{"with groups", []string{"uid", "groups"}, Identity{UID: unknown, gid: 0, Gids: groupsFlag{7}}, Identity{UID: unknown, gid: nfsserver.Nobody, Gids: groupsFlag{7}}},
 	}
 	for _, tt := range tests {
-		tt.in.Become(func(flag string) bool { return slices.Contains(tt.named, flag) })
+		err := tt.in.Become(func(flag string) bool { return slices.Contains(tt.named, flag) })
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
 		if d := cmp.Diff(tt.want, tt.in, cmp.AllowUnexported(Identity{})); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}
@@ -43,7 +46,9 @@ func TestIdentityKnown(t *testing.T) {
 	if err := id.UID.Set(u.Uid); err != nil {
 		t.Skipf("users have no numbers here: %v", err)
 	}
-	id.Become(func(flag string) bool { return flag == "uid" })
+	if err := id.Become(func(flag string) bool { return flag == "uid" }); err != nil {
+		t.Fatal(err)
+	}
 	if got := id.gid.String(); got != u.Gid {
 		t.Errorf("got group %s, want %s", got, u.Gid)
 	}

@@ -64,7 +64,9 @@ func (r *Session) connect(ctx context.Context, t reach.Target) (*Server, error) 
 	if flags == nil {
 		flags = NewFlags()
 	}
-	flags.Become(flags.named)
+	if err := flags.Become(flags.named); err != nil {
+		return nil, err
+	}
 	cred, err := flags.Cred()
 	if err != nil {
 		return nil, err

@@ -62,6 +62,10 @@ the users of this host with the same name: alice@REALM is alice. --realm names o
 or 'bob@OTHER 1002:100'; with --exports, SIGHUP reads this file again, too. A principal without
 a user becomes the anonymous user, and the log says so. Serve needs no krb5.conf.
 
+Users and groups of this host are those of getent(1) and id(1), with all sources in
+nsswitch.conf. Without these commands they are those of /etc/passwd and /etc/group. Serve prints
+which. If a look-up fails, users keep their last groups, and calls of other users wait.
+
 With Kerberos, serve also answers NFS over TCP at port 2049: Linux makes its Kerberos contexts
 for NFS over RDMA there, whatever its option port= says. A firewall has to let that port
 through, --mount must name port 20048 or 2049, and no nfsd or gateway of this host may have port

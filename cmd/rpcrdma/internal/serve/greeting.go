@@ -11,6 +11,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/daemon"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsserver"
+	"github.com/rpcrdma/go-rpcrdma/nfsdemo/users"
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp"
 )
 
@@ -39,6 +40,9 @@ func (s *server) greet(out io.Writer) error {
 			s.ports.nfs.Addr())
 	}
 	s.service.describe(&b, s.cfg, s.exports.said)
+	if s.service != nil || s.cfg.manageGIDs {
+		fmt.Fprintf(&b, "users and groups come from %v\n", users.Host())
+	}
 	for _, l := range s.ports.rpcbind {
 		fmt.Fprintf(&b, "look-ups over RDMA (%s) on %s\n", l.provider, l.Addr())
 	}
