@@ -80,15 +80,13 @@ func (a *Acceptor) openTicket(req *messages.APReq, now time.Time) (*messages.Enc
 		return nil, failed(codeEtype, "a client's ticket for %v is encrypted with %v: give the "+
 			"principal keys of %s", service, id, supported())
 	}
-	c, err := a.keys.find(service, id, t.EncPart.KVNO, now, a.accepts)
-	if err != nil {
+	keys, unread := a.keys.current(now)
+	plain, err := keys.open(service, t.EncPart)
+	switch {
+	case err != nil && unread != nil:
+		return nil, failed(codeOf(err), "%w, and it cannot be read again: %w", err, unread)
+	case err != nil:
 		return nil, err
-	}
-	plain, err := c.Open(t.EncPart.Cipher)
-	if err != nil {
-		return nil, failed(codeBadIntegrity, "a client's ticket for %v does not decrypt with the key in "+
-			"keytab %s: if it is genuine the KDC has another key of kvno %d; add that by ktadd",
-			service, a.path, t.EncPart.KVNO)
 	}
 	part := new(messages.EncTicketPart)
 	if err := parse("ticket", part.Unmarshal, plain); err != nil {

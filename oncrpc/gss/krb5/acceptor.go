@@ -18,8 +18,7 @@ const DefaultMaxReplays = 65536
 // AcceptorConfig configures an Acceptor.
 type AcceptorConfig struct {
 	// Keytab is the path of the keytab; "" means the value of KRB5_KTNAME, else /etc/krb5.keytab.
-	// If a ticket needs a key that the Acceptor lacks, it reads the keytab again if that has
-	// changed.
+	// The Acceptor reads it again when it has changed. While that fails, the former keys are used.
 	Keytab string
 	// Principal is the service whose tickets are accepted, "nfs/server.example.org", or with its
 	// realm, "nfs/server.example.org@EXAMPLE.ORG"; "" means all principals in the keytab.
@@ -39,7 +38,6 @@ type AcceptorConfig struct {
 // Acceptor creates contexts as a service, with the keys in a keytab. It implements gss.Acceptor.
 type Acceptor struct {
 	cfg     AcceptorConfig
-	path    string    // of the keytab
 	only    principal // whose tickets are accepted; any if it has no name
 	keys    serviceKeys
 	replays replayCache
@@ -62,7 +60,7 @@ func NewAcceptor(cfg AcceptorConfig) (*Acceptor, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Acceptor{cfg: cfg, path: path}
+	a := &Acceptor{cfg: cfg}
 	if cfg.Principal != "" {
 		if a.only, err = parsePrincipal(cfg.Principal); err != nil {
 			return nil, err
@@ -72,8 +70,8 @@ func NewAcceptor(cfg AcceptorConfig) (*Acceptor, error) {
 		max: cfg.MaxReplays, maxEach: max(1, cfg.MaxReplays/8), keep: 2 * cfg.Skew,
 		seen: make(map[authenticatorID]struct{}), clients: make(map[string]int),
 	}
-	a.keys.path = path
-	if err := a.keys.read(a.accepts); err != nil {
+	a.keys.path, a.keys.accepts = path, a.accepts
+	if _, err := a.keys.current(cfg.Now()); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -92,7 +90,7 @@ func (a *Acceptor) accepts(p principal) bool {
 }
 
 // Principals returns the principals whose tickets are accepted.
-func (a *Acceptor) Principals() []string { return a.keys.names() }
+func (a *Acceptor) Principals() []string { return names(a.keys.owners()) }
 
 // Accept begins a context.
 func (a *Acceptor) Accept() gss.Negotiation { return &acceptance{acceptor: a} }
@@ -126,7 +124,7 @@ func (n *acceptance) Step(_ context.Context, token []byte) ([]byte, gss.Context,
 
 // refusal returns a KRB-ERROR token, or nil if it cannot be encoded.
 func (a *Acceptor) refusal(c code) []byte {
-	msg, err := marshalError(c, a.cfg.Now(), a.keys.first())
+	msg, err := marshalError(c, a.cfg.Now(), a.keys.owners()[0])
 	if err != nil {
 		return nil
 	}

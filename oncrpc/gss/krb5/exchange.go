@@ -119,7 +119,7 @@ func (k *kdcClient) login(ctx context.Context, client principal, keys []keyEntry
 	if err := parse("AS-REP", rep.Unmarshal, reply); err != nil {
 		return nil, failed(codeGeneric, "the KDC of %s: %w", client.realm, err)
 	}
-	with, ok := keyFor(keys, enctype.ID(rep.EncPart.EType), rep.EncPart.KVNO)
+	with, ok := keyFor(keys, enctype.ID(rep.EncPart.EType), uint32(rep.EncPart.KVNO))
 	if !ok {
 		return nil, failed(codeBadKeyVersion, "the KDC answered %v with %v, for which the keytab has no "+
 			"key", client, enctype.ID(rep.EncPart.EType))
@@ -189,7 +189,7 @@ func preauthKey(refused *kdcError, keys []keyEntry) (key, error) {
 
 // keyFor finds a key of an encryption type in keys, which contains only the newest keys. It prefers
 // the one with the right version, but accepts others, because keytabs may not know it.
-func keyFor(keys []keyEntry, id enctype.ID, version int) (found keyEntry, ok bool) {
+func keyFor(keys []keyEntry, id enctype.ID, version uint32) (found keyEntry, ok bool) {
 	for _, e := range keys {
 		if e.key.etype == id && (!ok || e.version == version) {
 			found, ok = e, true

@@ -334,7 +334,7 @@ func (i *Initiator) login(ctx context.Context) (*ticket, error) {
 
 // keys reads the keytab, and returns the principal with its newest key of each encryption type.
 func (i *Initiator) keys() (principal, []keyEntry, error) {
-	entries, err := readKeytab(i.cfg.Keytab)
+	entries, _, err := readKeytab(i.cfg.Keytab)
 	if err != nil {
 		return principal{}, nil, err
 	}

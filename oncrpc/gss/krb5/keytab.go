@@ -43,41 +43,40 @@ func filePath(what, name string) (string, error) {
 // keyEntry is a key in a keytab.
 type keyEntry struct {
 	owner   principal
-	version int
+	version uint32 // 0 if the file's writer did not know it
 	key     key
 }
 
-// readKeytab reads the keys of a keytab with supported encryption types.
-func readKeytab(path string) ([]keyEntry, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("keytab: %w", err)
+// readKeytab reads the keys of a keytab with supported encryption types. info is that of the file
+// before it was read.
+func readKeytab(path string) (keys []keyEntry, info os.FileInfo, err error) {
+	if info, err = os.Stat(path); err != nil {
+		return nil, nil, fmt.Errorf("keytab: %w", err)
 	}
 	if info.Size() > maxKeytab {
-		return nil, fmt.Errorf("keytab %s has %d bytes, more than %d", path, info.Size(), maxKeytab)
+		return nil, nil, fmt.Errorf("keytab %s has %d bytes, more than %d", path, info.Size(), maxKeytab)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("keytab: %w", err)
+		return nil, nil, fmt.Errorf("keytab: %w", err)
 	}
 	var kt keytab.Keytab
-	if err := guard("keytab "+path, kt.Unmarshal, b); err != nil {
-		return nil, err
+	if err := guard("keytab", kt.Unmarshal, b); err != nil {
+		return nil, nil, fmt.Errorf("keytab %s is malformed", path) // err contains the file, with its keys
 	}
-	var keys []keyEntry
 	for _, e := range kt.Entries {
 		k, err := keyOf(e.Key)
 		if err != nil {
 			continue
 		}
 		owner := principal{e.Principal.Components, e.Principal.Realm}
-		keys = append(keys, keyEntry{owner, int(e.KVNO), k})
+		keys = append(keys, keyEntry{owner, e.KVNO, k})
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("keytab %s has no key of a supported encryption type (%s)", path,
+		return nil, nil, fmt.Errorf("keytab %s has no key of a supported encryption type (%s)", path,
 			supported())
 	}
-	return keys, nil
+	return keys, info, nil
 }
 
 // supported names the encryption types.

@@ -1,6 +1,8 @@
 package krb5
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -8,135 +10,184 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jcmturner/gokrb5/v8/types"
+
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss/krb5/internal/enctype"
 )
 
-// rereadEvery is the minimum time between checks of the keytab for changes. Unauthenticated peers
-// cause them.
-const rereadEvery = time.Second
+// Limits on what an unauthenticated peer can cause with a ticket.
+const (
+	// maxTries is how many keys are tried on a ticket.
+	maxTries = 16
+	// rereadEvery is the minimum time between attempts to read a keytab that cannot be read.
+	rereadEvery = time.Second
+)
 
-// serviceKeys are the keys of the principals for which an Acceptor accepts tickets.
+// serviceKeys are the keys of the principals for which an Acceptor accepts tickets. They follow the
+// keytab: while it cannot be read, they are the last that it had.
 type serviceKeys struct {
-	path string
+	path    string
+	accepts func(principal) bool
 
-	mu       sync.Mutex // guards the fields below
-	owners   map[string]map[keyID]*enctype.Cipher
-	order    []principal // the owners in the order of the keytab
-	modified time.Time
-	looked   time.Time
+	mu     sync.Mutex // guards the fields below
+	last   *keySet
+	failed time.Time // when the keytab could not be read
+	err    error     // why
 }
 
-// keyID identifies a key of a principal.
-type keyID struct {
-	etype   enctype.ID
-	version int
+// keySet is what was in a keytab. It does not change.
+type keySet struct {
+	path   string
+	file   os.FileInfo
+	owners []principal // in the order of the keytab
+	keys   map[string][]serviceKey
 }
 
-// read replaces the keys by those in the keytab.
-func (s *serviceKeys) read(accepts func(principal) bool) error {
+// serviceKey is a key for tickets.
+type serviceKey struct {
+	keyEntry
+	cipher *enctype.Cipher
+}
+
+// current returns the keys that are in the keytab now. If it cannot be read, err says why, and the
+// keys are those that were in it before.
+func (s *serviceKeys) current(now time.Time) (*keySet, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.readLocked(accepts)
+	if s.last != nil {
+		if info, err := os.Stat(s.path); err == nil && sameFile(info, s.last.file) {
+			return s.last, nil
+		}
+		if s.err != nil && now.Sub(s.failed).Abs() < rereadEvery {
+			return s.last, s.err
+		}
+	}
+	var set *keySet
+	if set, s.err = readKeys(s.path, s.accepts); s.err != nil {
+		s.failed = now
+		return s.last, s.err
+	}
+	s.last = set
+	return set, nil
 }
 
-func (s *serviceKeys) readLocked(accepts func(principal) bool) error {
-	info, err := os.Stat(s.path)
+// owners returns the principals that have keys.
+func (s *serviceKeys) owners() []principal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last.owners
+}
+
+// sameFile reports whether a file was neither replaced nor changed.
+func sameFile(a, b os.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// readKeys reads the keys of the principals that accepts allows.
+func readKeys(path string, accepts func(principal) bool) (*keySet, error) {
+	entries, info, err := readKeytab(path)
 	if err != nil {
-		return fmt.Errorf("keytab: %w", err)
+		return nil, err
 	}
-	entries, err := readKeytab(s.path)
-	if err != nil {
-		return err
-	}
-	owners := make(map[string]map[keyID]*enctype.Cipher)
-	var order, others []principal
+	s := &keySet{path: path, file: info, keys: make(map[string][]serviceKey)}
+	var others []principal
 	for _, e := range entries {
-		if !accepts(e.owner) {
+		name := e.owner.String()
+		switch {
+		case !accepts(e.owner):
 			others = append(others, e.owner)
 			continue
-		}
-		name := e.owner.String()
-		if owners[name] == nil {
-			owners[name] = make(map[keyID]*enctype.Cipher)
-			order = append(order, e.owner)
+		case slices.ContainsFunc(s.keys[name], e.again):
+			continue
+		case s.keys[name] == nil:
+			s.owners = append(s.owners, e.owner)
 		}
 		c, err := enctype.NewCipher(e.key.etype, e.key.value, usageTicket)
 		if err != nil {
-			return fmt.Errorf("keytab %s: %w", s.path, err)
+			return nil, fmt.Errorf("keytab %s: %w", path, err)
 		}
-		owners[name][keyID{e.key.etype, e.version}] = c
+		s.keys[name] = append(s.keys[name], serviceKey{e, c})
 	}
-	if len(owners) == 0 {
-		return fmt.Errorf("keytab %s has no key of the principal wanted, but of %s",
-			s.path, strings.Join(names(others), ", "))
+	if len(s.owners) == 0 {
+		return nil, fmt.Errorf("keytab %s has no key of the principal wanted, but of %s",
+			path, strings.Join(names(others), ", "))
 	}
-	s.owners, s.order, s.modified = owners, order, info.ModTime()
-	return nil
+	return s, nil
 }
 
-// find returns the key with which a ticket is encrypted. If the ticket has no version, version is
-// 0, and find returns the newest key. The error lists the keys that exist.
-func (s *serviceKeys) find(owner principal, id enctype.ID, version int, now time.Time,
-	accepts func(principal) bool) (*enctype.Cipher, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, err := s.findLocked(owner, id, version)
-	if err == nil || now.Sub(s.looked).Abs() < rereadEvery {
-		return c, err
-	}
-	s.looked = now
-	if info, e := os.Stat(s.path); e != nil || info.ModTime().Equal(s.modified) {
-		return nil, err
-	}
-	if e := s.readLocked(accepts); e != nil {
-		return nil, failed(codeOf(err), "%w, and it cannot be read again: %w", err, e)
-	}
-	return s.findLocked(owner, id, version)
+// again reports whether k is the same key of the same principal.
+func (e keyEntry) again(k serviceKey) bool {
+	return k.version == e.version && k.key.etype == e.key.etype &&
+		bytes.Equal(k.key.value, e.key.value)
 }
 
-func (s *serviceKeys) findLocked(owner principal, id enctype.ID, version int) (
-	*enctype.Cipher, error) {
-	keys := s.owners[owner.String()]
-	if keys == nil {
+// open decrypts a ticket in place. Like MIT's library it tries the keys of other versions, too:
+// keytabs and tickets may lack the version, or have only its last 8 bits, and a principal that was
+// deleted and added again has other keys of the same versions.
+func (s *keySet) open(owner principal, t types.EncryptedData) ([]byte, error) {
+	all := s.keys[owner.String()]
+	if all == nil {
 		return nil, failed(codeNotUs, "the client's ticket is for %v, and keytab %s has no key of that "+
-			"principal that may be used: it has %s", owner, s.path, strings.Join(names(s.order), ", "))
+			"principal that may be used: it has %s", owner, s.path, strings.Join(names(s.owners), ", "))
 	}
-	if version == 0 {
-		for k := range keys {
-			if k.etype == id {
-				version = max(version, k.version)
-			}
+	id, version := enctype.ID(t.EType), uint32(t.KVNO)
+	keys := candidates(all, id, version)
+	for i, k := range keys {
+		b := t.Cipher
+		if i < len(keys)-1 {
+			b = bytes.Clone(b)
+		}
+		if plain, err := k.cipher.Open(b); err == nil {
+			return plain, nil
 		}
 	}
-	if c := keys[keyID{id, version}]; c != nil {
-		return c, nil
+	if len(keys) > 0 && distance(keys[0].version, version) < otherVersion {
+		return nil, failed(codeBadIntegrity, "a client's ticket for %v does not decrypt with a key in "+
+			"keytab %s: if it is genuine the KDC has another key of kvno %d; add that by ktadd",
+			owner, s.path, version)
 	}
 	return nil, failed(codeBadKeyVersion, "keytab %s has no key of %v with kvno %d and %v: "+
 		"it has %s; add the KDC's keys to it by ktadd, or have the client get a new ticket",
-		s.path, owner, version, id, list(keys))
+		s.path, owner, version, id, list(all))
+}
+
+// candidates returns the keys to try on a ticket, the likeliest first.
+func candidates(all []serviceKey, id enctype.ID, version uint32) []serviceKey {
+	var keys []serviceKey
+	for _, k := range slices.Backward(all) { // new keys are at the end
+		if k.key.etype == id {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortStableFunc(keys, func(a, b serviceKey) int {
+		return cmp.Or(cmp.Compare(distance(a.version, version), distance(b.version, version)),
+			cmp.Compare(b.version, a.version))
+	})
+	return keys[:min(len(keys), maxTries)]
+}
+
+// otherVersion is the distance of a key that should not be the ticket's.
+const otherVersion = 2
+
+// distance says how badly a key's version fits that of a ticket.
+func distance(has, want uint32) int {
+	switch {
+	case has == want || want == 0:
+		return 0
+	case has == 0 || has == want&0xff:
+		return 1
+	}
+	return otherVersion
 }
 
 // list describes keys for an error.
-func list(keys map[keyID]*enctype.Cipher) string {
+func list(keys []serviceKey) string {
 	var have []string
-	for k := range keys {
-		have = append(have, fmt.Sprintf("kvno %d %v", k.version, k.etype))
+	for _, k := range keys {
+		have = append(have, fmt.Sprintf("kvno %d %v", k.version, k.key.etype))
 	}
 	slices.Sort(have)
-	return strings.Join(have, ", ")
-}
-
-func (s *serviceKeys) names() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return names(s.order)
-}
-
-// first returns the first principal in the keytab.
-func (s *serviceKeys) first() principal {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.order[0]
+	return strings.Join(slices.Compact(have), ", ")
 }
 
 // names returns the names of principals without duplicates.
