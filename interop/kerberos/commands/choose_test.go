@@ -124,7 +124,7 @@ func TestExpired(t *testing.T) {
 func TestSkew(t *testing.T) {
 	r := newRealmOf(t, testkdc.Config{ClockShift: 20 * time.Minute})
 	s := r.serve(t, "krb5")
-	const what = ": compare the clocks of this host and of the KDC\n"
+	const what = " ahead of ours at the last login\n"
 	r.fails(t, "alice", what, "ls", s.url("rdma", "/export", ""))
 	r.fails(t, "alice", what, "ls", s.url("tcp", "/export", "krb5"))
 }

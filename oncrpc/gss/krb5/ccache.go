@@ -56,6 +56,7 @@ func userName(cache, uid string) string {
 type cache struct {
 	client  principal
 	tickets []*ticket
+	ahead   time.Duration // how far the KDC's clock was ahead of the host's
 }
 
 // readCache reads a credential cache.
@@ -88,15 +89,16 @@ var errCacheFormat = errors.New("it is malformed, or of a version before 3")
 // leaves out credentials with unsupported keys.
 func parseCache(b []byte) (*cache, error) {
 	r := &cacheReader{b: b}
+	c := &cache{}
 	switch version := r.uint16(); version {
 	case 0x0504:
-		r.bytes(int(r.uint16())) // skip the header, the offset of the KDC's clock
+		c.ahead = r.header()
 	case 0x0503:
 		r.twice = true
 	default:
 		return nil, errCacheFormat
 	}
-	c := &cache{client: r.principal()}
+	c.client = r.principal()
 	for len(r.b) > 0 && !r.short {
 		t := r.credential()
 		if t == nil || r.short || strings.HasPrefix(t.service.realm, "X-CACHECONF") {
@@ -139,6 +141,25 @@ func (r *cacheReader) uint32() uint32 {
 		return binary.BigEndian.Uint32(b)
 	}
 	return 0
+}
+
+// tagOffset is the tag of the offset of the KDC's clock in a header.
+const tagOffset = 1
+
+// header returns the offset of the KDC's clock.
+func (r *cacheReader) header() (ahead time.Duration) {
+	fields := &cacheReader{b: r.bytes(int(r.uint16()))}
+	for len(fields.b) > 0 {
+		tag := fields.uint16()
+		field := &cacheReader{b: fields.bytes(int(fields.uint16()))}
+		if tag == tagOffset {
+			ahead = time.Duration(int32(field.uint32())) * time.Second
+			ahead += time.Duration(int32(field.uint32())) * time.Microsecond
+		}
+		fields.short = fields.short || field.short
+	}
+	r.short = r.short || fields.short
+	return ahead
 }
 
 // data returns bytes that follow their length.

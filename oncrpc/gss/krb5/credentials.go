@@ -13,7 +13,7 @@ func (i *Initiator) Principal() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !tgt.usable(i.cfg.Now()) {
+	if !tgt.usable(i.now()) {
 		return "", i.expired(tgt)
 	}
 	return tgt.client.String(), nil

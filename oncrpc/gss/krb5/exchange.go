@@ -39,7 +39,7 @@ const maxReferrals = 8
 type kdcClient struct {
 	conf   *profile
 	etypes []enctype.ID // the first choice first
-	now    func() time.Time
+	clock  kdcClock
 }
 
 // kdcError is a KRB-ERROR of a KDC.
@@ -102,7 +102,7 @@ func (k *kdcClient) login(ctx context.Context, client principal, keys []keyEntry
 			client)
 	}
 	service := granting(client.realm, client.realm)
-	now := k.now().UTC()
+	now := k.clock.now().UTC()
 	var req messages.ASReq
 	req.PVNO, req.MsgType = version, msgASReq
 	req.ReqBody = messages.KDCReqBody{
@@ -124,7 +124,12 @@ func (k *kdcClient) login(ctx context.Context, client principal, keys []keyEntry
 		return nil, failed(codeBadKeyVersion, "the KDC answered %v with %v, for which the keytab has no "+
 			"key", client, enctype.ID(rep.EncPart.EType))
 	}
-	return k.take(&rep.KDCRepFields, with.key, usageASRepEncPart, req.ReqBody.Nonce, client)
+	t, err := k.take(&rep.KDCRepFields, with.key, usageASRepEncPart, req.ReqBody.Nonce, client)
+	if err != nil {
+		return nil, err
+	}
+	k.clock.learn(t.start.Sub(k.clock.host())) // it is the time of the login, not being postdated
+	return t, nil
 }
 
 // authenticate sends an AS-REQ, and sends it again with an encrypted timestamp if the KDC requires
@@ -144,7 +149,11 @@ func (k *kdcClient) authenticate(ctx context.Context, req *messages.ASReq, clien
 	if err != nil {
 		return nil, err
 	}
-	seconds, micros := protocolTime(k.now())
+	seconds, micros := protocolTime(k.clock.now())
+	if !k.clock.own {
+		// Nothing authenticates this time, but if it is wrong the KDC refuses it.
+		seconds, micros = refused.STime, refused.Susec
+	}
 	plain, err := asn1.Marshal(types.PAEncTSEnc{PATimestamp: seconds, PAUSec: micros})
 	if err != nil {
 		return nil, err
@@ -224,7 +233,7 @@ func (k *kdcClient) request(ctx context.Context, tgt *ticket, service principal,
 	if err != nil {
 		return nil, err
 	}
-	ap, err := tgt.present(bits(), usageTGSReqAuth, k.now(), func(a *types.Authenticator) {
+	ap, err := tgt.present(bits(), usageTGSReqAuth, k.clock.now(), func(a *types.Authenticator) {
 		a.Cksum = types.Checksum{
 			CksumType: tgt.key.etype.ChecksumID(), Checksum: sum.Append(nil, nil, body),
 		}
@@ -340,8 +349,12 @@ func (k *kdcClient) describe(err error, client, service principal) error {
 	case codeTicketExpired:
 		advice = "run kinit"
 	case codeSkew:
-		advice = fmt.Sprintf("the KDC's clock is %s ours: set one of them",
-			apart(timeOf(refused.STime, refused.Susec).Sub(k.now())))
+		is := apart(timeOf(refused.STime, refused.Susec).Sub(k.clock.host()))
+		advice = fmt.Sprintf("the KDC's clock is %s ours: set one of them", is)
+		if was := k.clock.offset(); was.Abs() >= worthSaying {
+			advice = fmt.Sprintf("the KDC's clock is %s ours, and was %s ours at the last login: run kinit",
+				is, apart(was))
+		}
 	case codeEtype:
 		advice = fmt.Sprintf("the KDC has for %v no key of a permitted encryption type: "+
 			"give it keys of %s, or see permitted_enctypes in krb5.conf", service, supported())

@@ -28,6 +28,8 @@ type ownKDC struct {
 	hangs atomic.Bool // it reads requests and does not answer
 	asked atomic.Int32
 	at    func() time.Time
+	// preauth requires a timestamp with AS-REQs.
+	preauth bool
 }
 
 func (r *rig) serves(tb testing.TB, at func() time.Time) *ownKDC {
@@ -67,22 +69,34 @@ func (r *rig) serves(tb testing.TB, at func() time.Time) *ownKDC {
 	return k
 }
 
-// reply returns an AS-REP or a TGS-REP. Nobody looks into its ticket.
+// reply returns an AS-REP, a TGS-REP or a KRB-ERROR. Nobody looks into its ticket.
 func (k *ownKDC) reply(request []byte) []byte {
 	const asReq, asRep, tgsRep = 10, 11, 13 // RFC 4120 section 5.10
+	const needsPreauth, skew = 25, 37
 	var as messages.ASReq
 	var tgs messages.TGSReq
 	kind, key, usage := asRep, k.service, uint32(3)
 	err := as.Unmarshal(request)
-	body := as.ReqBody
-	if request[0] != 0x60|asReq {
+	body, sent := as.ReqBody, k.at()
+	switch {
+	case request[0] != 0x60|asReq:
 		kind, key, usage = tgsRep, k.session, 8
 		err = tgs.Unmarshal(request)
 		body = tgs.ReqBody
+		if err == nil {
+			sent, err = k.authenticated(tgs.PAData)
+		}
+	case k.preauth && len(as.PAData) == 0:
+		return k.refusal(needsPreauth)
+	case k.preauth:
+		sent, err = k.timestamp(as.PAData)
 	}
 	if err != nil {
 		k.tb.Error(err)
 		return nil
+	}
+	if sent.Sub(k.at()).Abs() > 5*time.Minute {
+		return k.refusal(skew)
 	}
 	start := k.at().UTC().Truncate(time.Second)
 	end := start.Add(6 * time.Hour)
@@ -102,6 +116,47 @@ func (k *ownKDC) reply(request []byte) []byte {
 		return must((&messages.ASRep{KDCRepFields: rep}).Marshal())
 	}
 	return must((&messages.TGSRep{KDCRepFields: rep}).Marshal())
+}
+
+// timestamp returns the time in an AS-REQ (RFC 4120 section 5.2.7.2).
+func (k *ownKDC) timestamp(data types.PADataSequence) (time.Time, error) {
+	var enc types.EncryptedData
+	if err := enc.Unmarshal(data[0].PADataValue); err != nil {
+		return time.Time{}, err
+	}
+	plain, err := crypto.DecryptEncPart(enc, wireKey(k.id, k.service), 1)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var ts types.PAEncTSEnc
+	err = ts.Unmarshal(plain)
+	return ts.PATimestamp, err
+}
+
+// authenticated returns the time in a TGS-REQ's authenticator.
+func (k *ownKDC) authenticated(data types.PADataSequence) (time.Time, error) {
+	var req messages.APReq
+	if err := req.Unmarshal(data[0].PADataValue); err != nil {
+		return time.Time{}, err
+	}
+	plain, err := crypto.DecryptEncPart(req.EncryptedAuthenticator, wireKey(k.id, k.session), 7)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var auth types.Authenticator
+	err = auth.Unmarshal(plain)
+	return auth.CTime, err
+}
+
+// refusal returns a KRB-ERROR, with what is needed for preauthentication.
+func (k *ownKDC) refusal(code int32) []byte {
+	info := must(asn1.Marshal(types.ETypeInfo2{{EType: int32(k.id)}}))
+	e := messages.KRBError{
+		PVNO: 5, MsgType: 30, STime: k.at().UTC().Truncate(time.Second), ErrorCode: code,
+		Realm: realm, SName: name("krbtgt", realm),
+		EData: must(asn1.Marshal(types.PADataSequence{{PADataType: 19, PADataValue: info}})),
+	}
+	return must(e.Marshal())
 }
 
 // A KDC that hangs delays nobody whose tickets are valid, even when it is time to renew them.

@@ -61,7 +61,7 @@ func (n *initiation) Step(_ context.Context, token []byte) ([]byte, gss.Context,
 // sequence detection, because RPCSEC_GSS does both (RFC 2203 section 5.2.2).
 func (n *initiation) request() ([]byte, error) {
 	n.subkey, n.sequence = newKey(n.ticket.key.etype), newSequence()
-	n.time = n.initiator.cfg.Now()
+	n.time = n.initiator.now()
 	sum := make([]byte, checksumLen)
 	binary.LittleEndian.PutUint32(sum, checksumBindings)
 	binary.LittleEndian.PutUint32(sum[4+checksumBindings:], flagMutual|flagConf|flagInteg)
@@ -105,7 +105,8 @@ func (n *initiation) finish(msg []byte) (gss.Context, error) {
 		}
 		base.acceptorSubkey = true
 	}
-	return newContext(false, base, n.sequence, n.ticket.service.String(), n.ticket.end)
+	expires := n.ticket.end.Add(-n.initiator.kdc.clock.offset())
+	return newContext(false, base, n.sequence, n.ticket.service.String(), expires)
 }
 
 // refused returns the error for a KRB-ERROR. Nothing authenticates its sender.
@@ -116,8 +117,9 @@ func (n *initiation) refused(msg []byte) error {
 	}
 	c := code(e.ErrorCode)
 	if c == codeSkew || c == codeTicketNotYet {
-		return failed(c, "%s: %v: its clock is %s ours: set one of them", n.service, c,
-			apart(timeOf(e.STime, e.Susec).Sub(n.time)))
+		n.initiator.relearn(c)
+		return failed(c, "%s: %v: its clock is %s %s: set one of them", n.service, c,
+			apart(timeOf(e.STime, e.Susec).Sub(n.time)), n.initiator.kdc.clock.ours())
 	}
 	if err := n.explain(c); err != nil {
 		return err
@@ -150,7 +152,8 @@ func (n *initiation) Explain(refusal *gss.StatusError) *gss.StatusError {
 func (n *initiation) explain(c code) *gss.StatusError {
 	switch c {
 	case codeSkew, codeTicketNotYet:
-		return failed(c, "%s: %v: compare its clock with ours", n.service, c)
+		n.initiator.relearn(c)
+		return failed(c, "%s: %v: compare its clock with %s", n.service, c, n.initiator.kdc.clock.ours())
 	case codeBadKeyVersion, codeNoKey, codeBadIntegrity, codeNotUs, codeModified:
 		n.initiator.refuse(n.ticket)
 		return failed(c, "%s: %v: its keytab has no key for a ticket of %v, or our ticket is old",

@@ -32,7 +32,8 @@ type InitiatorConfig struct {
 }
 
 // Initiator creates contexts as a client, with a credential cache or a keytab. It implements
-// gss.Initiator. It keeps tickets in memory, but no goroutines or connections.
+// gss.Initiator. It keeps tickets in memory, but no goroutines or connections. It goes by the KDC's
+// clock as it was at the last login, unless krb5.conf says kdc_timesync = 0.
 type Initiator struct {
 	cfg   InitiatorConfig
 	cache string // path of the credential cache
@@ -46,6 +47,7 @@ type Initiator struct {
 	// services are tickets from KDCs, by client and service.
 	services map[string]*ticket
 	refused  map[[32]byte]struct{} // tickets for which the service has no key
+	skewed   bool                  // the KDC's clock has to be learnt again
 }
 
 var _ gss.Initiator = (*Initiator)(nil)
@@ -74,7 +76,8 @@ func NewInitiator(cfg InitiatorConfig) (*Initiator, error) {
 	if err != nil {
 		return nil, err
 	}
-	i.kdc = kdcClient{conf: conf, etypes: permitted(conf.lib("permitted_enctypes")), now: cfg.Now}
+	i.kdc.conf, i.kdc.etypes = conf, permitted(conf.lib("permitted_enctypes"))
+	i.kdc.clock.host, i.kdc.clock.own = cfg.Now, !conf.flag("kdc_timesync", true)
 	if len(i.kdc.etypes) == 0 {
 		return nil, fmt.Errorf("krb5.conf: permitted_enctypes has none of %s", supported())
 	}
@@ -141,6 +144,9 @@ func (i *Initiator) Initiate(ctx context.Context, service string) (gss.Negotiati
 	return &initiation{initiator: i, service: service, ticket: t}, nil
 }
 
+// now returns the KDC's time.
+func (i *Initiator) now() time.Time { return i.kdc.clock.now() }
+
 // ticket gets a ticket for a service from the cache, from memory, or from a KDC. A call that needs
 // no KDC does not wait for one that does.
 func (i *Initiator) ticket(ctx context.Context, service principal) (*ticket, error) {
@@ -169,10 +175,15 @@ func (i *Initiator) ticket(ctx context.Context, service principal) (*ticket, err
 	if old := i.kept(tgt.client, service); i.good(old) {
 		return old, nil
 	}
-	if !tgt.usable(i.cfg.Now()) {
+	if !tgt.usable(i.now()) {
 		return nil, i.expired(tgt)
 	}
 	t, err := i.kdc.find(ctx, tgt, service)
+	if i.relearn(codeOf(err)) {
+		if tgt, err = i.login(ctx); err == nil {
+			t, err = i.kdc.find(ctx, tgt, service)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +208,7 @@ func (i *Initiator) held(service principal) *ticket {
 		}
 		client = self.client
 	} else {
-		c, err := readCache(i.cache)
+		c, err := i.readCache()
 		if err != nil {
 			return nil
 		}
@@ -212,6 +223,15 @@ func (i *Initiator) held(service principal) *ticket {
 		return t
 	}
 	return nil
+}
+
+// readCache reads the credential cache, and what it says of the KDC's clock.
+func (i *Initiator) readCache() (*cache, error) {
+	c, err := readCache(i.cache)
+	if err == nil {
+		i.kdc.clock.learn(c.ahead)
+	}
+	return c, err
 }
 
 // kept returns the ticket of a client for a service that a KDC gave before, or nil.
@@ -230,7 +250,7 @@ func matches(has, want principal) bool {
 
 // good reports whether a ticket may be presented.
 func (i *Initiator) good(t *ticket) bool {
-	if !t.usable(i.cfg.Now()) {
+	if !t.usable(i.now()) {
 		return false
 	}
 	i.mu.Lock()
@@ -249,17 +269,30 @@ func (i *Initiator) refuse(t *ticket) {
 	i.refused[t.id()] = struct{}{}
 }
 
+// relearn has the next login take place soon if c says that the KDC's clock is not as it was at the
+// last: somebody has set a clock. Without a keytab that takes kinit. Nothing authenticates a
+// service that says so.
+func (i *Initiator) relearn(c code) bool {
+	if c != codeSkew || i.cfg.Keytab == "" || i.kdc.clock.own {
+		return false
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.skewed = true
+	return true
+}
+
 // expired returns an error that says why a ticket is not usable.
 func (i *Initiator) expired(t *ticket) error {
-	if now := i.cfg.Now(); t.start.Sub(now) > DefaultSkew {
+	if now := i.now(); t.start.Sub(now) > DefaultSkew {
 		return failed(codeTicketNotYet, "the ticket of %v is good from %s on, and it is %s here: compare "+
 			"the clocks of this host and of the KDC", t.client, at(t.start), at(now))
 	}
 	if i.cfg.Keytab != "" {
 		return failed(codeTicketExpired, "the KDC's ticket for %v ends at %s, but it is %s here: compare the "+
-			"clocks", t.client, at(t.end), at(i.cfg.Now()))
+			"clocks", t.client, at(t.end), at(i.now()))
 	}
-	if left := t.end.Sub(i.cfg.Now()); left > 0 {
+	if left := t.end.Sub(i.now()); left > 0 {
 		return failed(codeTicketExpired, "the ticket of %v in credential cache %s is good for %v more, "+
 			"and %v is the least: run kinit", t.client, i.cache, left.Round(time.Second), minLeft)
 	}
@@ -273,7 +306,7 @@ func (i *Initiator) credentials(ctx context.Context) (tgt *ticket, have []*ticke
 		tgt, err = i.login(ctx)
 		return tgt, nil, err
 	}
-	c, err := readCache(i.cache)
+	c, err := i.readCache()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -294,15 +327,19 @@ func (i *Initiator) credentials(ctx context.Context) (tgt *ticket, have []*ticke
 const (
 	// limit on a renewal, beside half of the caller's time
 	renewTimeout = 5 * time.Second
-	renewPause   = time.Minute // after a failed attempt
+	renewPause   = time.Minute // after an attempt
 )
 
 // login returns the ticket-granting ticket from the keytab's keys. It gets a new one in the last
-// sixth of the old one's lifetime.
+// sixth of the old one's lifetime, or to learn the KDC's clock.
 func (i *Initiator) login(ctx context.Context) (*ticket, error) {
-	now := i.cfg.Now()
+	now := i.now()
+	i.mu.Lock()
+	skewed := i.skewed
+	i.mu.Unlock()
 	early := i.self.usable(now)
-	if early && (i.self.end.Sub(now) > i.self.end.Sub(i.self.start)/6 || now.Before(i.renewAt)) {
+	if early && (now.Before(i.renewAt) ||
+		!skewed && i.self.end.Sub(now) > i.self.end.Sub(i.self.start)/6) {
 		return i.self, nil
 	}
 	client, keys, err := i.keys()
@@ -319,15 +356,15 @@ func (i *Initiator) login(ctx context.Context) (*ticket, error) {
 		defer cancel()
 	}
 	t, err := i.kdc.login(ctx, client, keys)
-	switch {
-	case err != nil && early:
-		i.renewAt = now.Add(renewPause)
-		return i.self, nil // it is still valid
-	case err != nil:
+	if err != nil && !early {
 		return nil, err
 	}
+	i.renewAt = i.now().Add(renewPause)
+	if err != nil {
+		return i.self, nil // it is still valid
+	}
 	i.mu.Lock()
-	i.self = t
+	i.self, i.skewed = t, false
 	i.mu.Unlock()
 	return t, nil
 }

@@ -62,7 +62,7 @@ func readKeytab(path string) (keys []keyEntry, info os.FileInfo, err error) {
 	}
 	var kt keytab.Keytab
 	if err := guard("keytab", kt.Unmarshal, b); err != nil {
-		return nil, nil, fmt.Errorf("keytab %s is malformed", path) // err contains the file, with its keys
+		return nil, nil, fmt.Errorf("keytab %s is malformed", path) // err may contain its keys
 	}
 	for _, e := range kt.Entries {
 		k, err := keyOf(e.Key)
