@@ -17,7 +17,7 @@ type kdcClock struct {
 
 // Limits on offsets.
 const (
-	// leastOffset is what a KDC's answer tells at least: it has whole seconds, and takes a while.
+	// leastOffset is the smallest that counts: a KDC's answer has whole seconds, and takes a while.
 	leastOffset = 2 * time.Second
 	// worthSaying is the offset from which errors tell it.
 	worthSaying = time.Minute
