@@ -46,7 +46,8 @@ func (g *running) config() gateway.Config {
 func (g *running) connect(ctx context.Context) (at reach.Target, conn oncrpc.Transport, err error) {
 	ctx = reach.WithTrace(ctx, g.trace) // the context of package gateway has no trace
 	c := g.cfg
-	at, err = c.server.Found(ctx, g.rdma(ctx), rpcrdma.Config{Logger: g.log, Dialect: c.dialect.Value})
+	at, err = c.server.Found(ctx, g.rdma(ctx),
+		rpcrdma.Config{Logger: g.log, Dialect: c.dialect.Value})
 	if err == nil {
 		conn, err = g.dial(ctx, at)
 	}
