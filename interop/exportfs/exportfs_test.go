@@ -121,6 +121,7 @@ func read(etab string) []string {
 // come last, and are the same.
 func known(options string) string {
 	options, _, _ = strings.Cut(options, ",sec=")
+	options = strings.Replace(options, "no_root_squash,all_squash", "all_squash", 1) // the same
 	var some []string
 	for o := range strings.SplitSeq(options, ",") {
 		switch {

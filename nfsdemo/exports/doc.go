@@ -47,8 +47,9 @@
 // (with checksums of the data), krb5p (with encryption), and none (AUTH_NONE). The default is sys
 // and none. A list of options may have several sec=. The options ro, rw, root_squash,
 // no_root_squash, all_squash and no_all_squash apply to the flavours of the last sec= before them,
-// or to all flavours if there is none. The flavours of a client replace those after a dash; on
-// Linux they are added.
+// or to all flavours if there is none. Linux applies them to the flavours behind that sec=, too,
+// which exports(5) does not say. The flavours of a client replace those after a dash; on Linux they
+// are added. With all_squash, root_squash and no_root_squash change nothing.
 //
 // These options are accepted and change nothing: sync (all that NFS calls stable is on stable
 // storage), subtree_check, no_subtree_check, wdelay, no_wdelay, fsid=VALUE, hide, nohide, acl,

@@ -29,9 +29,9 @@ var refused = map[string]string{
 
 // parse applies a list of options. Later options override earlier ones.
 func (o *Options) parse(list string) error {
-	o.Flavors, o.PerFlavor = slices.Clone(o.Flavors), maps.Clone(o.PerFlavor)
+	o.Flavors, o.each = slices.Clone(o.Flavors), maps.Clone(o.each)
 	o.current = nil
-	defer o.unite()
+	defer o.settle()
 	for list != "" {
 		var word string
 		if word, list, _ = strings.Cut(list, ","); word == "" {

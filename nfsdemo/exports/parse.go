@@ -51,7 +51,9 @@ type Options struct {
 	Flavors   []mount3.Flavor
 	PerFlavor map[mount3.Flavor]nfsserver.Access
 
-	current          []mount3.Flavor // of the last sec= of the list that is being parsed
+	base             access
+	each             map[mount3.Flavor]access // overrides base
+	current          []mount3.Flavor          // of the last sec= of the list that is being parsed
 	memory, crossmnt bool
 	mountPoint       string
 }

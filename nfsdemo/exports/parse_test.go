@@ -104,6 +104,8 @@ func TestParse(t *testing.T) {
 			"\"/srv\"\n  [10.0.0.1/32] ro 65534:65534\n  [10.0.0.1/32] rw 65534:65534\n"},
 		{"squashing", "/srv *(rw,all_squash,anonuid=150,anongid=100) 10.0.0.1(anonuid=-2,all_squash,no_all_squash)",
 			"\"/srv\"\n  [10.0.0.1/32] ro 4294967294:65534\n  [] rw,all 150:100\n"},
+		{"squashing with a flavour", "/srv *(sec=sys,all_squash,no_root_squash)",
+			"\"/srv\"\n  [] ro,all 65534:65534 sys\n"},
 		{"squashed to the superuser", "/srv *(all_squash,anonuid=0,anongid=0)",
 			"\"/srv\"\n  [] ro,all 0:0\n"},
 		{"the greatest numbers", "/srv *(anonuid=4294967294,anongid=4294967294)",
