@@ -39,7 +39,8 @@
 //   - anonuid=UID, anongid=GID
 //   - secure (the default), insecure: whether peers must use a port below 1024
 //   - mp, mountpoint, mp=PATH: export only while something is mounted there
-//   - crossmnt: clients may enter what is mounted below
+//   - nocrossmnt (the default), crossmnt: whether clients may enter what is mounted below, which is
+//     the same for all clients of a path
 //   - memory: a file system in memory; Linux does not have this
 //   - sec=FLAVOUR:...: the flavours of calls, the preferred one first
 //

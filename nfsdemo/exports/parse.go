@@ -117,7 +117,8 @@ func (f *file) add(words []word) error {
 	if !known {
 		at = len(f.all)
 		f.byPath[dir] = at
-		f.all = append(f.all, Export{Path: dir, Line: line, Memory: clients[0].memory})
+		f.all = append(f.all, Export{Path: dir, Line: line,
+			Memory: clients[0].memory, CrossMnt: clients[0].crossmnt})
 	}
 	x := &f.all[at]
 	for i := range clients {
@@ -126,7 +127,10 @@ func (f *file) add(words []word) error {
 			return &Error{c.Line,
 				fmt.Errorf("%s is in memory for some clients and not for others", dir)}
 		}
-		x.CrossMnt = x.CrossMnt || c.crossmnt
+		if c.crossmnt != x.CrossMnt {
+			return &Error{c.Line,
+				fmt.Errorf("%s has crossmnt for some clients and not for others", dir)}
+		}
 		if c.mountPoint == "." {
 			c.mountPoint = dir
 		}

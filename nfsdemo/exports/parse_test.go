@@ -144,7 +144,7 @@ func TestParse(t *testing.T) {
 		{"an option over those of flavours", "/srv -sec=krb5,rw,sec=sys,ro,all_squash 10.0.0.1(ro) 10.0.0.2 10.0.0.3(root_squash,sec=krb5)",
 			"\"/srv\"\n  [10.0.0.1/32] ro 65534:65534 krb5:sys krb5=ro sys=ro,all\n" +
 				"  [10.0.0.2/32] ro 65534:65534 krb5:sys krb5=rw sys=ro,all\n  [10.0.0.3/32] ro 65534:65534 krb5\n"},
-		{"of the path", "/m *(rw,memory)\n/a *(crossmnt,mp)\n/b *(mountpoint=/srv/disk/)",
+		{"of the path", "/m *(rw,memory)\n/a *(crossmnt,mp)\n/b *(crossmnt,mountpoint=/srv/disk/,nocrossmnt)",
 			"\"/m\" memory\n  [] rw 65534:65534\n\"/a\" crossmnt mp=/a\n  [] ro 65534:65534\n\"/b\" mp=/srv/disk\n  [] ro 65534:65534\n"},
 	} {
 		if diff := cmp.Diff(tt.want, rulesOf(t, tt.file)); diff != "" {
@@ -188,6 +188,8 @@ func TestParseErrors(t *testing.T) {
 		{"\"/srv *(rw)", "quotes are not closed"},
 		{"/srv\\000", "NUL"},
 		{"/srv *(memory) 10.0.0.1(rw)", "in memory for some clients"},
+		{"/srv 10.0.0.1(crossmnt) *", "crossmnt for some clients and not for others"},
+		{"/srv -crossmnt 10.0.0.1 *(nocrossmnt)", "crossmnt for some clients"},
 		{"/srv -fast *", "option fast"},
 	} {
 		_, err := exports.Parse(strings.NewReader("# one\n/ok \\\n *\n" + tt.line + "\n"))
