@@ -55,7 +55,8 @@ func TestServeDirectoryReadOnly(t *testing.T) {
 }
 
 // TestServeState: with the state of an earlier run, its handles are good, for two exports. Without
-// it, and after --revoke-keys, even if that run did not have the export, they are stale.
+// it, and after --revoke-keys, even if that run did not have the export, and a link leads to its
+// state, they are stale.
 func TestServeState(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	state := filepath.Join(t.TempDir(), "var", "state") // does not exist yet
@@ -93,6 +94,10 @@ func TestServeState(t *testing.T) {
 	}
 	s.stop()
 
+	ofB, elsewhere := filepath.Join(state, "%2Fb%2Fc"), filepath.Join(t.TempDir(), "b")
+	if err := errors.Join(os.Rename(ofB, elsewhere), os.Symlink(elsewhere, ofB)); err != nil {
+		t.Fatal(err)
+	}
 	startServe(t, "--export", "/a="+a, "--state", state, "--revoke-keys").stop()
 	for what, args := range map[string][]string{
 		"revoked": append(args, "--state", state), "without the state": args,

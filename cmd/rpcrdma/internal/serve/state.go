@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/rpcrdma/go-rpcrdma/cmd/rpcrdma/internal/cli"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/dirfs"
@@ -31,13 +32,16 @@ func (f *stateFlag) String() string { return string(*f) }
 // Type names the value in the usage.
 func (f *stateFlag) Type() string { return "DIR" }
 
+// statePrefix is what the names of exports begin with: a slash.
+const statePrefix = "%2F"
+
 // makeState returns the directory for the state of an export, and creates it if necessary. Without
 // --state it returns "".
 func makeState(cfg *Config, name string, all []Export) (string, error) {
 	if cfg.state == "" {
 		return "", nil
 	}
-	// An escaped name is one element of a path, and never "." or "..": names begin with a slash.
+	// An escaped name is one element of a path, and begins with statePrefix.
 	dir := filepath.Join(cfg.state, url.PathEscape(name))
 	err := checkState(cfg.state, all)
 	if err == nil {
@@ -61,7 +65,7 @@ func (c *Config) changeKeys(log *slog.Logger) error {
 		return nil
 	}
 	for _, e := range all {
-		if e.IsDir() {
+		if strings.HasPrefix(e.Name(), statePrefix) { // it may be a link
 			err = errors.Join(err, change(filepath.Join(c.state, e.Name())))
 		}
 	}
