@@ -29,8 +29,9 @@
 // an error. One thing differs: exportfs reads no further than an empty line that ends in CR LF.
 //
 // As on Linux, the most specific client that a peer matches applies: hosts before networks, and
-// networks before all. Among equals it is the first. [Export.Warnings] name clients that never
-// apply, and options that a blank has parted from their client.
+// networks before all. Among equals it is the first. All of 127.0.0.0/8 is one address.
+// [Export.Warnings] name clients that never apply, and options that a blank has parted from their
+// client.
 //
 // # Options
 //

@@ -269,6 +269,8 @@ func TestWarnings(t *testing.T) {
 		{"/srv 10.0.0.1 10.0.0.2/32 ::ffff:10.0.0.1(rw) 2001:db8::1 10.0.0.2/32(rw)",
 			[]string{"line 1: " + covered("::ffff:10.0.0.1(rw)", "10.0.0.1", 1),
 				"line 1: " + covered("10.0.0.2/32(rw)", "10.0.0.2/32", 1)}},
+		{"/srv 127.0.0.1 ::1(rw) 127.0.0.2(rw)",
+			[]string{"line 1: " + covered("127.0.0.2(rw)", "127.0.0.1", 1)}},
 		{"/srv build.example.com Build.example.com(rw) 192.0.2.9",
 			[]string{"line 1: " + covered("Build.example.com(rw)", "build.example.com", 1)}},
 	} {

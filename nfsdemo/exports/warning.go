@@ -2,7 +2,10 @@ package exports
 
 import (
 	"fmt"
+	"net"
 	"strings"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
 // Warning says that a line does what exports(5) says, which is hardly what its author meant.
@@ -44,6 +47,8 @@ func (c *Client) covers(o *Client) bool {
 		return strings.EqualFold(c.Host, o.Host)
 	case len(c.Networks) == 0: // then o is everybody, too
 		return true
+	case c.class() == 0:
+		return peerhost.Of(&net.IPAddr{IP: o.Networks[0].Addr().AsSlice()}).In(c.Networks)
 	}
 	return c.Networks[0].Bits() <= o.Networks[0].Bits() && c.Networks[0].Contains(o.Networks[0].Addr())
 }
