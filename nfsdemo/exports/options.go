@@ -47,7 +47,9 @@ func (o *Options) parse(list string) error {
 func (o *Options) set(word string) (err error) {
 	name, value, has := strings.Cut(word, "=")
 	switch {
-	case ignored[word], name == "fsid" && has:
+	case ignored[word]:
+	case name == "fsid" && has:
+		return checkFSID(value)
 	case name == "sec" && has:
 		return o.setFlavors(value)
 	case varying[word] != nil:
@@ -77,6 +79,21 @@ func (o *Options) set(word string) (err error) {
 		return fmt.Errorf("it is not known")
 	}
 	return err
+}
+
+// checkFSID checks a number or a UUID, which changes nothing, as exportfs does. With ; for a comma,
+// the options behind it would be part of it.
+func checkFSID(s string) error {
+	digits := 0
+	for _, c := range s {
+		if strings.ContainsRune("0123456789abcdefABCDEF", c) {
+			digits++
+		}
+	}
+	if _, err := strconv.ParseUint(s, 0, 64); err != nil && digits != 32 && s != "root" {
+		return fmt.Errorf("write a number, a UUID, or root")
+	}
+	return nil
 }
 
 // parseID parses the number of a user or group. In exports(5), -1 and -2 are 32-bit numbers. -1 is
