@@ -55,7 +55,7 @@
 //
 // These options are accepted and change nothing: sync (all that NFS calls stable is on stable
 // storage), subtree_check, no_subtree_check, wdelay, no_wdelay, fsid=VALUE, hide, nohide, acl,
-// no_auth_nlm and insecure_locks (there is no locking).
+// no_auth_nlm and insecure_locks (there is no locking), and no_pnfs.
 //
 // All other options are an [Error] with the line, because they promise what the server does not do.
 // So are async, which would lose data, and wildcards in names and netgroups, which trust the names

@@ -14,7 +14,7 @@ import (
 var ignored = map[string]bool{
 	"sync": true, "subtree_check": true, "no_subtree_check": true, "wdelay": true, "no_wdelay": true,
 	"hide": true, "nohide": true, "acl": true, "no_acl": true, "auth_nlm": true,
-	"no_auth_nlm": true, "secure_locks": true, "insecure_locks": true,
+	"no_auth_nlm": true, "secure_locks": true, "insecure_locks": true, "no_pnfs": true,
 }
 
 // refused are Linux's options that this server cannot honour, with the reason.

@@ -123,7 +123,8 @@ func TestParse(t *testing.T) {
 			"\"/srv\"\n  [10.0.0.1/32] rw 65534:65534\n  [10.0.0.2/32] ro 65534:65534\n"},
 		{"a path on two lines", "/srv 10.0.0.1\n/other\n/srv/ 10.0.0.2(rw)",
 			"\"/srv\"\n  [10.0.0.1/32] ro 65534:65534\n  [10.0.0.2/32] rw 65534:65534\n\"/other\"\n  [] ro 65534:65534\n"},
-		{"what changes nothing", "/srv *(rw,sync,no_subtree_check,subtree_check,fsid=0,fsid=root,wdelay,nohide,)",
+		{"what changes nothing", "/srv *(rw,sync,no_subtree_check,subtree_check,fsid=0,fsid=root,wdelay," +
+			"nohide,no_pnfs,)",
 			"\"/srv\"\n  [] rw 65534:65534\n"},
 		{"a flavour", "/srv *(sec=sys)", "\"/srv\"\n  [] ro 65534:65534 sys\n"},
 		{"flavours in their order", "/srv *(sec=krb5p:krb5:krb5i:sys:none,rw)",
