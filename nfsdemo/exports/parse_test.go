@@ -123,8 +123,8 @@ func TestParse(t *testing.T) {
 			"\"/srv\"\n  [10.0.0.1/32] rw 65534:65534\n  [10.0.0.2/32] ro 65534:65534\n"},
 		{"a path on two lines", "/srv 10.0.0.1\n/other\n/srv/ 10.0.0.2(rw)",
 			"\"/srv\"\n  [10.0.0.1/32] ro 65534:65534\n  [10.0.0.2/32] rw 65534:65534\n\"/other\"\n  [] ro 65534:65534\n"},
-		{"what changes nothing", "/srv *(rw,sync,no_subtree_check,subtree_check,fsid=0,fsid=root,wdelay," +
-			"nohide,no_pnfs,)",
+		{"what changes nothing", "/srv *(rw,sync,no_subtree_check,subtree_check," +
+			"fsid=0,fsid=root,wdelay,nohide,no_pnfs,)",
 			"\"/srv\"\n  [] rw 65534:65534\n"},
 		{"a flavour", "/srv *(sec=sys)", "\"/srv\"\n  [] ro 65534:65534 sys\n"},
 		{"flavours in their order", "/srv *(sec=krb5p:krb5:krb5i:sys:none,rw)",
@@ -145,7 +145,8 @@ func TestParse(t *testing.T) {
 		{"an option over those of flavours", "/srv -sec=krb5,rw,sec=sys,ro,all_squash 10.0.0.1(ro) 10.0.0.2 10.0.0.3(root_squash,sec=krb5)",
 			"\"/srv\"\n  [10.0.0.1/32] ro 65534:65534 krb5:sys krb5=ro sys=ro,all\n" +
 				"  [10.0.0.2/32] ro 65534:65534 krb5:sys krb5=rw sys=ro,all\n  [10.0.0.3/32] ro 65534:65534 krb5\n"},
-		{"of the path", "/m *(rw,memory)\n/a *(crossmnt,mp)\n/b *(crossmnt,mountpoint=/srv/disk/,nocrossmnt)",
+		{"of the path", "/m *(rw,memory)\n/a *(crossmnt,mp)\n" +
+			"/b *(crossmnt,mountpoint=/srv/disk/,nocrossmnt)",
 			"\"/m\" memory\n  [] rw 65534:65534\n\"/a\" crossmnt mp=/a\n  [] ro 65534:65534\n\"/b\" mp=/srv/disk\n  [] ro 65534:65534\n"},
 	} {
 		if diff := cmp.Diff(tt.want, rulesOf(t, tt.file)); diff != "" {
