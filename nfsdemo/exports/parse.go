@@ -90,6 +90,9 @@ func Parse(in io.Reader) (_ []Export, err error) {
 	if err != nil {
 		return nil, err
 	}
+	for i := range f.all {
+		f.all[i].warnCovered()
+	}
 	return f.all, nil
 }
 
@@ -140,7 +143,6 @@ func (f *file) add(words []word) error {
 		if i > 0 {
 			x.warnApart(c, &clients[i-1])
 		}
-		x.warnCovered(c)
 		x.Clients = append(x.Clients, *c)
 	}
 	return nil
@@ -156,7 +158,7 @@ func parseClients(words []word, line int) (clients []Client, err error) {
 			// exportfs takes the second list for the name of a host.
 			err = fmt.Errorf("%q: write the options in one list", w.text)
 		case dash && i > 0 && i == len(words)-1: // exportfs exports to everybody
-			err = fmt.Errorf("%q: write the clients behind their options", w.text)
+			err = fmt.Errorf("%q: no client follows these options", w.text)
 		case dash:
 			err = base.parse(opts)
 		default:

@@ -247,7 +247,7 @@ func TestParseReadError(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	apart := func(client string) string {
 		return strconv.Quote(client+" (rw)") + ": because of the blank, (rw) is for everybody, not for " +
-			client + ": leave it out, or write *(rw)"
+			client + ": remove the blank, or write *(rw)"
 	}
 	covered := func(client, by string, line int) string {
 		return fmt.Sprintf("%q never counts: %q in line %d comes first, and is for the same hosts",
@@ -271,8 +271,10 @@ func TestWarnings(t *testing.T) {
 		{"/srv 10.0.0.1 10.0.0.2/32 ::ffff:10.0.0.1(rw) 2001:db8::1 10.0.0.2/32(rw)",
 			[]string{"line 1: " + covered("::ffff:10.0.0.1(rw)", "10.0.0.1", 1),
 				"line 1: " + covered("10.0.0.2/32(rw)", "10.0.0.2/32", 1)}},
-		{"/srv 127.0.0.1 ::1(rw) 127.0.0.2(rw)",
-			[]string{"line 1: " + covered("127.0.0.2(rw)", "127.0.0.1", 1)}},
+		{"/srv 10.0.0.1 10.0.0.1/32", []string{"line 1: " + covered("10.0.0.1/32", "10.0.0.1", 1)}},
+		{"/srv 127.0.0.0/8(ro) \\\n127.0.0.1(rw) 127.0.0.2 126.0.0.0/7 ::1 ::1/127", []string{
+			"line 2: " + covered("127.0.0.2", "127.0.0.1(rw)", 2),
+			"line 1: " + covered("127.0.0.0/8(ro)", "127.0.0.1(rw)", 2)}},
 		{"/srv build.example.com Build.example.com(rw) 192.0.2.9",
 			[]string{"line 1: " + covered("Build.example.com(rw)", "build.example.com", 1)}},
 	} {

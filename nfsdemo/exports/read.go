@@ -125,11 +125,11 @@ func (r *reader) word() (w word, err error) {
 			quoted = !quoted
 		case !quoted && (r.c == '\r' || r.c == '\v' || r.c == '\f'):
 			// exportfs ends the entry there.
-			return w, fmt.Errorf("there is the control character %q in it", rune(r.c))
+			return w, fmt.Errorf("there is the control character %q outside of quotes", rune(r.c))
 		default:
 			text = unescape(append(text, byte(r.c)))
 			if text[len(text)-1] == 0 {
-				return w, fmt.Errorf("there is a NUL in it")
+				return w, fmt.Errorf("there is a NUL byte")
 			}
 			if len(text) > maxWord {
 				return w, fmt.Errorf("a word is longer than %d bytes", maxWord)

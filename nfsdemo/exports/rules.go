@@ -21,10 +21,8 @@ var _ Resolver = (*net.Resolver)(nil)
 // Rules returns the rules of an export, in the order in which exports(5) applies them. It looks up
 // the names of hosts. The error is an *Error.
 func (x *Export) Rules(ctx context.Context, r Resolver) ([]nfsserver.Rule, error) {
-	clients := slices.Clone(x.Clients)
-	slices.SortStableFunc(clients, func(a, b Client) int { return a.class() - b.class() })
 	var rules []nfsserver.Rule
-	for _, c := range clients {
+	for _, c := range x.ranked() {
 		networks := c.Networks
 		if c.Host != "" {
 			addrs, err := r.LookupNetIP(ctx, "ip", c.Host)
@@ -46,6 +44,13 @@ func (x *Export) Rules(ctx context.Context, r Resolver) ([]nfsserver.Rule, error
 		})
 	}
 	return rules, nil
+}
+
+// ranked returns the clients in the order in which exports(5) applies them.
+func (x *Export) ranked() []Client {
+	clients := slices.Clone(x.Clients)
+	slices.SortStableFunc(clients, func(a, b Client) int { return a.class() - b.class() })
+	return clients
 }
 
 // class returns the rank of a client: hosts, then networks, then all.

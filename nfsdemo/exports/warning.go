@@ -2,13 +2,11 @@ package exports
 
 import (
 	"fmt"
-	"net"
+	"net/netip"
 	"strings"
-
-	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
-// Warning says that a line does what exports(5) says, which is hardly what its author meant.
+// Warning is about a line that is correct, but hardly means what its author meant.
 type Warning struct {
 	Line int
 	Text string
@@ -21,34 +19,43 @@ func (w Warning) String() string { return fmt.Sprintf("line %d: %s", w.Line, w.T
 func (x *Export) warnApart(c, before *Client) {
 	if strings.HasPrefix(c.text, "(") {
 		x.Warnings = append(x.Warnings, Warning{c.Line, fmt.Sprintf(
-			"%q: because of the blank, %s is for everybody, not for %s: leave it out, or write *%s",
+			"%q: because of the blank, %s is for everybody, not for %s: remove the blank, or write *%s",
 			before.text+" "+c.text, c.text, before.text, c.text)})
 	}
 }
 
-// warnCovered warns of a client that never counts, since one before it is for all its hosts.
-func (x *Export) warnCovered(c *Client) {
-	for i := range x.Clients {
-		if o := &x.Clients[i]; o.covers(c) {
-			x.Warnings = append(x.Warnings, Warning{c.Line, fmt.Sprintf(
-				"%q never counts: %q in line %d comes first, and is for the same hosts",
-				c.text, o.text, o.Line)})
-			return
+// warnCovered warns of clients that never count, since one before is for all their hosts.
+func (x *Export) warnCovered() {
+	clients := x.ranked()
+	for i := range clients {
+		c := &clients[i]
+		for j := range clients[:i] {
+			if o := &clients[j]; o.covers(c) {
+				x.Warnings = append(x.Warnings, Warning{c.Line, fmt.Sprintf(
+					"%q never counts: %q in line %d comes first, and is for the same hosts",
+					c.text, o.text, o.Line)})
+				break
+			}
 		}
 	}
 }
 
-// covers reports whether a client before o leaves no hosts to it. Names are not looked up.
+// covers reports whether all hosts of o are hosts of c. Names are not looked up.
 func (c *Client) covers(o *Client) bool {
 	switch {
-	case c.class() != o.class():
-		return false
 	case c.Host != "" || o.Host != "":
 		return strings.EqualFold(c.Host, o.Host)
-	case len(c.Networks) == 0: // then o is everybody, too
+	case len(c.Networks) == 0:
 		return true
-	case c.class() == 0:
-		return peerhost.Of(&net.IPAddr{IP: o.Networks[0].Addr().AsSlice()}).In(c.Networks)
+	case len(o.Networks) == 0:
+		return false
 	}
-	return c.Networks[0].Bits() <= o.Networks[0].Bits() && c.Networks[0].Contains(o.Networks[0].Addr())
+	all, some := c.Networks[0], o.Networks[0]
+	return within(some, all) || within(some, loopback4) && all.Overlaps(loopback4)
 }
+
+// loopback4 is one host to the server: see peerhost.Host.In.
+var loopback4 = netip.MustParsePrefix("127.0.0.0/8")
+
+// within reports whether all addresses of p are in q.
+func within(p, q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Contains(p.Addr()) }
