@@ -42,7 +42,7 @@
 // has the latest 16 million files. It is rewritten in the background when most of it is obsolete.
 //
 // With a state directory handles of both kinds survive a restart of the server and of the host. The
-// state directory has the key of the MACs ([NewKey] and [RevokeKeys] change it) and the log of
+// state directory has the key of the MACs, which [NewKey] and [RevokeKeys] change, and the log of
 // names. Handles with keys stay valid when the process can use kernel handles later, but not the
 // reverse. If others can write the state directory or read the files in it, New refuses it.
 //

@@ -7,19 +7,19 @@ import (
 )
 
 // NewKey makes a new key for the handles of a state directory (Config.State) that no file system
-// uses. Handles of the key before stay valid until the next new one. A directory without state
+// uses. Handles of the former key stay valid until the next NewKey. A directory that has no keys
 // stays as it is.
 func NewKey(state string) error {
 	return changeKeys(state, func(id *identity) { id.Former = [][]byte{id.Key} })
 }
 
-// RevokeKeys is NewKey if somebody else may know a key: no handle of a former one is valid, and
-// clients must mount again.
+// RevokeKeys makes a new key, as NewKey does, for when somebody else may know a key: no handle of a
+// former key stays valid, and clients must mount again.
 func RevokeKeys(state string) error {
 	return changeKeys(state, func(id *identity) { id.Former = nil })
 }
 
-// changeKeys makes a new key, after keep has decided which ones stay.
+// changeKeys makes a new key. Before that, keep sets the former keys that stay valid.
 func changeKeys(state string, keep func(*identity)) error {
 	file := filepath.Join(state, identityFile)
 	if _, err := readIdentity(file); errors.Is(err, fs.ErrNotExist) {

@@ -19,18 +19,18 @@
 //
 // A line has a path and clients. A client is an address, a network (192.0.2.0/24,
 // 192.0.2.0/255.255.255.0), a host name, or *. Its options follow in parentheses, without a space.
-// Options after a dash apply to the clients that follow on the line, and so do those after the next
-// dash, which add to them. A path without clients, and options without a client, apply to all.
+// Options after a dash apply to the clients that follow on the line. A later dash adds options to
+// these. A path without clients, and options without a client, apply to all.
 // Words may have quoted parts, and octal escapes such as \040. A backslash at the end continues the
 // line, but not a comment, which begins with # where a word could.
 //
-// Files are read as exportfs reads them, whose answers to odd files are in testdata. Where it goes
-// on without a part of the file, or exports to everybody what the line does not say, Parse returns
-// an error. One thing differs: exportfs reads no further than an empty line that ends in CR LF.
+// Files are read as exportfs reads them; its answers to odd files are in testdata. Where exportfs
+// skips a part of the file, or exports to everybody although no line says so, Parse returns an
+// error. One thing differs: exportfs reads no further than an empty line that ends in CR LF.
 //
 // As on Linux, the most specific client that a peer matches applies: hosts before networks, and
 // networks before all. Among equals it is the first. All of 127.0.0.0/8 is one address.
-// [Export.Warnings] name clients that never apply, and options that a blank has parted from their
+// [Export.Warnings] name clients that never apply, and options that a blank parts from their
 // client.
 //
 // # Options

@@ -29,7 +29,7 @@ var (
 )
 
 // cache keeps the answers of a function that may block for any time. If a look-up fails, the last
-// answer holds: a user without a group is refused what the group may do, and gets what it may not.
+// answer holds: without a group, a user is refused what it may do, and gets what it may not.
 type cache[K comparable, V any] struct {
 	// lookup returns the answer. If there is none, missing says why. If that cannot be known now,
 	// err says why. There is never more than one call for a key.

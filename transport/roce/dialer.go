@@ -224,7 +224,7 @@ func (c *Config) device(peer netip.Addr) (*device, int, error) {
 // loopbackTries is how many loopback addresses are tried.
 const loopbackTries = 20
 
-// usualLoopback is where rules of servers expect the processes of their own host.
+// usualLoopback is the address by which rules of servers name the processes of their own host.
 var usualLoopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
 // acquireOwn returns a device for reaching this host. It is at the local address or, if another

@@ -269,9 +269,9 @@ func (i *Initiator) refuse(t *ticket) {
 	i.refused[t.id()] = struct{}{}
 }
 
-// relearn has the next login take place soon if c says that the KDC's clock is not as it was at the
-// last: somebody has set a clock. Without a keytab that takes kinit. Nothing authenticates a
-// service that says so.
+// relearn brings the next login forward if a service's error c says that the clocks have changed
+// since the last one. It needs a keytab: without one, only kinit learns the KDC's clock. Nothing
+// authenticates the service's error.
 func (i *Initiator) relearn(c code) bool {
 	if c != codeSkew || i.cfg.Keytab == "" || i.kdc.clock.own {
 		return false

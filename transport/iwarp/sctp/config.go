@@ -106,7 +106,7 @@ type Config struct {
 
 	// MaxAssociations is how many associations a Listener has at a time. They are shared out by
 	// host: a host that has some gets another only if it then has no more than is left for others.
-	// One that a peer restarts has the place of its predecessor. Zero means DefaultMaxAssociations.
+	// One that a peer restarts keeps its place. Zero means DefaultMaxAssociations.
 	MaxAssociations int
 
 	// Admit, if not nil, decides whether a host may have an association with a Listener, before

@@ -28,9 +28,9 @@ does the other; the client then connects again, as with any server.
 The gateway passes on what a client says about its user. The server sees the gateway's address,
 and trusts the gateway with all of it. So the gateway listens on 127.0.0.1 by default, where it
 takes calls from all users of this host, whoever they say they are. With another --listen, name
-the networks that you trust with --allow. For a client that calls from a port below 1024, as
-Linux does without noresvport, the gateway does so, too, if it runs as root; for others it does
-not.
+the networks that you trust with --allow. A gateway that runs as root calls the server from a
+port below 1024 for clients that call from such a port themselves, as Linux does without
+noresvport, and for no others.
 
 Calls with Kerberos (RPCSEC_GSS) pass unchanged. Client and server prove to each other who they
 are; the gateway can neither read what krb5p encrypts nor change what krb5i protects. Such

@@ -86,8 +86,8 @@ func (g *running) rdma(ctx context.Context) reach.RDMAConfig {
 		AnyPort: !privileged(ctx)}
 }
 
-// privileged reports whether the client calls from a port below 1024. Only then may the gateway, or
-// every client would have what servers grant to privileged processes alone.
+// privileged reports whether the client calls from a port below 1024. Only then may the gateway do
+// so: otherwise it would pass on every client as a privileged process.
 func privileged(ctx context.Context) bool {
 	a, ok := gateway.ClientAddr(ctx).(*net.TCPAddr)
 	return ok && a.Port < 1024

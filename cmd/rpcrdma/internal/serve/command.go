@@ -42,13 +42,13 @@ With --exports, FILE lists what is exported and to whom, in the format of export
 with its clients, and their options. The option memory makes a file system in memory. On SIGHUP,
 serve reads the file again, and looks up the names of hosts again: exports come, go and change
 under clients that have mounted them. If the file has an error, nothing changes, and the log
-says why. The log also warns of clients that never count, and of options that a blank has parted
-from their client, so that they are for everybody. A directory that is removed and made again is
+says why. The log also warns of clients that never count, and of options that are for everybody
+because a blank parts them from their client. A directory that is removed and made again is
 exported again; with the option mp, a path is exported when something is mounted there.
 
---check tries the exports out. It prints each with its clients below it, one a line, in the
-order in which they are compared with a host: the first that matches counts. "For everybody"
-means all hosts. The same warnings follow.
+--check prints each export and its clients, one a line. Serve compares a host with them in this
+order: the first that matches counts. "For everybody" means all hosts. The warnings of the log
+follow.
 
 As with Linux, the option insecure is needed for calls from ports above 1023. Over TCP, either
 mount without noresvport, or set insecure. Over RDMA, set insecure: there, Linux's client calls
@@ -64,7 +64,8 @@ a user becomes the anonymous user, and the log says so. Serve needs no krb5.conf
 
 Users and groups of this host are those of getent(1) and id(1), with all sources in
 nsswitch.conf. Without these commands they are those of /etc/passwd and /etc/group. Serve prints
-which. If a look-up fails, users keep their last groups, and calls of other users wait.
+which. If a look-up fails, the user keeps the last groups that were found. Until some are, the
+user's calls wait, and mounting fails.
 
 With Kerberos, serve also answers NFS over TCP at port 2049: Linux makes its Kerberos contexts
 for NFS over RDMA there, whatever its option port= says. A firewall has to let that port

@@ -109,8 +109,8 @@ func (c *Config) check() error {
 			"the server")
 	}
 	if (c.newKey || c.revokeKeys) && c.state == "" {
-		return errors.New("--new-key and --revoke-keys are for handles that outlive the server: " +
-			"add --state")
+		return errors.New(
+			"--new-key and --revoke-keys are for handles that outlive the server: add --state")
 	}
 	if c.memorySize < minMemory {
 		return fmt.Errorf("--memory-size %v is less than 1MiB: write a unit, such as 64MiB; a number alone is bytes",

@@ -30,8 +30,8 @@ func (c *Config) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&c.newKey, "new-key", false,
 		"make file handles with a new key; handles of the previous key stay valid until the next new one")
 	f.BoolVar(&c.revokeKeys, "revoke-keys", false,
-		"make file handles with a new key, and refuse all others: clients must mount again; for when "+
-			"somebody may have read the files of --state")
+		"make file handles with a new key, and refuse all others, if somebody may have read the files "+
+			"of --state; clients must mount again")
 
 	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes to the exports of the command line")
 	f.Var((*daemon.AllowFlag)(&c.allow), "allow",
