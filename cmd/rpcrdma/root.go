@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return cli.ExitFailed
 	}
 	fmt.Fprintln(stderr, "rpcrdma:", cli.Cut(err.Error()))
-	if errors.As(err, new(cli.UsageError)) {
+	if errors.As(err, new(cli.UsageError)) && !errors.Is(err, cli.ErrLookUp) {
 		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
 		return cli.ExitUsage
 	}

@@ -63,12 +63,17 @@ func TestUsers(t *testing.T) {
 // getent, users and groups come from the host's files.
 func TestUsersFail(t *testing.T) {
 	hostUsers(t, "echo no server >&2; exit 1", "exit 1")
+	file := filepath.Join(t.TempDir(), "serve.toml")
+	if err := os.WriteFile(file, []byte("anongid = \"folk\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		args string
 		code int
 		want string
 	}{
-		{"serve --memory /m --anonuid eva", cli.ExitUsage,
+		{"serve --config " + file, cli.ExitFailed, "the number of this group cannot be looked up"},
+		{"serve --memory /m --anonuid eva", cli.ExitFailed,
 			`the number of this user cannot be looked up: getent passwd eva: exit status 1: "no server"`},
 		{"ls --uid 70001 rdma://127.0.0.1:1/", cli.ExitFailed,
 			"the groups of user 70001 cannot be looked up: getent passwd 70001: exit status 1"},

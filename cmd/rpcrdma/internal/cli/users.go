@@ -49,6 +49,9 @@ func (f *GroupFlag) Set(s string) error {
 	return err
 }
 
+// ErrLookUp is in the error of a flag with a name that may be right: the user database fails.
+var ErrLookUp = errors.New("cannot be looked up")
+
 // parseID parses the number of a user or group, or looks up a name. It refuses 2^32-1, which is no
 // ID on Linux.
 func parseID(s, kind string, lookUp func(name string) (uint32, error)) (uint32, error) {
@@ -64,7 +67,7 @@ func parseID(s, kind string, lookUp func(name string) (uint32, error)) (uint32, 
 	case errors.Is(err, users.ErrUnknown):
 		return 0, fmt.Errorf("this host has no %s of that name: write a number, or a name that it has", kind)
 	case err != nil:
-		return 0, fmt.Errorf("the number of this %s cannot be looked up: %w", kind, err)
+		return 0, fmt.Errorf("the number of this %s %w: %w", kind, ErrLookUp, err)
 	}
 	return n, nil
 }
