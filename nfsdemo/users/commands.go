@@ -54,23 +54,26 @@ func (c *commands) group(by key, value string) (a account, err error) {
 }
 
 func (c *commands) groups(a account) ([]uint32, error) {
-	out, err := c.run(c.id, "-G", a.name)
+	who := a.name
+	if !askable(who) {
+		who = fmt.Sprintf("+%d", a.uid) // to GNU's id and FreeBSD's, a number in any case
+	}
+	out, err := c.run(c.id, "-G", who)
 	if err != nil {
 		return nil, err
 	}
 	ids := strings.Fields(out)
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("id -G %s: no groups", a.name)
+		return nil, fmt.Errorf("id -G %s: no groups", who)
 	}
 	groups, err := withPrimary(a.gid, ids)
 	if err != nil {
-		return nil, fmt.Errorf("id -G %s: %w", a.name, err)
+		return nil, fmt.Errorf("id -G %s: %w", who, err)
 	}
 	return groups, nil
 }
 
-// look returns the first fields of the entry in a database of getent. The first one can be an
-// argument of a command.
+// look returns the first fields of the entry in a database of getent.
 func (c *commands) look(database string, by key, value string, fields int) ([]string, error) {
 	if by == byName && !askable(value) {
 		return nil, fmt.Errorf("%w (%.64q cannot be a name)", ErrUnknown, value)
@@ -85,7 +88,7 @@ func (c *commands) look(database string, by key, value string, fields int) ([]st
 	}
 	line, _, _ := strings.Cut(out, "\n")
 	f := strings.SplitN(line, ":", fields)
-	if len(f) < fields || !askable(f[0]) {
+	if len(f) < fields || f[0] == "" {
 		return nil, fmt.Errorf("getent %s %s: malformed entry %.64q", database, value, line)
 	}
 	return f, nil
@@ -94,7 +97,7 @@ func (c *commands) look(database string, by key, value string, fields int) ([]st
 // askable reports whether a name can be asked for. Getent and id would take others for options or
 // for numbers: strtoul(3) accepts spaces and a sign.
 func askable(name string) bool {
-	return strings.Trim(name, "0123456789 ") != "" && name[0] != '-' && name[0] != '+' &&
+	return strings.Trim(name, "0123456789 ") != "" && !strings.ContainsRune(" +-", rune(name[0])) &&
 		!strings.Contains(name, ":") && !strings.ContainsFunc(name, unicode.IsControl)
 }
 

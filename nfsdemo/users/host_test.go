@@ -93,8 +93,7 @@ func TestHostCommandsFail(t *testing.T) {
 		{"another user", "echo alice:x:0:0:A:/:/bin/sh", groups, `got user "0"`},
 		{"no number", "echo alice:x:1000:all:A:/:/bin/sh", groups, `"all" is not a number`},
 		{"no group", "echo alice:x:1000:4294967295:A:/:/bin/sh", groups, "is not a number"},
-		{"an option for a name", "echo -a:x:1000:100:A:/:/bin/sh", groups, "malformed entry"},
-		{"a number for a name", "echo 0:x:1000:100:A:/:/bin/sh", groups, "malformed entry"},
+		{"no name", "echo :x:1000:100:A:/:/bin/sh", groups, "malformed entry"},
 		{"too much", "/usr/bin/head -c 5000000 /dev/zero", groups, "more than 4194304 bytes"},
 		{"id fails", alice, "exit 1", "id -G alice: exit status 1"},
 		{"id fails like getent", alice, "exit 2", "id -G alice: exit status 2"},
@@ -113,10 +112,31 @@ func TestHostCommandsFail(t *testing.T) {
 	}
 }
 
+// TestHostNamesOfOthers: a user whose name id would take for an option or a number has groups, too.
+func TestHostNamesOfOthers(t *testing.T) {
+	for name, asks := range map[string]string{
+		"alice": "alice", "a b": "a b", "12345": "+1000", "0": "+1000", "-a": "+1000", " +0": "+1000",
+	} {
+		asked := commands(t, "echo '"+name+":x:1000:100:A:/:/bin/sh'", groups)
+		h := users.Host()
+		got, err := h.Groups(1000)
+		if err != nil || !slices.Equal(got, []uint32{100, 50, 4294967294}) {
+			t.Errorf("%q: %v, %v", name, got, err)
+		}
+		want := "getent passwd 1000\nid -G " + asks + "\n"
+		if b, _ := os.ReadFile(asked); string(b) != want {
+			t.Errorf("%q: asked %q, want %q", name, b, want)
+		}
+		if got, err := h.UserName(1000); got != name || err != nil {
+			t.Errorf("%q: %q, %v", name, got, err)
+		}
+	}
+}
+
 // TestHostNames: names that getent or id would take for options or numbers are not asked for. The
 // others are asked for as they are, without a shell.
 func TestHostNames(t *testing.T) {
-	for _, name := range []string{"", "0", " 0", "-0", "+0", "+", "--help", "-x", "12 34", "a:b",
+	for _, name := range []string{"", "0", " 0", " +0", " -x", "-0", "+0", "+", "--help", "-x", "12 34", "a:b",
 		"a\nb", "a\x00b", "a\tb"} {
 		asked := commands(t, "echo root:x:0:0:root:/:/bin/sh", groups)
 		c, err := users.Host().User(name)
