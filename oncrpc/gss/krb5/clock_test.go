@@ -77,6 +77,32 @@ func TestOffsetInCache(t *testing.T) {
 	}
 }
 
+// A client whose clock was set back, and that was idle until its tickets were over, does not keep
+// to them: not those for services, and not the KDC's.
+func TestClockIsSetBack(t *testing.T) {
+	r := newRig(enctype.AES256SHA1)
+	for _, other := range []bool{false, true} {
+		var passed, wrong time.Duration
+		kdc := func() time.Time { return now.Add(passed) }
+		k := r.serves(t, kdc)
+		i := k.keytabClient(t, func() time.Time { return kdc().Add(wrong) })
+		begun(t, i)
+		passed, wrong = 7*time.Hour, -4*time.Hour
+		if other {
+			if _, err := i.Initiate(t.Context(), "nfs@other.test"); err != nil {
+				t.Error(err)
+			}
+		} else {
+			n, _ := begun(t, i)
+			n.(gss.Explainer).Explain(&gss.StatusError{Major: gss.CredentialsExpired, Minor: minorBase + 32})
+		}
+		_, token := begun(t, i)
+		if d := r.sentAt(t, token).Sub(kdc()); d.Abs() > time.Second {
+			t.Errorf("the authenticator is %v off", d)
+		}
+	}
+}
+
 // sentAt returns the time in an AP-REQ.
 func (r *rig) sentAt(t *testing.T, token []byte) time.Time {
 	t.Helper()
@@ -102,7 +128,9 @@ func (k *ownKDC) keytabClient(t *testing.T, host func() time.Time) *krb5.Initiat
 func TestOffsetOfKDC(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	for _, preauth := range []bool{false, true} {
-		for _, wrong := range []time.Duration{12 * time.Minute, -12 * time.Minute, 30 * time.Hour} {
+		for _, wrong := range []time.Duration{
+			12 * time.Minute, -12 * time.Minute, 30 * time.Hour,
+		} {
 			k := r.serves(t, atNow)
 			k.preauth = preauth
 			i := k.keytabClient(t, func() time.Time { return now.Add(wrong) })

@@ -28,6 +28,7 @@ type ownKDC struct {
 	hangs atomic.Bool // it reads requests and does not answer
 	asked atomic.Int32
 	at    func() time.Time
+	ends  time.Time // of the last ticket-granting ticket
 	// preauth requires a timestamp with AS-REQs.
 	preauth bool
 }
@@ -72,7 +73,7 @@ func (r *rig) serves(tb testing.TB, at func() time.Time) *ownKDC {
 // reply returns an AS-REP, a TGS-REP or a KRB-ERROR. Nobody looks into its ticket.
 func (k *ownKDC) reply(request []byte) []byte {
 	const asReq, asRep, tgsRep = 10, 11, 13 // RFC 4120 section 5.10
-	const needsPreauth, skew = 25, 37
+	const needsPreauth, expired, skew = 25, 32, 37
 	var as messages.ASReq
 	var tgs messages.TGSReq
 	kind, key, usage := asRep, k.service, uint32(3)
@@ -95,11 +96,17 @@ func (k *ownKDC) reply(request []byte) []byte {
 		k.tb.Error(err)
 		return nil
 	}
+	if kind == tgsRep && k.at().After(k.ends) {
+		return k.refusal(expired) // before skew, as MIT's does
+	}
 	if sent.Sub(k.at()).Abs() > 5*time.Minute {
 		return k.refusal(skew)
 	}
 	start := k.at().UTC().Truncate(time.Second)
 	end := start.Add(6 * time.Hour)
+	if body.Till.Unix() != 0 && body.Till.Before(end) { // RFC 4120 section 5.4.1
+		end = body.Till
+	}
 	part := messages.EncKDCRepPart{
 		Key: wireKey(k.id, k.session), LastReqs: []messages.LastReq{{LRType: 0, LRValue: start}},
 		Nonce: body.Nonce, Flags: flags(), AuthTime: start, StartTime: start, EndTime: end,
@@ -113,6 +120,7 @@ func (k *ownKDC) reply(request []byte) []byte {
 		EncPart: must(crypto.GetEncryptedData(plain, wireKey(k.id, key), usage, kvno)),
 	}
 	if kind == asRep {
+		k.ends = end
 		return must((&messages.ASRep{KDCRepFields: rep}).Marshal())
 	}
 	return must((&messages.TGSRep{KDCRepFields: rep}).Marshal())

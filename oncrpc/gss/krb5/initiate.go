@@ -116,8 +116,8 @@ func (n *initiation) refused(msg []byte) error {
 		return failed(codeMsgType, "%s: %w", n.service, err)
 	}
 	c := code(e.ErrorCode)
+	n.initiator.relearn(c)
 	if c == codeSkew || c == codeTicketNotYet {
-		n.initiator.relearn(c)
 		return failed(c, "%s: %v: its clock is %s %s: set one of them", n.service, c,
 			apart(timeOf(e.STime, e.Susec).Sub(n.time)), n.initiator.kdc.clock.ours())
 	}
@@ -139,6 +139,7 @@ func (n *initiation) Explain(refusal *gss.StatusError) *gss.StatusError {
 	if !ok {
 		return &said
 	}
+	n.initiator.relearn(c)
 	if err := n.explain(c); err != nil {
 		said.Err = err.Err
 	} else {
@@ -152,7 +153,6 @@ func (n *initiation) Explain(refusal *gss.StatusError) *gss.StatusError {
 func (n *initiation) explain(c code) *gss.StatusError {
 	switch c {
 	case codeSkew, codeTicketNotYet:
-		n.initiator.relearn(c)
 		return failed(c, "%s: %v: compare its clock with %s", n.service, c, n.initiator.kdc.clock.ours())
 	case codeBadKeyVersion, codeNoKey, codeBadIntegrity, codeNotUs, codeModified:
 		n.initiator.refuse(n.ticket)

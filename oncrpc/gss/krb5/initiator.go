@@ -269,11 +269,11 @@ func (i *Initiator) refuse(t *ticket) {
 	i.refused[t.id()] = struct{}{}
 }
 
-// relearn brings the next login forward if a service's error c says that the clocks have changed
-// since the last one. It needs a keytab: without one, only kinit learns the KDC's clock. Nothing
-// authenticates the service's error.
+// relearn brings the next login forward if a service's error c says that a clock was set since the
+// last one; perhaps the tickets are over, too. It needs a keytab: without one, only kinit learns the
+// KDC's clock. Nothing authenticates the service's error.
 func (i *Initiator) relearn(c code) bool {
-	if c != codeSkew || i.cfg.Keytab == "" || i.kdc.clock.own {
+	if c != codeSkew && c != codeTicketExpired || i.cfg.Keytab == "" || i.kdc.clock.own {
 		return false
 	}
 	i.mu.Lock()
