@@ -129,7 +129,7 @@ func TestOffsetOfKDC(t *testing.T) {
 	r := newRig(enctype.AES256SHA1)
 	for _, preauth := range []bool{false, true} {
 		for _, wrong := range []time.Duration{
-			12 * time.Minute, -12 * time.Minute, 30 * time.Hour,
+			12 * time.Minute, -12 * time.Minute, 30 * time.Hour, -30 * time.Hour,
 		} {
 			k := r.serves(t, atNow)
 			k.preauth = preauth

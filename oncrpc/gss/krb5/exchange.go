@@ -29,9 +29,6 @@ const (
 	optionRenewableOK  = 27
 )
 
-// lifetime is the requested lifetime of a ticket. The KDC may give less.
-const lifetime = 24 * time.Hour
-
 // maxReferrals is the maximum number of realms on the way to a service.
 const maxReferrals = 8
 
@@ -102,14 +99,14 @@ func (k *kdcClient) login(ctx context.Context, client principal, keys []keyEntry
 			client)
 	}
 	service := granting(client.realm, client.realm)
-	now := k.clock.now().UTC()
 	var req messages.ASReq
 	req.PVNO, req.MsgType = version, msgASReq
 	req.ReqBody = messages.KDCReqBody{
 		KDCOptions: bits(optionRenewableOK),
 		CName:      client.wire(nameTypePrincipal), Realm: client.realm,
-		SName: service.wire(nameTypeServiceInst), Till: now.Add(lifetime).Truncate(time.Second),
-		Nonce: newNonce(), EType: ids(etypes),
+		SName: service.wire(nameTypeServiceInst), Nonce: newNonce(), EType: ids(etypes),
+		// The KDC's maximum (RFC 4120 section 5.4.1). Before the login, we do not know its clock.
+		Till: time.Unix(0, 0).UTC(),
 	}
 	reply, err := k.authenticate(ctx, &req, client, keys)
 	if err != nil {
