@@ -18,7 +18,8 @@ const DefaultMaxReplays = 65536
 // AcceptorConfig configures an Acceptor.
 type AcceptorConfig struct {
 	// Keytab is the path of the keytab; "" means the value of KRB5_KTNAME, else /etc/krb5.keytab.
-	// The Acceptor reads it again when it has changed. While that fails, the former keys are used.
+	// The Acceptor reads it again when it has changed. While it is missing or malformed, the former
+	// keys are used.
 	Keytab string
 	// Principal is the service whose tickets are accepted, "nfs/server.example.org", or with its
 	// realm, "nfs/server.example.org@EXAMPLE.ORG"; "" means all principals in the keytab.
@@ -40,6 +41,7 @@ type Acceptor struct {
 	cfg     AcceptorConfig
 	only    principal // whose tickets are accepted; any if it has no name
 	keys    serviceKeys
+	first   principal // in the keytab at the start
 	replays replayCache
 }
 
@@ -71,9 +73,14 @@ func NewAcceptor(cfg AcceptorConfig) (*Acceptor, error) {
 		seen: make(map[authenticatorID]struct{}), clients: make(map[string]int),
 	}
 	a.keys.path, a.keys.accepts = path, a.accepts
-	if _, err := a.keys.current(cfg.Now()); err != nil {
+	keys, err := a.keys.current(cfg.Now())
+	if err == nil {
+		err = keys.empty
+	}
+	if err != nil {
 		return nil, err
 	}
+	a.first = keys.owners[0]
 	return a, nil
 }
 
@@ -124,7 +131,7 @@ func (n *acceptance) Step(_ context.Context, token []byte) ([]byte, gss.Context,
 
 // refusal returns a KRB-ERROR token, or nil if it cannot be encoded.
 func (a *Acceptor) refusal(c code) []byte {
-	msg, err := marshalError(c, a.cfg.Now(), a.keys.owners()[0])
+	msg, err := marshalError(c, a.cfg.Now(), a.first)
 	if err != nil {
 		return nil
 	}

@@ -48,7 +48,7 @@ type keyEntry struct {
 }
 
 // readKeytab reads the keys of a keytab with supported encryption types. info is that of the file
-// before it was read.
+// before it was read. With an error it is nil, unless the keytab is well-formed and has no such key.
 func readKeytab(path string) (keys []keyEntry, info os.FileInfo, err error) {
 	if info, err = os.Stat(path); err != nil {
 		return nil, nil, fmt.Errorf("keytab: %w", err)
@@ -73,7 +73,7 @@ func readKeytab(path string) (keys []keyEntry, info os.FileInfo, err error) {
 		keys = append(keys, keyEntry{owner, e.KVNO, k})
 	}
 	if len(keys) == 0 {
-		return nil, nil, fmt.Errorf("keytab %s has no key of a supported encryption type (%s)", path,
+		return nil, info, fmt.Errorf("keytab %s has no key of a supported encryption type (%s)", path,
 			supported())
 	}
 	return keys, info, nil

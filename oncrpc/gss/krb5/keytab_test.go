@@ -134,6 +134,36 @@ func TestKeytabReplaced(t *testing.T) {
 	accepted()
 }
 
+// A key that the administrator has removed from the keytab is not used, even if no other is left.
+func TestKeytabEmptied(t *testing.T) {
+	r := newRig(enctype.AES256SHA1)
+	whole := entry(r.id, r.service, kvno)
+	for name, keytab := range map[string][]byte{
+		"ktremove":       hole(int32(len(whole) - 6)),
+		"another's":      keytabBytes(r.id, r.service, kvno, []string{"host", "server.test"}),
+		"no type we can": entry(23, make([]byte, 16), kvno),
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := write(t, whole)
+			a := r.acceptor(t, func(c *krb5.AcceptorConfig) {
+				c.Keytab, c.Principal = path, "nfs/server.test"
+			})
+			if err := os.Rename(write(t, keytab), path); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				refused(t, a, r.request(t, nil), 35, path+" has no key of ")
+			}
+			if err := os.Rename(write(t, entries(keytab, whole)), path); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := a.Accept().Step(t.Context(), r.request(t, nil)); err != nil {
+				t.Errorf("with the key again: %v", err)
+			}
+		})
+	}
+}
+
 // While a keytab cannot be read, the former keys are used. Peers cannot have it read more often
 // than once a second, and the error does not show keys.
 func TestKeytabHalfWritten(t *testing.T) {

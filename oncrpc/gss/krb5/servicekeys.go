@@ -41,6 +41,7 @@ type keySet struct {
 	file   os.FileInfo
 	owners []principal // in the order of the keytab
 	keys   map[string][]serviceKey
+	empty  error // why there are no keys
 }
 
 // serviceKey is a key for tickets.
@@ -86,10 +87,10 @@ func sameFile(a, b os.FileInfo) bool {
 // readKeys reads the keys of the principals that accepts allows.
 func readKeys(path string, accepts func(principal) bool) (*keySet, error) {
 	entries, info, err := readKeytab(path)
-	if err != nil {
+	if info == nil {
 		return nil, err
 	}
-	s := &keySet{path: path, file: info, keys: make(map[string][]serviceKey)}
+	s := &keySet{path: path, file: info, keys: make(map[string][]serviceKey), empty: err}
 	var others []principal
 	for _, e := range entries {
 		name := e.owner.String()
@@ -108,8 +109,8 @@ func readKeys(path string, accepts func(principal) bool) (*keySet, error) {
 		}
 		s.keys[name] = append(s.keys[name], serviceKey{e, c})
 	}
-	if len(s.owners) == 0 {
-		return nil, fmt.Errorf("keytab %s has no key of the principal wanted, but of %s",
+	if len(s.owners) == 0 && err == nil {
+		s.empty = fmt.Errorf("keytab %s has no key of the principal wanted, but of %s",
 			path, strings.Join(names(others), ", "))
 	}
 	return s, nil
@@ -126,7 +127,10 @@ func (e keyEntry) again(k serviceKey) bool {
 // deleted and added again has other keys of the same versions.
 func (s *keySet) open(owner principal, t types.EncryptedData) ([]byte, error) {
 	all := s.keys[owner.String()]
-	if all == nil {
+	switch {
+	case s.empty != nil:
+		return nil, failed(codeNotUs, "a client's ticket is for %v: %w", owner, s.empty)
+	case all == nil:
 		return nil, failed(codeNotUs, "the client's ticket is for %v, and keytab %s has no key of that "+
 			"principal that may be used: it has %s", owner, s.path, strings.Join(names(s.owners), ", "))
 	}
