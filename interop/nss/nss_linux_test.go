@@ -71,6 +71,22 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// TestNoGroupFile: where there is /etc/passwd and neither getent nor /etc/group, as in a container,
+// a user has the primary group alone.
+func TestNoGroupFile(t *testing.T) {
+	command, etc := build(t), t.TempDir()
+	err := os.WriteFile(filepath.Join(etc, "passwd"), []byte("eva:x:70001:70002::/:/bin/sh\n"), 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := served.Start(t, command, "--memory", "/memory", "--squash", "none")
+	out, err := run("unshare", "-m", "sh", "-ec", `mount --bind "$1" /etc; PATH=; "$2" touch --uid eva "$3"`,
+		"sh", etc, command, fmt.Sprintf("rdma://127.0.0.1:%d/memory/made", s.RDMA))
+	if err != nil {
+		t.Errorf("touch: %s, %v", out, err)
+	}
+}
+
 // TestPrincipals: a principal of a realm, and one in a map, are the user of the module.
 func TestPrincipals(t *testing.T) {
 	m, err := users.ParseMap(strings.NewReader("nfs/host@OTHER eva\n"))

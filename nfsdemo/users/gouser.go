@@ -45,14 +45,14 @@ func (goUser) group(by key, value string) (a account, err error) {
 func (goUser) groups(a account) ([]uint32, error) {
 	u := user.User{Username: a.name, Uid: fmt.Sprint(a.uid), Gid: fmt.Sprint(a.gid)}
 	ids, err := u.GroupIds()
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	return withPrimary(a.gid, ids)
 }
 
-// known makes an error wrap ErrUnknown if it means that. A container may lack /etc/passwd, and then
-// has no users.
+// known makes an error wrap ErrUnknown if it means that. A container may lack /etc/passwd or
+// /etc/group, and then has no users or no groups.
 func known(err error) error {
 	var (
 		userName  user.UnknownUserError
