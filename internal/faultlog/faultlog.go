@@ -72,6 +72,11 @@ func (l *Log) Failure(msg string, kind any, args ...any) {
 	l.tell(slog.LevelError, fault{msg: msg, kind: kind}, args)
 }
 
+// Warning is like Failure at level WARN.
+func (l *Log) Warning(msg string, kind any, args ...any) {
+	l.tell(slog.LevelWarn, fault{msg: msg, kind: kind}, args)
+}
+
 func (l *Log) say(level slog.Level, peer net.Addr, msg string, kind any, args []any) (aloud bool) {
 	return l.tell(level, fault{peerhost.Of(peer), msg, kind}, append([]any{"peer", peer}, args...))
 }

@@ -20,11 +20,12 @@ func NewGroups(db Database, log *slog.Logger) *Groups {
 		}
 		return groups, nil, err
 	}
-	missed := func(uid uint32, why error) {
-		log.Warn("nfs: the user database does not have a user, who gets no groups",
-			"uid", uid, "err", why)
+	g := &Groups{newCache(log, lookup, nil)}
+	g.cache.missed = func(uid uint32, why error) {
+		g.cache.log.Warning("nfs: the user database does not have a user, who gets no groups",
+			unanswered{}, "uid", uid, "err", why)
 	}
-	return &Groups{newCache(log, lookup, missed)}
+	return g
 }
 
 // Of returns the groups of a user, for nfsserver.Config.Groups. It returns none if the database

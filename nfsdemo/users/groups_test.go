@@ -1,6 +1,7 @@
 package users_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -82,6 +83,26 @@ func TestGroupsFail(t *testing.T) {
 		a.db.join(9)
 		time.Sleep(time.Minute)
 		a.expect(1000, []uint32{1000, 7, 9}, 7)
+	})
+}
+
+// TestGroupsOfNobodyLogged: a client cannot fill the log with numbers that no user has.
+func TestGroupsOfNobodyLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		g := users.NewGroups(newDatabase(), slog.New(slog.NewTextHandler(&log, nil)))
+		for uid := range uint32(200) {
+			if got, err := g.Of(4000 + uid%100); len(got) != 0 || err != nil {
+				t.Fatal(got, err)
+			}
+			if uid == 100 {
+				time.Sleep(time.Minute)
+			}
+		}
+		synctest.Wait()
+		if n := bytes.Count(log.Bytes(), []byte("level=WARN")); n != 2 {
+			t.Errorf("%d messages in two minutes:\n%.500s", n, &log)
+		}
 	})
 }
 
