@@ -80,8 +80,9 @@ func TestNoGroupFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := served.Start(t, command, "--memory", "/memory", "--squash", "none")
-	out, err := run("unshare", "-m", "sh", "-ec", `mount --bind "$1" /etc; PATH=; "$2" touch --uid eva "$3"`,
-		"sh", etc, command, fmt.Sprintf("rdma://127.0.0.1:%d/memory/made", s.RDMA))
+	const script = `mount --bind "$1" /etc; PATH=; "$2" touch --uid eva "$3"`
+	out, err := run("unshare", "-m", "sh", "-ec", script, "sh", etc, command,
+		fmt.Sprintf("rdma://127.0.0.1:%d/memory/made", s.RDMA))
 	if err != nil {
 		t.Errorf("touch: %s, %v", out, err)
 	}

@@ -136,8 +136,8 @@ func TestHostNamesOfOthers(t *testing.T) {
 // TestHostNames: names that getent or id would take for options or numbers are not asked for. The
 // others are asked for as they are, without a shell.
 func TestHostNames(t *testing.T) {
-	for _, name := range []string{"", "0", " 0", " +0", " -x", "-0", "+0", "+", "--help", "-x", "12 34", "a:b",
-		"a\nb", "a\x00b", "a\tb"} {
+	for _, name := range []string{"", "0", " 0", " +0", " -x", "-0", "+0", "+", "--help", "-x",
+		"12 34", "a:b", "a\nb", "a\x00b", "a\tb"} {
 		asked := commands(t, "echo root:x:0:0:root:/:/bin/sh", groups)
 		c, err := users.Host().User(name)
 		_, notAsked := os.Stat(asked)

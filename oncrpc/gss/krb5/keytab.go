@@ -48,7 +48,7 @@ type keyEntry struct {
 }
 
 // readKeytab reads the keys of a keytab with supported encryption types. info is that of the file
-// before it was read. With an error it is nil, unless the keytab is well-formed and has no such key.
+// before it was read. With an error it is nil, unless the keytab is well-formed without such keys.
 func readKeytab(path string) (keys []keyEntry, info os.FileInfo, err error) {
 	if info, err = os.Stat(path); err != nil {
 		return nil, nil, fmt.Errorf("keytab: %w", err)
