@@ -270,8 +270,8 @@ func (i *Initiator) refuse(t *ticket) {
 }
 
 // relearn brings the next login forward if a service's error c says that a clock was set since the
-// last one; perhaps the tickets are over, too. It needs a keytab: without one, only kinit learns the
-// KDC's clock. Nothing authenticates the service's error.
+// last one; perhaps the tickets are over, too. It needs a keytab: without one, only kinit learns
+// the KDC's clock. Nothing authenticates the service's error.
 func (i *Initiator) relearn(c code) bool {
 	if c != codeSkew && c != codeTicketExpired || i.cfg.Keytab == "" || i.kdc.clock.own {
 		return false
