@@ -3,6 +3,8 @@ package sctp
 import (
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,7 +32,8 @@ type association struct {
 	free     []uint16 // used streams that may be used again
 	err      error    // why the association has ended
 
-	over chan struct{} // closed when it has ended and nothing is left of it
+	gone atomic.Bool   // it has ended: nothing waits for consumers
+	over chan struct{} // closed when nothing is left of it
 
 	order *tsnOrder // in the draft
 }
@@ -47,7 +50,7 @@ func newAssociation(cfg *Config, l lower.Association, local, remote Addr, offer 
 	}
 	atomic.AddUint64(&cfg.Counters.stats.Associations, 1)
 	go a.run()
-	go a.lower.Watch(a.over)
+	go a.watch()
 	if offer != nil {
 		go a.awaitSession()
 	}
@@ -64,6 +67,20 @@ func (a *association) run() {
 			return
 		}
 		a.message(&m)
+	}
+}
+
+// watch waits until the association ends. Then it wakes up run, which may wait for a consumer.
+func (a *association) watch() {
+	a.lower.Watch(a.over)
+	a.gone.Store(true)
+	a.mu.Lock()
+	all := slices.Collect(maps.Values(a.sessions))
+	a.mu.Unlock()
+	for _, c := range all {
+		c.mu.Lock()
+		c.changed.Broadcast()
+		c.mu.Unlock()
 	}
 }
 

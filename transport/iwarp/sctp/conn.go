@@ -231,10 +231,13 @@ func (c *Conn) keep(control bool, data []byte, early bool) (*held, error) {
 // has come is acknowledged.
 const aheadMost = 4
 
-// awaitRoom waits until the consumer has made room for n bytes. It reports false if the consumer
-// stops while other streams wait.
+// awaitRoom waits until the consumer has made room for n bytes, or the association has ended. It
+// reports false if the consumer stops while other streams wait.
 func (c *Conn) awaitRoom(n int) bool {
-	if c.memory+n <= c.a.cfg.StreamMemory || c.closed {
+	full := func() bool {
+		return c.memory+n > c.a.cfg.StreamMemory && !c.closed && c.err == nil && !c.a.gone.Load()
+	}
+	if !full() {
 		return true
 	}
 	passed := false
@@ -245,7 +248,7 @@ func (c *Conn) awaitRoom(n int) bool {
 		c.changed.Broadcast()
 	})
 	defer t.Stop()
-	for had := c.memory; c.memory+n > c.a.cfg.StreamMemory && !c.closed && c.err == nil; c.changed.Wait() {
+	for had := c.memory; full(); c.changed.Wait() {
 		if !passed {
 			continue
 		}

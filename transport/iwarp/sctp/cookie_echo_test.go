@@ -255,6 +255,30 @@ func TestRestart(t *testing.T) {
 	})
 }
 
+// TestRestartUnread: an association whose only session is not read ends at once when it is
+// restarted, and does not linger beside its successor until there is room for what the peer sent.
+func TestRestartUnread(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newStation(t, Config{StreamMemory: maxMessage})
+		p.up(1, p.init(1))
+		old := p.carries()
+		defer old.Close()
+		const size = 8000
+		for ssn := range maxMessage/size + 1 {
+			p.says(p.theirs.tag, fmt.Sprintf("00 0f %04x %08x 0000 0000 00000010 %04x %0*x",
+				dataHeaderLen+size, p.tsn, ssn+1, 2*(size-ssnLen), 0))
+			p.tsn++
+		}
+		p.wire.heard() // SACKs
+		p.up(2, p.init(2))
+		select {
+		case <-old.a.over:
+		default:
+			t.Error("the association of before has not ended")
+		}
+	})
+}
+
 // TestRestartPlaces: a restart has the place of its predecessor among a Listener's associations,
 // neither more nor less, even if its host would not get another now.
 func TestRestartPlaces(t *testing.T) {

@@ -36,10 +36,11 @@ type link struct {
 	ties    tieTags
 	streams uint16 // the peer may send on ids below this
 	key     peerKey
-	most    int          // maximum packet that pion/sctp makes, in bytes
-	mtu     atomic.Int32 // of the path now, at most most
-	heard   atomic.Int64 // when the peer last sent a packet, in Unix ns
-	leaving atomic.Bool  // pion/sctp is in the state SHUTDOWN-ACK-SENT
+	most    int           // maximum packet that pion/sctp makes, in bytes
+	mtu     atomic.Int32  // of the path now, at most most
+	heard   atomic.Int64  // when the peer last sent a packet, in Unix ns
+	leaving atomic.Bool   // pion/sctp is in the state SHUTDOWN-ACK-SENT
+	gone    chan struct{} // closed when the path has ended
 
 	mu     sync.Mutex // guards what follows
 	to     path
@@ -67,7 +68,7 @@ var _ net.Conn = (*link)(nil)
 func newLink(s *socket, ports header, tag uint32, streams uint16, to path) *link {
 	l := &link{
 		socket: s, ports: ports, tag: tag, ties: newTieTags(), streams: streams, to: to,
-		queue: ring.New[[]byte](maxQueue),
+		queue: ring.New[[]byte](maxQueue), gone: make(chan struct{}),
 	}
 	l.ready.L = &l.mu
 	l.key = peerKey{to.peer, ports.dst, ports.src}
@@ -207,6 +208,7 @@ func (l *link) endWith(reason error, last func()) {
 	l.socket.queued.Add(-int64(l.queue.Len()))
 	l.mu.Unlock()
 	l.socket.remove(l)
+	close(l.gone)
 	if vacate := l.leave(); vacate != nil {
 		vacate()
 	}

@@ -160,7 +160,7 @@ func (p *pionAssociation) why(err error) error {
 	return err
 }
 
-// Watch checks the peer and the path until the association ends.
+// Watch checks the peer and the path until the path ends.
 func (p *pionAssociation) Watch(done <-chan struct{}) {
 	keepAlive := p.link.socket.cfg.KeepAlive
 	tick := time.NewTicker(keepAlive)
@@ -168,6 +168,8 @@ func (p *pionAssociation) Watch(done <-chan struct{}) {
 	for {
 		select {
 		case <-done:
+			return
+		case <-p.link.gone:
 			return
 		case <-tick.C:
 		}

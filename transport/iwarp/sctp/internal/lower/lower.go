@@ -28,7 +28,8 @@ type Association interface {
 	// fails when the association has ended.
 	Receive(p []byte) (Message, error)
 
-	// Watch ends the association if the peer has gone. It returns when done is closed.
+	// Watch ends the association if the peer has gone. It returns when the association has ended,
+	// or done is closed.
 	Watch(done <-chan struct{})
 
 	// Shutdown ends the association when everything is acknowledged. Abort ends it now, and tells
