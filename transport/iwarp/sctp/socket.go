@@ -142,6 +142,8 @@ func (s *socket) packet(p []byte, from path) {
 			s.init(h, first, from)
 		}
 		return
+	case h.tag == 0: // RFC 9260 section 8.5.1
+		return
 	case first.is(chunkCookieEcho):
 		if !s.cookieEcho(h, first, from) {
 			return

@@ -52,6 +52,7 @@ func TestForged(t *testing.T) {
 		{"DATA from another host", other, right, 1, data, reflected},
 		{"DATA with another tag", linkPeer, wrong, 1, data, reflected},
 		{"DATA from another port", linkPeer, right, 3, data, reflected},
+		{"DATA without a tag", linkPeer, 0, 1, data, ""},
 		{"SHUTDOWN with another tag", linkPeer, wrong, 1, shutdown, reflected},
 		{"ABORT from another host", other, right, 1, abort, ""},
 		{"ABORT with another tag", linkPeer, wrong, 1, abort, ""},
