@@ -168,9 +168,10 @@ func (s *socket) find(h header, first chunk, from path) (*link, *dial) {
 	defer s.mu.Unlock()
 	if first.flags()&flagReflected != 0 && (first.is(chunkAbort) || first.is(chunkShutdownComplete)) {
 		l := s.peers[peerKey{from.peer, h.src, h.dst}]
-		if l != nil && l.ports.tag == h.tag {
-			return l, nil
+		if l != nil && l.ports.tag != h.tag { // RFC 9260 section 8.5.1
+			l = nil
 		}
+		return l, nil
 	}
 	l, d := s.tags[h.tag], s.dials[h.tag]
 	if l != nil && (l.ports.dst != h.src || l.ports.src != h.dst || l.key.udp.Addr() != from.peer.Addr()) {

@@ -56,6 +56,7 @@ func TestForged(t *testing.T) {
 		{"SHUTDOWN with another tag", linkPeer, wrong, 1, shutdown, reflected},
 		{"ABORT from another host", other, right, 1, abort, ""},
 		{"ABORT with another tag", linkPeer, wrong, 1, abort, ""},
+		{"ABORT with our tag as the one that we send", linkPeer, right, 1, reflected, ""},
 		{"ABORT with the tag that we send, from another host", other, 0x33333333, 1, reflected, ""},
 		{"SHUTDOWN COMPLETE with another tag", linkPeer, wrong, 1, "0e 00 0004", ""},
 		{"SHUTDOWN ACK with another tag", linkPeer, wrong, 1, "08 00 0004", "0e 01 0004"},
