@@ -31,130 +31,103 @@ func TestCookieEcho(t *testing.T) {
 		ack.cookie = p.l.socket.bakery.bake(&c)
 		return ack
 	}
+	same := func(_ *station, first initiation) initiation { return first }
+	acknowledged := []string{"11111111: 0b000004"}
 	for _, tt := range []struct {
-		name   string
-		begin  func(p *station) initiation // makes the living association, and returns the cookie
-		answer string
+		name string
+		// play returns the cookie that comes late, when the first one has made an association.
+		play   func(p *station, first initiation) initiation
+		answer []string
 	}{
-		{"M M 0 0, action D", func(p *station) initiation {
-			ack := p.init(one)
-			p.up(one, ack)
-			return ack
-		}, "11111111: 0b000004"},
-		{"M M 0 0, action D, from another UDP port", func(p *station) initiation {
-			ack := p.init(one)
-			p.up(one, ack)
+		{"M M 0 0, action D", same, acknowledged},
+		{"M M 0 0, action D, from another UDP port", func(p *station, first initiation) initiation {
 			p.from.peer = netip.AddrPortFrom(p.from.peer.Addr(), 1)
-			return ack
-		}, "11111111: 0b000004"},
-		{"M M 0 0, action D, stale", func(p *station) initiation {
-			ack := p.init(one)
-			p.up(one, ack)
-			p.carries()
-			time.Sleep(cookieLife + time.Second)
-			return ack
-		}, "11111111: 0b000004"},
-		{"M M X X, action D, of a restart", func(p *station) initiation {
-			p.up(one, p.init(one))
-			ack := p.init(two)
-			p.up(two, ack)
-			return ack
-		}, "22222222: 0b000004"},
-		{"X M 0 0, action C", func(p *station) initiation {
-			first := p.init(one)
-			p.up(one, p.init(one))
 			return first
-		}, ""},
-		{"X X 0 0, of a former association that was aborted", func(p *station) initiation {
-			former := p.init(one)
-			p.up(one, former)
-			p.carries()
+		}, acknowledged},
+		{"M M 0 0, action D, stale", func(_ *station, first initiation) initiation {
+			time.Sleep(cookieLife + time.Second)
+			return first
+		}, acknowledged},
+		{"M M X X, action D, of a restart", func(p *station, _ initiation) initiation {
+			return p.up(two)
+		}, []string{"22222222: 0b000004"}},
+		{"X M 0 0, action C", func(p *station, _ initiation) initiation {
 			p.aborts()
-			p.up(two, p.init(two))
-			return former
-		}, ""},
-		{"X X 0 0, of a former association that was shut down", func(p *station) initiation {
-			former := p.init(one)
-			p.up(one, former)
-			p.says(former.tag, fmt.Sprintf("07 00 0008 %08x", former.tsn-1))
-			p.hears("11111111: 08000004")
-			p.says(former.tag, "0e 00 0004")
-			p.hears()
-			p.up(two, p.init(two))
-			return former
-		}, ""},
-		{"X X 0 0, of a former association that was restarted", func(p *station) initiation {
-			former := p.init(one)
-			p.up(one, former)
-			p.up(two, p.init(two))
-			return former
-		}, ""},
-		{"X X 0 0, of an attempt that came to nothing", func(p *station) initiation {
-			former := p.init(one)
-			p.up(two, p.init(two))
-			return former
-		}, ""},
-		{"X X X X, of a restart of a former association", func(p *station) initiation {
-			p.up(one, p.init(one))
+			late := p.init(one)
+			p.up(one)
+			return late
+		}, nil},
+		{"X X 0 0, of a former association that was aborted",
+			func(p *station, first initiation) initiation {
+				p.aborts()
+				p.up(two)
+				return first
+			}, nil},
+		{"X X 0 0, of a former association that was shut down",
+			func(p *station, first initiation) initiation {
+				p.says(first.tag, fmt.Sprintf("07 00 0008 %08x", p.theirs.tsn-1))
+				p.hears("11111111: 08000004")
+				p.says(first.tag, "0e 00 0004")
+				p.hears()
+				p.up(two)
+				return first
+			}, nil},
+		{"X X 0 0, of a former association that was restarted",
+			func(p *station, first initiation) initiation {
+				p.up(two)
+				return first
+			}, nil},
+		{"X X 0 0, of an attempt that came to nothing", func(p *station, _ initiation) initiation {
+			p.aborts()
+			late := p.init(two)
+			p.up(three)
+			return late
+		}, nil},
+		{"X X X X, of a restart of a former association", func(p *station, _ initiation) initiation {
 			restart := p.init(two)
 			p.aborts()
-			p.up(three, p.init(three))
+			p.up(three)
 			return restart
-		}, ""},
-		{"X M M M", func(p *station) initiation {
-			p.up(one, p.init(one))
-			return p.init(one)
-		}, ""},
-		{"X X M X", func(p *station) initiation {
-			p.up(one, p.init(one))
-			return forged(p, p.theirs.tag^1, two, func(t *tieTags) { t.peer++ })
-		}, ""},
-		{"X X X M", func(p *station) initiation {
-			p.up(one, p.init(one))
-			return forged(p, p.theirs.tag^1, two, func(t *tieTags) { t.local++ })
-		}, ""},
-		{"X X M 0", func(p *station) initiation {
-			p.up(one, p.init(one))
-			return forged(p, p.theirs.tag^1, two, func(t *tieTags) { t.peer = 0 })
-		}, ""},
-		{"M X M M, action B, too late", func(p *station) initiation {
-			p.up(one, p.init(one))
-			return forged(p, p.theirs.tag, two, func(*tieTags) {})
-		}, ""},
-		{"X X 0 0, stale", func(p *station) initiation {
-			former := p.init(one)
-			p.up(one, former)
+		}, nil},
+		{"X M M M", func(p *station, _ initiation) initiation { return p.init(one) }, nil},
+		{"X X M X", func(p *station, first initiation) initiation {
+			return forged(p, first.tag^1, two, func(t *tieTags) { t.peer++ })
+		}, nil},
+		{"X X X M", func(p *station, first initiation) initiation {
+			return forged(p, first.tag^1, two, func(t *tieTags) { t.local++ })
+		}, nil},
+		{"X X M 0", func(p *station, first initiation) initiation {
+			return forged(p, first.tag^1, two, func(t *tieTags) { t.peer = 0 })
+		}, nil},
+		{"M X M M, action B, too late", func(p *station, first initiation) initiation {
+			return forged(p, first.tag, two, func(*tieTags) {})
+		}, nil},
+		{"X X 0 0, stale", func(p *station, first initiation) initiation {
 			p.aborts()
 			time.Sleep(cookieLife + time.Second)
-			p.up(two, p.init(two))
-			return former
-		}, "11111111: 0900000c0003000800000000"},
-		{"X X M M, stale", func(p *station) initiation {
-			p.up(one, p.init(one))
-			p.carries()
-			ack := p.init(two)
+			p.up(two)
+			return first
+		}, []string{"11111111: 0900000c0003000800000000"}},
+		{"X X M M, stale", func(p *station, _ initiation) initiation {
+			late := p.init(two)
 			time.Sleep(cookieLife + time.Second)
-			return ack
-		}, "22222222: 0900000c0003000800000000"},
-		{"M X 0 0, stale", func(p *station) initiation {
-			p.up(one, p.init(one))
-			p.carries()
-			ack := forged(p, p.theirs.tag, two, func(t *tieTags) { *t = tieTags{} })
+			return late
+		}, []string{"22222222: 0900000c0003000800000000"}},
+		{"M X 0 0, stale", func(p *station, first initiation) initiation {
+			late := forged(p, first.tag, two, func(t *tieTags) { *t = tieTags{} })
 			time.Sleep(cookieLife + time.Second)
-			return ack
-		}, "22222222: 0900000c0003000800000000"},
+			return late
+		}, []string{"22222222: 0900000c0003000800000000"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newStation(t, Config{})
-				late := tt.begin(p)
+				first := p.up(one)
+				p.carries()
+				late := tt.play(p, first)
 				before := p.carries()
 				p.echo(late)
-				if tt.answer == "" {
-					p.hears()
-				} else {
-					p.hears(tt.answer)
-				}
+				p.hears(tt.answer...)
 				if p.carries().a != before.a {
 					t.Error("the association is another one")
 				}
@@ -171,15 +144,14 @@ func TestCookieEcho(t *testing.T) {
 func TestCookieWithoutAssociation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newStation(t, Config{})
-		first := p.init(1)
-		p.up(1, first)
+		first := p.up(1)
 		p.carries()
 		restart := p.init(2)
 		p.aborts()
-		p.up(2, restart)
+		p.upWith(2, restart)
 		p.carries()
 		p.aborts()
-		p.up(1, first)
+		p.upWith(1, first)
 		p.carries()
 	})
 }
@@ -190,7 +162,7 @@ func TestUnexpectedInit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newStation(t, Config{})
 		const tag = 0x11111111
-		p.up(tag, p.init(tag))
+		p.up(tag)
 		before := p.carries()
 		first, second := p.init(0x22222222), p.init(0x22222222)
 		if first.tag == p.theirs.tag || second.tag == p.theirs.tag || first.tag == second.tag {
@@ -221,7 +193,7 @@ func TestUnexpectedAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newStation(t, Config{})
-				p.up(1, p.init(1))
+				p.up(1)
 				before := p.carries()
 				p.says(p.theirs.tag, chunk)
 				p.hears()
@@ -238,9 +210,9 @@ func TestUnexpectedAnswers(t *testing.T) {
 func TestRestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newStation(t, Config{})
-		p.up(0x11111111, p.init(0x11111111))
+		p.up(0x11111111)
 		old, former := p.carries(), p.theirs
-		p.up(0x22222222, p.init(0x22222222))
+		p.up(0x22222222)
 		if err := old.LLP(time.Minute).Receive(new(sink)); err != ErrRestarted {
 			t.Errorf("the session of before: got error %v, want %v", err, ErrRestarted)
 		}
@@ -260,7 +232,7 @@ func TestRestart(t *testing.T) {
 func TestRestartUnread(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newStation(t, Config{StreamMemory: maxMessage})
-		p.up(1, p.init(1))
+		p.up(1)
 		old := p.carries()
 		defer old.Close()
 		const size = 8000
@@ -270,7 +242,7 @@ func TestRestartUnread(t *testing.T) {
 			p.tsn++
 		}
 		p.wire.heard() // SACKs
-		p.up(2, p.init(2))
+		p.up(2)
 		select {
 		case <-old.a.over:
 		default:
@@ -284,22 +256,22 @@ func TestRestartUnread(t *testing.T) {
 func TestRestartPlaces(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a := newStation(t, Config{MaxAssociations: 4})
-		a.up(1, a.init(1))
+		a.up(1)
 		other := *a
 		other.port = 3
-		other.up(2, other.init(2))
+		other.up(2)
 		b, c, d := a.another("192.0.2.3:9899"), a.another("192.0.2.4:9899"), a.another("192.0.2.5:9899")
-		b.up(3, b.init(3))
+		b.up(3)
 		for tag := range uint32(5) {
-			a.up(10+tag, a.init(10+tag))
+			a.up(10 + tag)
 			a.carries()
 		}
-		c.up(4, c.init(4))
-		a.up(20, a.init(20))
-		d.says(0, "01 00 001c 00000005 00100000 0100 0100 00000001 c006 0008 00000001")
+		c.up(4)
+		a.up(20)
+		d.saysInit(5)
 		d.hears("00000005: 0600000800040004")
 		a.aborts()
-		d.up(6, d.init(6))
+		d.up(6)
 		other.carries()
 		b.carries()
 	})
@@ -311,7 +283,7 @@ func TestRestartRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var refuse atomic.Bool
 		p := newStation(t, Config{Admit: func(netip.Addr) bool { return !refuse.Load() }})
-		p.up(1, p.init(1))
+		p.up(1)
 		before := p.carries()
 		ack := p.init(2)
 		refuse.Store(true)
@@ -329,12 +301,12 @@ func TestRestartRefused(t *testing.T) {
 func TestRestartWhileLeaving(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newStation(t, Config{})
-		p.up(1, p.init(1))
+		p.up(1)
 		old := p.carries()
 		restart := p.init(2)
 		p.says(p.theirs.tag, fmt.Sprintf("07 00 0008 %08x", p.theirs.tsn-1))
 		p.hears("00000001: 08000004")
-		p.says(0, "01 00 001c 00000003 00100000 0100 0100 00000001 c006 0008 00000001")
+		p.saysInit(3)
 		p.hears("00000001: 08000004")
 		p.echo(restart)
 		p.hears("00000001: 08000004", "00000002: 09000008000a0004")
@@ -343,7 +315,7 @@ func TestRestartWhileLeaving(t *testing.T) {
 		if err := old.LLP(time.Minute).Receive(new(sink)); !errors.Is(err, io.EOF) {
 			t.Errorf("the session of before: got error %v, want %v", err, io.EOF)
 		}
-		p.up(2, restart)
+		p.upWith(2, restart)
 		p.carries()
 	})
 }

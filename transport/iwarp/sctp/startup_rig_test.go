@@ -67,14 +67,14 @@ func (w *wire) heard() []datagram {
 	return sent
 }
 
-// station is an SCTP stack with one port that talks to a Listener with port 2. A test writes its
-// packets by hand, in a bubble.
+// station is an SCTP stack with one port that talks to another, the far side, with one port. A test
+// writes its packets by hand, in a bubble.
 type station struct {
-	t    *testing.T
-	wire *wire
-	l    *Listener
-	from path
-	port uint16
+	t         *testing.T
+	wire      *wire
+	l         *Listener // the far side, or nil
+	from      path
+	port, far uint16
 
 	// The association that this side takes for the living one, which up sets.
 	tag    uint32 // of this side
@@ -83,7 +83,8 @@ type station struct {
 	stream uint16 // the next to ask for a session on
 }
 
-// newStation returns a station at linkPeer with port 1, and its Listener. Both end with the test.
+// newStation returns a station at linkPeer with port 1, and a Listener with port 2. Both end with
+// the test.
 func newStation(t *testing.T, cfg Config) *station {
 	t.Helper()
 	cfg.KeepAlive, cfg.Logger = time.Hour, slog.New(slog.DiscardHandler)
@@ -92,7 +93,7 @@ func newStation(t *testing.T, cfg Config) *station {
 		t.Fatal(err)
 	}
 	w := newWire()
-	p := &station{t: t, wire: w, l: newListener(c, w, 2), from: linkPeer, port: 1}
+	p := &station{t: t, wire: w, l: newListener(c, w, 2), from: linkPeer, port: 1, far: 2}
 	t.Cleanup(func() {
 		p.l.Close()
 		p.l.mu.Lock()
@@ -111,14 +112,15 @@ func newStation(t *testing.T, cfg Config) *station {
 
 // another returns a station at another address.
 func (p *station) another(addr string) *station {
-	from := path{peer: netip.MustParseAddrPort(addr)}
-	return &station{t: p.t, wire: p.wire, l: p.l, from: from, port: p.port}
+	other := *p
+	other.from.peer = netip.MustParseAddrPort(addr)
+	return &other
 }
 
 // says sends a packet with chunks in hexadecimal digits.
 func (p *station) says(tag uint32, chunks string) {
 	p.t.Helper()
-	h := header{src: p.port, dst: 2, tag: tag}
+	h := header{src: p.port, dst: p.far, tag: tag}
 	p.wire.in <- datagram{seal(append(h.append(nil), unhex(p.t, chunks)...)), p.from}
 }
 
@@ -129,34 +131,55 @@ func (p *station) hears(want ...string) {
 	var got []string
 	for _, d := range p.wire.heard() {
 		h, ok := parseHeader(d.p)
-		if !ok || h.src != 2 || h.dst != p.port || d.by != p.from {
+		if !ok || h.src != p.far || h.dst != p.port || d.by != p.from {
 			p.t.Errorf("%x is sent to %v", d.p, d.by)
 		}
 		got = append(got, fmt.Sprintf("%08x: %x", h.tag, d.p[headerLen:]))
 	}
 	if d := cmp.Diff(want, got); d != "" {
-		p.t.Errorf("sent (-want +got):\n%s", d)
+		p.t.Fatalf("sent (-want +got):\n%s", d)
 	}
+}
+
+// initValue is the value of an INIT of a station, with a tag and a TSN.
+const initValue = "%08[1]x 00100000 0100 0100 %08[1]x c006 0008 00000001"
+
+// saysInit sends an INIT with a tag.
+func (p *station) saysInit(tag uint32) {
+	p.t.Helper()
+	p.says(0, fmt.Sprintf("01 00 001c"+initValue, tag))
 }
 
 // init sends an INIT with a tag, and returns the INIT ACK.
 func (p *station) init(tag uint32) initiation {
 	p.t.Helper()
-	p.says(0, fmt.Sprintf("01 00 001c %08x 00100000 0100 0100 %08x c006 0008 00000001", tag, tag))
-	sent := p.wire.heard()
-	if len(sent) != 1 {
-		p.t.Fatalf("an INIT is answered by %d packets", len(sent))
-	}
-	h, ok := parseHeader(sent[0].p)
-	c, rest := nextChunk(sent[0].p[headerLen:])
-	if !ok || h != (header{src: 2, dst: p.port, tag: tag}) || !c.is(chunkInitAck) || len(rest) > 0 {
-		p.t.Fatalf("an INIT is answered by %x", sent[0].p)
-	}
-	ack, err := parseInitiation(c.value())
+	p.saysInit(tag)
+	return p.initiation(chunkInitAck, tag)
+}
+
+// initiation waits for a packet with an INIT or INIT ACK, and returns its content.
+func (p *station) initiation(want chunkType, tag uint32) initiation {
+	p.t.Helper()
+	i, err := parseInitiation(p.hearsChunk(want, tag).value())
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return ack
+	return i
+}
+
+// hearsChunk waits until all goroutines are idle. It returns the one chunk that has been sent.
+func (p *station) hearsChunk(want chunkType, tag uint32) chunk {
+	p.t.Helper()
+	sent := p.wire.heard()
+	if len(sent) != 1 {
+		p.t.Fatalf("%d packets are sent, want one", len(sent))
+	}
+	h, ok := parseHeader(sent[0].p)
+	c, rest := nextChunk(sent[0].p[headerLen:])
+	if !ok || h != (header{src: p.far, dst: p.port, tag: tag}) || !c.is(want) || len(rest) > 0 {
+		p.t.Fatalf("sent %x, want a chunk of type %d with tag %08x", sent[0].p, want, tag)
+	}
+	return c
 }
 
 // echo returns the cookie of an INIT ACK.
@@ -165,8 +188,16 @@ func (p *station) echo(ack initiation) {
 	p.says(ack.tag, fmt.Sprintf("%x", appendChunk(nil, chunkCookieEcho, 0, ack.cookie)))
 }
 
-// up makes an association with an INIT ACK for an INIT with a tag.
-func (p *station) up(tag uint32, ack initiation) {
+// up makes an association with an INIT with a tag, and returns the INIT ACK.
+func (p *station) up(tag uint32) initiation {
+	p.t.Helper()
+	ack := p.init(tag)
+	p.upWith(tag, ack)
+	return ack
+}
+
+// upWith is up with an INIT ACK that has come before.
+func (p *station) upWith(tag uint32, ack initiation) {
 	p.t.Helper()
 	p.echo(ack)
 	p.hears(fmt.Sprintf("%08x: 0b000004", tag))
@@ -180,14 +211,9 @@ func (p *station) carries() *Conn {
 	stream := p.stream
 	p.stream++
 	p.says(p.theirs.tag, fmt.Sprintf("00 0f 0014 %08x %04x 0000 00000011 0000 0001", p.tsn, stream))
-	sent := p.wire.heard()
-	if len(sent) != 1 {
-		p.t.Fatalf("DATA is answered by %d packets", len(sent))
-	}
-	h, ok := parseHeader(sent[0].p)
-	c, _ := nextChunk(sent[0].p[headerLen:])
-	if !ok || h.tag != p.tag || !c.is(chunkSack) || binary.BigEndian.Uint32(c.value()) != p.tsn {
-		p.t.Fatalf("DATA is answered by %x", sent[0].p)
+	sack := p.hearsChunk(chunkSack, p.tag)
+	if got := binary.BigEndian.Uint32(sack.value()); got != p.tsn {
+		p.t.Fatalf("TSN %08x is acknowledged, want %08x", got, p.tsn)
 	}
 	p.tsn++
 	var conn *Conn
