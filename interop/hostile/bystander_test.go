@@ -45,12 +45,16 @@ type site struct {
 	rdma, tcp string
 	dialer    func(host string) faultnet.DialContext
 	net       string // what the addresses of all hosts begin with
+	outsider  string // the one host that attacks; "": hosts of net do
 	limits    limits
 	file      nfs3.FH // of fileSize bytes, which everybody may read and write
 }
 
 // attackers returns n hosts that attack.
 func (s *site) attackers(n int) (hosts []string) {
+	if s.outsider != "" {
+		return []string{s.outsider}
+	}
 	for i := range n {
 		hosts = append(hosts, fmt.Sprintf("%s.6.6.%d", s.net, 6+i))
 	}

@@ -28,6 +28,7 @@ const launchVar = "HOSTILE_ATTACK"
 type launched struct {
 	Attack    string
 	RDMA, TCP string
+	Outsider  string
 	File      []byte
 	Limits    [3]int
 	Conns     int
@@ -54,7 +55,7 @@ func (r *raid) signal(t *testing.T, s syscall.Signal) {
 func (a *attack) launch(t *testing.T, s *site, conns int) *raid {
 	t.Helper()
 	what, err := json.Marshal(launched{
-		a.name, s.rdma, s.tcp, s.file.Bytes(),
+		a.name, s.rdma, s.tcp, s.outsider, s.file.Bytes(),
 		[3]int{s.limits.maxMessage, s.limits.maxRecord, s.limits.inFlight}, conns,
 	})
 	if err != nil {
@@ -108,7 +109,8 @@ func attackIfLaunched() bool {
 	lowestPriority()
 	i := slices.IndexFunc(attacks, func(a attack) bool { return a.name == l.Attack })
 	under := attacks[i].begin(context.Background(), &site{
-		rdma: l.RDMA, tcp: l.TCP, dialer: dialFrom, net: loopbackNet, file: nfs3.MakeFH(l.File),
+		rdma: l.RDMA, tcp: l.TCP, dialer: dialFrom, net: loopbackNet,
+		outsider: l.Outsider, file: nfs3.MakeFH(l.File),
 		limits: limits{l.Limits[0], l.Limits[1], l.Limits[2]},
 	}, 1, l.Conns)
 	time.Sleep(pace)

@@ -49,6 +49,6 @@ func TestServe(t *testing.T) {
 		if a.handlers > 0 || !a.memory && !*printFigures || raced && i%3 > 0 {
 			continue
 		}
-		t.Run(a.name, func(t *testing.T) { a.onServe(t, command, a.promised()) })
+		t.Run(a.name, func(t *testing.T) { a.onServe(t, command, a.promised(), "") })
 	}
 }
