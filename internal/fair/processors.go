@@ -127,7 +127,14 @@ func (r *Reader) Await() {
 		return
 	}
 	if p.wait() >= crowded {
-		p.compare(r.readings)
+		p.compare()
+	}
+}
+
+// Charge counts work since the last Await that costs as much as n more reads.
+func (r *Reader) Charge(n int) {
+	if p := r.processors; p != nil && p.known.Load() >= 2 {
+		r.readings.n.Add(uint64(n))
 	}
 }
 
@@ -141,35 +148,39 @@ func (p *Processors) holds(r *readings) <-chan struct{} {
 	return p.held
 }
 
-// compare delays the hosts that have read too much since the last check. One of those hosts then
-// waits here and lets all of them go on.
-func (p *Processors) compare(mine *readings) {
+// compare delays the hosts that have read too much since the last check.
+func (p *Processors) compare() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.held != nil {
-		p.mu.Unlock()
 		return
 	}
 	began := p.since
 	over, others := p.greedy()
 	p.held = make(chan struct{})
-	p.mu.Unlock()
-	if !mine.over.Load() {
-		p.goOn(over, len(over) > 0)
+	if len(over) == 0 {
+		p.goOn(nil, false)
 		return
 	}
+	go p.delay(over, others, began)
+}
+
+// delay lets the delayed hosts go on when the others have had their share of the time.
+func (p *Processors) delay(over []*readings, others int, began time.Time) {
 	for held := time.Now(); p.wait() >= drained && time.Since(held) < longest; {
 		// Wait until pending messages have been processed.
 	}
 	took := min(time.Since(began), longest)
 	most := min(took*time.Duration(others)/time.Duration(len(over)), longest)
-	p.goOn(over, p.letOthersRead(took, most))
+	faster := p.letOthersRead(took, most)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.goOn(over, faster)
 }
 
 // goOn lets the delayed hosts go on and begins a new count. If the delay was not needed, the next
-// check comes later.
+// check comes later. mu is held.
 func (p *Processors) goOn(over []*readings, needed bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, r := range over {
 		r.over.Store(false)
 	}

@@ -34,7 +34,11 @@ func (c *crowd) crowded() bool {
 }
 
 // pattern is the time between two reads of a host, while the process is crowded and otherwise.
-type pattern struct{ crowded, alone time.Duration }
+// With each read comes work that costs as much as some more.
+type pattern struct {
+	crowded, alone time.Duration
+	more           int
+}
 
 // reads makes a connection of a host read until the end of the test, and returns the number of
 // reads.
@@ -53,6 +57,7 @@ func (c *crowd) reads(i int, p pattern, end <-chan struct{}) *atomic.Int64 {
 				time.Sleep(p.alone)
 			}
 			r.Await()
+			r.Charge(p.more)
 			n.Add(1)
 		}
 	})
@@ -62,10 +67,11 @@ func (c *crowd) reads(i int, p pattern, end <-chan struct{}) *atomic.Int64 {
 // TestProcessors lets hosts read for a second of virtual time.
 func TestProcessors(t *testing.T) {
 	var (
-		greedy  = pattern{10 * time.Microsecond, 10 * time.Microsecond}
-		starved = pattern{10 * time.Millisecond, 100 * time.Microsecond}
-		modest  = pattern{time.Millisecond, time.Millisecond}
-		seldom  = pattern{20 * time.Millisecond, 20 * time.Millisecond}
+		greedy  = pattern{10 * time.Microsecond, 10 * time.Microsecond, 0}
+		starved = pattern{10 * time.Millisecond, 100 * time.Microsecond, 0}
+		modest  = pattern{time.Millisecond, time.Millisecond, 0}
+		seldom  = pattern{20 * time.Millisecond, 20 * time.Millisecond, 0}
+		costly  = pattern{10 * time.Millisecond, 10 * time.Millisecond, 999}
 	)
 	for _, tt := range []struct {
 		name        string
@@ -76,6 +82,8 @@ func TestProcessors(t *testing.T) {
 		{"a host alone", true, []pattern{greedy}, []int64{99}, []int64{100}},
 		{"nobody waits", false, []pattern{greedy, starved}, []int64{99, 99}, []int64{100, 100}},
 		{"starved", true, []pattern{greedy, starved}, []int64{40, 45}, []int64{60, 60}},
+		{"starved by costly reads", true, []pattern{costly, starved}, []int64{50, 45},
+			[]int64{70, 60}},
 		{"starved by two", true, []pattern{greedy, greedy, starved}, []int64{60, 60, 30},
 			[]int64{70, 70, 40}},
 		{"equal", true, []pattern{greedy, greedy, greedy}, []int64{99, 99, 99},
