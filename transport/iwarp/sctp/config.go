@@ -82,6 +82,10 @@ type Config struct {
 	// peer. Zero means DefaultUDPPort. A negative number lets a Listener use any port.
 	UDPPort int
 
+	// Local is the address that a Dialer sends from. The zero Addr means the one that the system
+	// chooses.
+	Local netip.Addr
+
 	// Streams is how many streams an association asks for, and allows, in each direction: 1 to
 	// 65535. Each stream is an endpoint. Zero means DefaultStreams.
 	Streams int

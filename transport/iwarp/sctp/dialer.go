@@ -137,7 +137,11 @@ func (d *Dialer) connect(ctx context.Context, to netip.AddrPort, ended func()) (
 	ctx, cancel := context.WithTimeoutCause(ctx, d.cfg.SetupTimeout, ErrGone)
 	defer cancel()
 	udp := netip.AddrPortFrom(to.Addr(), uint16(d.cfg.UDPPort))
-	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(udp))
+	var from *net.UDPAddr
+	if d.cfg.Local.IsValid() {
+		from = net.UDPAddrFromAddrPort(netip.AddrPortFrom(d.cfg.Local, 0))
+	}
+	conn, err := net.DialUDP("udp", from, net.UDPAddrFromAddrPort(udp))
 	if err != nil {
 		return nil, err
 	}

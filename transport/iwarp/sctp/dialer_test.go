@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/netip"
 	"testing"
 	"time"
 )
@@ -43,6 +44,44 @@ func TestDialerClose(t *testing.T) {
 	case <-a.over:
 	default:
 		t.Error("the association has not ended")
+	}
+}
+
+// TestDialerLocal: a Dialer sends from its Local.
+func TestDialerLocal(t *testing.T) {
+	quiet := slog.New(slog.DiscardHandler)
+	local := netip.MustParseAddr("127.0.0.3")
+	admitted := make(chan netip.Addr, 2) // the INIT and the COOKIE ECHO
+	l, err := Listen(t.Context(), "127.0.0.2:0", Config{
+		UDPPort: -1, Logger: quiet,
+		Admit: func(a netip.Addr) bool {
+			select {
+			case admitted <- a:
+			default: // one of them came twice
+			}
+			return true
+		},
+	})
+	if err != nil {
+		t.Skip("further loopback addresses take Linux:", err)
+	}
+	defer l.Close()
+	d, err := NewDialer(Config{
+		UDPPort: int(l.Addr().(Addr).UDPPort), Local: local, Logger: quiet,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := d.DialContext(t.Context(), "sctp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := <-admitted; got != local || conn.(*Conn).LocalAddr().(Addr).IP != local {
+		t.Errorf("an association from %v, to itself %v; want %v", got, conn.LocalAddr(), local)
+	}
+	conn.Close()
+	if err := d.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
