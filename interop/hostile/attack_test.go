@@ -2,9 +2,11 @@ package hostile_test
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
@@ -14,12 +16,18 @@ import (
 type attack struct {
 	name   string
 	threat string // "RFC 5042 6.4.1", or of RFC 8166
-	tcp    bool   // it goes to the server's TCP port, and otherwise to that for RDMA
 	conns  int    // connections at a time, against a small server
 
-	// play is what each connection does. When it returns, or the server closes the connection,
-	// another connection replaces it.
-	play func(p *peer)
+	// over is how it reaches the server. Rows with one name are one attack, over different ways.
+	// only says why it has no more ways of the same family, RDMA or RPC over TCP.
+	over []way
+	only string
+
+	// What each connection does is one of these. When it returns, or the server closes the
+	// connection, another connection replaces it.
+	verbs  func(p *peer) // on an RDMA connection
+	stream func(p *peer) // by the bytes that a connection carries: FPDUs, records or HTTP
+	raw    func(p *peer) // on a socket for TCP, or for UDP over SCTP and RoCE
 
 	// flood says that the attack never stops sending, so there is no end to wait for.
 	flood bool
@@ -59,29 +67,21 @@ func (a *attack) redial(conns int) time.Duration {
 
 // assault is an attack under way.
 type assault struct {
-	cancel context.CancelFunc
-	group  sync.WaitGroup
+	cancel  context.CancelFunc
+	group   sync.WaitGroup
+	reached atomic.Int64 // connections that have reached the server, as far as the attack wanted
 }
 
 // begin lets hosts attack, each with all connections of the attack, until end.
-func (a *attack) begin(
-	ctx context.Context, s *site, hosts, conns int) *assault {
+func (a *attack) begin(ctx context.Context, s *site, w way, hosts, conns int) *assault {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &assault{cancel: cancel}
-	addr := s.rdma
-	if a.tcp {
-		addr = s.tcp
-	}
 	pause := a.redial(conns)
 	for _, host := range s.attackers(hosts) {
 		for range conns {
 			r.group.Go(func() {
 				for ctx.Err() == nil {
-					if conn, err := s.dialer(host)(ctx, "tcp", addr); err == nil {
-						p := newPeer(ctx, conn)
-						p.file, p.limits = s.file, s.limits
-						p.run(a.play)
-					}
+					newPeer(ctx, s, host, w).run(a, s, &r.reached)
 					select {
 					case <-ctx.Done():
 					case <-time.After(pause):
@@ -94,14 +94,37 @@ func (a *attack) begin(
 }
 
 // run plays one connection.
-func (p *peer) run(play func(*peer)) {
-	stop := context.AfterFunc(p.ctx, func() { p.conn.Close() })
+func (p *peer) run(a *attack, s *site, reached *atomic.Int64) {
+	p.reach(a, s)
+	if p.conn == nil && p.verbs == nil {
+		return
+	}
+	if p.ok() {
+		reached.Add(1)
+	}
+	stop := context.AfterFunc(p.ctx, p.close)
 	defer func() {
 		if stop() {
-			p.conn.Close()
+			p.close()
+		}
+		if p.verbs != nil {
+			<-p.verbs.Done()
 		}
 	}()
-	play(p)
+	for _, play := range []func(*peer){a.verbs, a.stream, a.raw} {
+		if play != nil && p.ok() {
+			play(p)
+		}
+	}
+}
+
+// close ends the connection.
+func (p *peer) close() {
+	if p.verbs != nil {
+		p.verbs.Close()
+	} else {
+		p.conn.Close()
+	}
 }
 
 // end ends the attack.
@@ -112,10 +135,14 @@ func (r *assault) end() {
 
 // reset closes a connection without a word, like a host that crashes.
 func (p *peer) reset() {
-	if tcp, ok := p.conn.(*net.TCPConn); ok {
+	conn := p.conn
+	if below, ok := conn.(*tls.Conn); ok {
+		conn = below.NetConn()
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
 		tcp.SetLinger(0)
 	}
-	p.conn.Close()
+	conn.Close()
 	p.err = net.ErrClosed
 }
 

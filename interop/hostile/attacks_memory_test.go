@@ -14,8 +14,8 @@ import (
 var onMemory = []attack{
 	{
 		name: "Sends that are begun", threat: "RFC 5042 6.4.3.1", memory: true, conns: 300,
-		play: func(p *peer) {
-			p.startup()
+		over: overIWARP, only: segments,
+		stream: func(p *peer) {
 			p.null()
 			h := p.next(rdmap.OpSend)
 			h.Last = false
@@ -26,8 +26,8 @@ var onMemory = []attack{
 	},
 	{
 		name: "Sends that trickle", threat: "RFC 5042 6.4.3.1", conns: 300,
-		play: func(p *peer) {
-			p.startup()
+		over: overIWARP, only: segments,
+		stream: func(p *peer) {
 			p.null()
 			h := p.next(rdmap.OpSend)
 			h.Last = false
@@ -40,9 +40,10 @@ var onMemory = []attack{
 	},
 	{
 		name: "replies that are not taken", threat: "RFC 5042 6.4.1", memory: true, conns: 40,
-		play: func(p *peer) {
-			p.startup()
+		over: overRDMA,
+		verbs: func(p *peer) {
 			p.null()
+			p.deafen()
 			p.reads()
 			p.stay()
 		},
@@ -50,8 +51,8 @@ var onMemory = []attack{
 	},
 	{
 		name: "replies that are taken byte by byte", threat: "RFC 5042 6.4.1", conns: 40,
-		play: func(p *peer) {
-			p.startup()
+		over: []way{byIWARP}, only: fpdu,
+		stream: func(p *peer) {
 			p.null()
 			p.reads()
 			for p.ok() {
@@ -63,8 +64,8 @@ var onMemory = []attack{
 	},
 	{
 		name: "RDMA Reads that are not answered", threat: "RFC 8166 8.1.4", conns: 100,
-		play: func(p *peer) {
-			p.startup()
+		over: overIWARP, only: segments,
+		stream: func(p *peer) {
 			p.null()
 			p.longCalls()
 			p.stay()
@@ -74,12 +75,12 @@ var onMemory = []attack{
 	{
 		name: "RDMA Reads that lack their last byte", threat: "RFC 8166 8.1.4", memory: true,
 		conns: 30,
-		play: func(p *peer) {
-			p.startup()
+		over:  overIWARP, only: segments,
+		stream: func(p *peer) {
 			p.null()
 			p.longCalls()
 			r := p.readRequest()
-			const most = 32 << 10
+			const most = 4 << 10
 			for n := r.Len - 1; n > 0 && p.ok(); {
 				k := min(n, most)
 				p.write(p.response(r.SinkSTag, r.SinkOffset, int(k), false)...)
@@ -92,8 +93,8 @@ var onMemory = []attack{
 	},
 	{
 		name: "RDMA Reads that are answered byte by byte", threat: "RFC 8166 8.1.4", conns: 100,
-		play: func(p *peer) {
-			p.startup()
+		over: overIWARP, only: segments,
+		stream: func(p *peer) {
 			p.null()
 			p.longCalls()
 			r := p.readRequest()
@@ -106,14 +107,14 @@ var onMemory = []attack{
 	},
 	{
 		name: "reply chunks that reserve memory", threat: "RFC 8166 8.1.4", conns: 100,
-		play: func(p *peer) {
-			p.startup()
+		over: overIWARP, only: segments,
+		stream: func(p *peer) {
 			p.null()
 			for range p.credits { // the call is there, and its arguments never are
 				msg := p.rpc(nfs3.ProcWrite, p.writeArgs(64))
 				lists := readFrom(uint32(len(msg)), 64)
 				lists.SetReply([]chunks.Segment{{Handle: 1, Length: uint32(p.limits.maxMessage)}})
-				p.write(p.call(0, lists, msg)...)
+				p.send(p.call(0, lists, msg))
 			}
 			p.stay()
 		},
@@ -122,11 +123,11 @@ var onMemory = []attack{
 	{
 		name: "RDMA_DONEs that are withheld", threat: "RFC 5042 6.4.1", memory: true, conns: 100,
 		dialect: rpcrdma.Draft,
-		play: func(p *peer) {
-			p.startup()
+		over:    overRDMA,
+		verbs: func(p *peer) {
 			p.null()
 			for range p.credits {
-				p.write(p.call(0, noChunks, p.rpc(nfs3.ProcRead, p.readArgs(draftSize)))...)
+				p.send(p.call(0, noChunks, p.rpc(nfs3.ProcRead, p.readArgs(draftSize))))
 			}
 			p.listen()
 		},
@@ -136,9 +137,10 @@ var onMemory = []attack{
 
 // reads asks for the file, by RDMA Write, with every credit.
 func (p *peer) reads() {
+	lists := p.landing(fileSize)
 	for range p.credits {
 		msg := p.rpc(nfs3.ProcRead, p.readArgs(fileSize))
-		p.write(p.call(0, landing(fileSize), msg)...)
+		p.send(p.call(0, lists, msg))
 	}
 }
 
@@ -147,12 +149,16 @@ func (p *peer) reads() {
 func (p *peer) longCalls() {
 	for range p.credits {
 		p.rpc(nfs3.ProcNull)
-		p.write(p.call(rpcrdma.TypeNoMsg, readFrom(0, uint32(p.limits.maxMessage)), nil)...)
+		p.send(p.call(rpcrdma.TypeNoMsg, readFrom(0, uint32(p.limits.maxMessage)), nil))
 	}
 }
 
 // landing returns a write chunk of n bytes.
-func landing(n uint32) (l chunks.Lists) {
-	l.AddWrite([]chunks.Segment{{Handle: 1, Length: n}})
+func (p *peer) landing(n uint32) (l chunks.Lists) {
+	at := chunks.Segment{Handle: 1, Length: n}
+	if p.verbs != nil { // the provider discards nothing
+		at = p.window(n)
+	}
+	l.AddWrite([]chunks.Segment{at})
 	return l
 }

@@ -16,13 +16,13 @@ import (
 var onRPCRDMA = []attack{
 	{
 		name: "RDMA Reads that are answered all at once", threat: "RFC 8166 8.1.4", conns: 20,
-		play: func(p *peer) {
-			p.startup()
+		over: overIWARP, only: segments,
+		stream: func(p *peer) {
 			p.null()
 			const n = 4096
 			for range p.credits {
 				msg := p.rpc(nfs3.ProcWrite, p.writeArgs(n))
-				p.write(p.call(0, readFrom(uint32(len(msg)), n), msg)...)
+				p.send(p.call(0, readFrom(uint32(len(msg)), n), msg))
 			}
 			p.sleep(10 * time.Second)
 			for p.ok() {
@@ -33,9 +33,9 @@ var onRPCRDMA = []attack{
 	},
 	{
 		name: "chunks of gigabytes", threat: "RFC 8166 8.1.4", memory: true, conns: 10, flood: true,
-		play: func(p *peer) {
-			p.startup()
-			p.flood(func() []byte {
+		over: overRDMA,
+		verbs: func(p *peer) {
+			p.floodSends(func() []byte {
 				msg := p.rpc(nfs3.ProcNull)
 				lists := readFrom(0, math.MaxUint32)
 				lists.Reads = append(lists.Reads, lists.Reads...)
@@ -47,9 +47,9 @@ var onRPCRDMA = []attack{
 	},
 	{
 		name: "lists of many segments", threat: "RFC 8166 8.1.4", conns: 10, flood: true,
-		play: func(p *peer) {
-			p.startup()
-			p.flood(func() []byte {
+		over: overRDMA,
+		verbs: func(p *peer) {
+			p.floodSends(func() []byte {
 				var lists chunks.Lists
 				for range 150 { // all that a Send of 4096 bytes has room for
 					lists.Reads = append(lists.Reads, chunks.ReadSegment{
@@ -65,52 +65,52 @@ var onRPCRDMA = []attack{
 	{
 		name: "headers that are none", threat: "RFC 8166 8.1.4, RFC 5042 6.4.4", conns: 10,
 		flood: true,
-		play: func(p *peer) {
-			p.startup()
-			p.flood(func() []byte {
+		over:  overRDMA,
+		verbs: func(p *peer) {
+			p.floodSends(func() []byte {
 				p.xid++
-				return p.message(rdmap.OpSend, be32(p.xid, 1, 64, 99, 1, 1, 1)...)
+				return be32(p.xid, 1, 64, 99, 1, 1, 1)
 			})
 		},
 		moves: "rpcrdma.Malformed",
 	},
 	{
 		name: "more calls than credits", threat: "RFC 8166 8.1.4", conns: 10, flood: true,
-		play: func(p *peer) {
-			p.startup()
-			p.flood(func() []byte { return p.call(0, noChunks, p.rpc(nfs3.ProcNull)) })
+		over: overRDMA,
+		verbs: func(p *peer) {
+			p.floodSends(func() []byte { return p.call(0, noChunks, p.rpc(nfs3.ProcNull)) })
 		},
 		moves: "rpcrdma.Exceeded",
 	},
 	{
 		name: "calls as fast as they are answered", threat: "RFC 5042 6.4.3.2", memory: true, conns: 10,
 		flood: true,
-		play: func(p *peer) {
-			p.startup()
+		over:  overRDMA,
+		verbs: func(p *peer) {
 			p.null()
 			for p.ok() {
-				var b []byte
+				var calls [][]byte
 				for range p.credits {
-					b = append(b, p.call(0, noChunks, p.rpc(nfs3.ProcNull))...)
+					calls = append(calls, p.call(0, noChunks, p.rpc(nfs3.ProcNull)))
 				}
-				p.write(b...)
+				p.send(calls...)
 				for range p.credits {
-					p.segment()
+					p.receive()
 				}
 			}
 		},
 	},
 	{
 		name: "calls that take long", threat: "RFC 5042 6.4.3", conns: 20, handlers: slowCall,
-		play: func(p *peer) {
-			p.startup()
+		over: overRDMA,
+		verbs: func(p *peer) {
 			p.null()
 			for p.ok() {
 				for range p.credits {
-					p.write(p.call(0, noChunks, p.rpcOf(slow.Number, slow.Version, 1))...)
+					p.send(p.call(0, noChunks, p.rpcOf(slow.Number, slow.Version, 1)))
 				}
 				for range p.credits {
-					p.segment()
+					p.receive()
 				}
 			}
 		},
@@ -118,22 +118,22 @@ var onRPCRDMA = []attack{
 	{
 		name: "arguments that lie about their length", threat: "RFC 5042 6.4.4", conns: 10,
 		flood: true,
-		play: func(p *peer) {
-			p.startup()
+		over:  overRDMA,
+		verbs: func(p *peer) {
 			p.null()
 			for p.ok() {
 				msg := p.rpc(nfs3.ProcWrite, p.handle(), be32(0, 0, math.MaxUint32, 0, math.MaxUint32))
-				p.write(p.call(0, noChunks, msg)...)
-				p.segment()
+				p.send(p.call(0, noChunks, msg))
+				p.receive()
 			}
 		},
 		moves: "oncrpc.Errors",
 	},
 	{
 		name: "replies to no call", threat: "RFC 8166 8.1.4", conns: 10, flood: true,
-		play: func(p *peer) {
-			p.startup()
-			p.flood(func() []byte {
+		over: overRDMA,
+		verbs: func(p *peer) {
+			p.floodSends(func() []byte {
 				p.xid++
 				return p.call(0, noChunks, be32(p.xid, 1, 0, 0, 0, 0))
 			})
@@ -150,11 +150,11 @@ var onDraft = []attack{
 	{
 		name: "RDMA_DONEs for nothing", threat: "RFC 5042 6.4.4", conns: 10, flood: true,
 		dialect: rpcrdma.Draft,
-		play: func(p *peer) {
-			p.startup()
-			p.flood(func() []byte {
+		over:    overRDMA,
+		verbs: func(p *peer) {
+			p.floodSends(func() []byte {
 				p.xid++
-				return p.message(rdmap.OpSend, be32(p.xid, 1, 64, uint32(rpcrdma.TypeDone))...)
+				return be32(p.xid, 1, 64, uint32(rpcrdma.TypeDone))
 			})
 		},
 		moves: "rpcrdma.DonesIgnored",
@@ -162,24 +162,21 @@ var onDraft = []attack{
 	{
 		name: "memory that is read after its RDMA_DONE", threat: "RFC 5042 6.3.3", conns: 10,
 		flood: true, dialect: rpcrdma.Draft,
-		play: func(p *peer) {
-			p.startup()
+		over: overRDMA,
+		verbs: func(p *peer) {
 			p.null()
-			p.write(p.call(0, noChunks, p.rpc(nfs3.ProcRead, p.readArgs(draftSize)))...)
+			p.send(p.call(0, noChunks, p.rpc(nfs3.ProcRead, p.readArgs(draftSize))))
 			var h rpcrdma.Header
 			for p.ok() && len(h.Reads) == 0 {
-				_, b := p.segment()
-				h.Parse(b)
+				h.Parse(p.receive())
 			}
 			if !p.ok() {
 				return
 			}
-			p.write(p.message(rdmap.OpSend, be32(p.xid, 1, 64, uint32(rpcrdma.TypeDone))...)...)
+			p.send(be32(p.xid, 1, 64, uint32(rpcrdma.TypeDone)))
 			p.null()
 			for p.ok() {
-				s := h.Reads[0]
-				p.write(p.asksToRead(s.Handle, s.Offset, s.Length)...)
-				p.segment()
+				p.post(p.gets(h.Reads[0].Segment))
 			}
 		},
 		moves: "iwarp.TerminatesSent",

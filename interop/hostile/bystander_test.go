@@ -12,16 +12,13 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
-	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
-	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp"
 )
 
 // bystander is a good client on its own host.
 type bystander struct {
 	name   string
 	conn   oncrpc.Transport
+	end    func() // waits, after the end of conn, for what is below
 	client *nfsclient.Client
 	file   nfs3.FH
 	data   []byte
@@ -37,29 +34,12 @@ var (
 	pause = soak.Amount(4*time.Second, time.Second) // between its later rounds
 )
 
+// patience is how long a bystander may take for something short. It distinguishes one that is
+// served from one that is starved: the server's time limits for attackers are longer.
+const patience = time.Minute
+
 // transferSize is the size of a bystander's READs and WRITEs in bytes.
 const transferSize = 64 << 10
-
-// site is a server as its clients know it.
-type site struct {
-	rdma, tcp string
-	dialer    func(host string) faultnet.DialContext
-	net       string // what the addresses of all hosts begin with
-	outsider  string // the one host that attacks; "": hosts of net do
-	limits    limits
-	file      nfs3.FH // of fileSize bytes, which everybody may read and write
-}
-
-// attackers returns n hosts that attack.
-func (s *site) attackers(n int) (hosts []string) {
-	if s.outsider != "" {
-		return []string{s.outsider}
-	}
-	for i := range n {
-		hosts = append(hosts, fmt.Sprintf("%s.6.6.%d", s.net, 6+i))
-	}
-	return hosts
-}
 
 // Bystanders connect before an attack or during it.
 const (
@@ -67,31 +47,19 @@ const (
 	late
 )
 
-// join connects two bystanders, one over RDMA and one over TCP, each from its own host.
-func (s *site) join(ctx context.Context, when int) ([]*bystander, error) {
-	host1, host2 := fmt.Sprintf("%s.0.%d.1", s.net, when), fmt.Sprintf("%s.0.%d.2", s.net, when)
+// join connects two bystanders, each from its own host: one by the way that is attacked, or else by
+// iWARP, and one over TCP.
+func (s *site) join(ctx context.Context, when int, attacked way) ([]*bystander, error) {
+	if attacked == byTCP || attacked == byHTTP {
+		attacked = byIWARP
+	}
 	name := map[int]string{early: "early", late: "late"}[when]
-	byRDMA := func(ctx context.Context) (oncrpc.Transport, error) {
-		d := iwarp.Dialer{
-			Config: iwarp.Config{Logger: quiet, NudgeAfter: -1}, DialContext: s.dialer(host1),
-		}
-		return rpcrdma.Dial(ctx, d, s.rdma, rpcrdma.Config{Logger: quiet})
-	}
-	byTCP := func(ctx context.Context) (oncrpc.Transport, error) {
-		conn, err := s.dialer(host2)(ctx, "tcp", s.tcp)
-		if err != nil {
-			return nil, err
-		}
-		return recordmark.NewConn(conn, recordmark.Config{Logger: quiet})
-	}
 	var all []*bystander
-	for _, way := range []struct {
-		name string
-		dial func(context.Context) (oncrpc.Transport, error)
-	}{{"RDMA", byRDMA}, {"TCP", byTCP}} {
-		b := &bystander{name: name + " over " + way.name, data: make([]byte, transferSize)}
+	for i, w := range []way{attacked, byTCP} {
+		b := &bystander{name: fmt.Sprintf("%s over %v", name, w), data: make([]byte, transferSize)}
+		host := fmt.Sprintf("%s.%d.%d", s.net, when, 1+i)
 		if err := b.time("connecting", func() (err error) {
-			b.conn, err = way.dial(ctx)
+			b.conn, b.end, err = s.dial(ctx, host, w)
 			return err
 		}); err != nil {
 			return all, fmt.Errorf("%s: %w", b.name, err)
@@ -203,5 +171,6 @@ func leave(all []*bystander) {
 	for _, b := range all {
 		b.conn.Close()
 		<-b.conn.Done()
+		b.end()
 	}
 }

@@ -129,26 +129,25 @@ func TestGSSManyHosts(t *testing.T) {
 
 func (a *gssFlood) test(t *testing.T, hosts int) {
 	r := newRealm(t)
-	byTCP := r.joins("127.0.1.1", "TCP", gss.Integrity)
-	byRDMA := r.joins("127.0.1.2", "RDMA", gss.Privacy)
-	work(t, 3, byTCP, byRDMA)
+	alice := r.joins("127.0.1.1", "TCP", gss.Integrity)
+	bob := r.joins("127.0.1.2", "RDMA", gss.Privacy)
+	work(t, 3, alice, bob)
 	before := heap()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	flood := &attack{tcp: a.tcp, flood: true, play: func(p *peer) {
-		if !a.tcp {
-			p.startup()
-		}
-		a.play(p, r)
-	}}
-	under := flood.begin(ctx, r.site, hosts, max(1, 8/hosts))
+	flood := &attack{flood: true, stream: func(p *peer) { a.play(p, r) }}
+	way := byIWARP
+	if a.tcp {
+		way = byTCP
+	}
+	under := flood.begin(ctx, r.site, way, hosts, max(1, 8/hosts))
 	defer under.end()
 	hang.Until(t, "the attack is there", func() bool { return a.arrived(r.flavor.Stats()) })
-	work(t, 40, byTCP, byRDMA)
+	work(t, 40, alice, bob)
 	late := r.joins("127.0.1.3", "TCP", gss.Privacy)
 	work(t, 10, late)
-	work(t, 10, byTCP, byRDMA, late)
-	for _, c := range []*citizen{byTCP, byRDMA, late} {
+	work(t, 10, alice, bob, late)
+	for _, c := range []*citizen{alice, bob, late} {
 		if n := c.begun.Load(); n != 1 {
 			t.Errorf("%s has made %d contexts, want to keep one", c.name, n)
 		}

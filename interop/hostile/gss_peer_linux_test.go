@@ -7,7 +7,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/gss"
 	"github.com/rpcrdma/go-rpcrdma/rpcrdma"
-	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/rdmap"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
 )
 
@@ -58,20 +57,16 @@ func (p *peer) rpcReply(tcp bool) []byte {
 		n := binary.BigEndian.Uint32(p.read(4)) &^ (1 << 31)
 		return p.read(int(min(n, 1<<20)))
 	}
-	for p.ok() {
-		h, b := p.segment()
-		_, op := rdmap.ParseControl(h.Control)
-		if !p.ok() || op != rdmap.OpSend && op != rdmap.OpSendInvalidate {
-			continue
-		}
-		var head rpcrdma.Header
-		n, err := head.Parse(b)
-		if p.err = err; err == nil && head.Type == rpcrdma.TypeError {
-			p.err = fmt.Errorf("RDMA_ERROR %x", b)
-		}
-		return b[n:]
+	b := p.receive()
+	if !p.ok() {
+		return nil
 	}
-	return nil
+	var head rpcrdma.Header
+	n, err := head.Parse(b)
+	if p.err = err; err == nil && head.Type == rpcrdma.TypeError {
+		p.err = fmt.Errorf("RDMA_ERROR %x", b)
+	}
+	return b[n:]
 }
 
 // sendRPC sends a call over TCP or over RDMA.
@@ -80,7 +75,7 @@ func (p *peer) sendRPC(tcp bool, b []byte) {
 		p.write(record(true, b)...)
 	} else {
 		p.xid = binary.BigEndian.Uint32(b)
-		p.write(p.call(0, noChunks, b)...)
+		p.send(p.call(0, noChunks, b))
 	}
 }
 

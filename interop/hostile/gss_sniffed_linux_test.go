@@ -32,26 +32,22 @@ func calls(b []byte) (all [][]byte) {
 // intrudes connects from another host.
 func (r *realm) intrudes(tcp bool) *peer {
 	r.t.Helper()
-	addr := r.rdma
+	w := byIWARP
 	if tcp {
-		addr = r.tcp
+		w = byTCP
 	}
-	return r.intrudesAt(tcp, addr)
+	return r.intrudesAt(r.site, w)
 }
 
-func (r *realm) intrudesAt(tcp bool, addr string) *peer {
+func (r *realm) intrudesAt(s *site, w way) *peer {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
-	conn, err := dialFrom(eve)(ctx, "tcp", addr)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	context.AfterFunc(ctx, func() { conn.Close() })
 	r.t.Cleanup(cancel)
-	p := newPeer(ctx, conn)
-	if !tcp {
-		p.startup()
+	p := newPeer(ctx, s, eve, w)
+	if p.reach(new(attack), s); !p.ok() {
+		r.t.Fatal(p.err)
 	}
+	context.AfterFunc(ctx, p.close)
 	return p
 }
 
@@ -199,7 +195,7 @@ func TestGSSChunks(t *testing.T) {
 
 	t.Run("a write list with privacy", func(t *testing.T) {
 		lists := chunks.Lists{Writes: []chunks.WriteChunk{{{Handle: 77, Length: 4096}}}}
-		p.write(p.call(0, lists, call(gss.Privacy, "nothing is placed"))...)
+		p.send(p.call(0, lists, call(gss.Privacy, "nothing is placed")))
 		for p.ok() {
 			h, b := p.segment()
 			_, op := rdmap.ParseControl(h.Control)
@@ -266,7 +262,7 @@ func TestGSSChunks(t *testing.T) {
 			b := call(s, "a long call")
 			b = append(b, make([]byte, max(tt.more, 0))...)
 			b = b[:len(b)+min(tt.more, 0)]
-			p.write(p.call(rpcrdma.TypeNoMsg, readFrom(0, uint32(len(b))), nil)...)
+			p.send(p.call(rpcrdma.TypeNoMsg, readFrom(0, uint32(len(b))), nil))
 			if got := serves(b, nil); got != tt.want {
 				t.Errorf("%s, %v: %s, want %s", tt.name, s, got, tt.want)
 			}
@@ -278,7 +274,7 @@ func TestGSSChunks(t *testing.T) {
 		b := call(s, "four and eight bytes")
 		at := len(b) - 32
 		rest := append(bytes.Clone(b[:at]), b[at+16:]...)
-		p.write(p.call(0, readFrom(uint32(at), 16), rest)...)
+		p.send(p.call(0, readFrom(uint32(at), 16), rest))
 		if got := serves(b[at:at+16], nil); got != "GARBAGE_ARGS" {
 			t.Errorf("a read chunk amid the arguments, %v: %s", s, got)
 		}
@@ -290,7 +286,7 @@ func TestGSSChunks(t *testing.T) {
 		b, other := call(gss.Integrity, "good"), call(gss.Integrity, "good")
 		at := bytes.Index(other, []byte("good"))
 		copy(other[at:], "evil")
-		p.write(p.call(rpcrdma.TypeNoMsg, readFrom(0, uint32(len(b))), nil)...)
+		p.send(p.call(rpcrdma.TypeNoMsg, readFrom(0, uint32(len(b))), nil))
 		serves(b, other)
 		if p.ok() {
 			continue
@@ -354,7 +350,7 @@ func TestGSSGateway(t *testing.T) {
 	r.executed()
 	for _, call := range heard {
 		for _, addr := range []string{r.tcp, direct} {
-			p := r.intrudesAt(true, addr)
+			p := r.intrudesAt(&site{tcp: addr, dialer: dialFrom}, byTCP)
 			p.sendRPC(true, call)
 			if reply := p.rpcReply(true); p.ok() || p.ctx.Err() != nil {
 				t.Errorf("a replay: %x, %v", reply, p.err)

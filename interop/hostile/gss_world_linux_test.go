@@ -68,7 +68,7 @@ func newRealm(t *testing.T) *realm {
 		t.Fatal(err)
 	}
 	r.site = &site{
-		rdma: rdma.Addr().String(), tcp: tcp.Addr().String(), dialer: dialFrom, net: loopbackNet,
+		rdma: rdma.Addr().String(), tcp: tcp.Addr().String(), dialer: dialFrom, net: loopbackNet + ".0",
 		limits: limits{maxRecord: recordmark.DefaultMaxRecord},
 	}
 	var ended sync.WaitGroup

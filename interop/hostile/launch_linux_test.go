@@ -26,12 +26,14 @@ const launchVar = "HOSTILE_ATTACK"
 
 // launched is its value, as JSON.
 type launched struct {
-	Attack    string
-	RDMA, TCP string
-	Outsider  string
-	File      []byte
-	Limits    [3]int
-	Conns     int
+	Attack             int // of attacks
+	Way                way
+	Conns              int
+	RDMA, TCP, Metrics string
+	SCTP               int
+	Net, Outsider      string
+	File               []byte
+	Limits             [3]int
 }
 
 // pace is how long an attack takes to reach its full effect.
@@ -52,11 +54,13 @@ func (r *raid) signal(t *testing.T, s syscall.Signal) {
 }
 
 // launch starts a process that attacks, and returns when the attack has reached its full effect.
-func (a *attack) launch(t *testing.T, s *site, conns int) *raid {
+func (a *attack) launch(t *testing.T, s *site, w way, conns int) *raid {
 	t.Helper()
 	what, err := json.Marshal(launched{
-		a.name, s.rdma, s.tcp, s.outsider, s.file.Bytes(),
-		[3]int{s.limits.maxMessage, s.limits.maxRecord, s.limits.inFlight}, conns,
+		slices.IndexFunc(attacks, func(b attack) bool {
+			return a.name == b.name && slices.Contains(b.over, w)
+		}), w, conns, s.rdma, s.tcp, s.metrics, s.sctp, s.net, s.outsider, s.file.Bytes(),
+		[3]int{s.limits.maxMessage, s.limits.maxRecord, s.limits.inFlight},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -107,15 +111,17 @@ func attackIfLaunched() bool {
 		panic(err)
 	}
 	lowestPriority()
-	i := slices.IndexFunc(attacks, func(a attack) bool { return a.name == l.Attack })
-	under := attacks[i].begin(context.Background(), &site{
-		rdma: l.RDMA, tcp: l.TCP, dialer: dialFrom, net: loopbackNet,
+	under := attacks[l.Attack].begin(context.Background(), &site{
+		rdma: l.RDMA, tcp: l.TCP, metrics: l.Metrics, sctp: l.SCTP, dialer: dialFrom, net: l.Net,
 		outsider: l.Outsider, file: nfs3.MakeFH(l.File),
 		limits: limits{l.Limits[0], l.Limits[1], l.Limits[2]},
-	}, 1, l.Conns)
+	}, l.Way, 1, l.Conns)
 	time.Sleep(pace)
 	fmt.Println()
 	io.Copy(io.Discard, os.Stdin)
 	under.end()
+	if l.Outsider == "" && under.reached.Load() == 0 {
+		panic("no connection has reached the server")
+	}
 	return true
 }

@@ -20,10 +20,13 @@ import (
 // peer is the bad end of a connection. It sends exactly what an attack tells it to. After the first
 // error, which it keeps, it does nothing: an attacker expects to be thrown out.
 type peer struct {
-	ctx  context.Context // ends with the attack, and the connection with it
-	conn net.Conn
-	in   *bufio.Reader
-	err  error
+	ctx   context.Context // ends with the attack, and the connection with it
+	host  string          // its address
+	way   way
+	verbs *verbs   // either this,
+	conn  net.Conn // or these two
+	in    *bufio.Reader
+	err   error
 
 	file   nfs3.FH
 	limits limits
@@ -34,9 +37,9 @@ type peer struct {
 	xid uint32    // of the latest call
 }
 
-// newPeer makes a peer on a connection.
-func newPeer(ctx context.Context, conn net.Conn) *peer {
-	return &peer{ctx: ctx, conn: conn, in: bufio.NewReader(conn)}
+// newPeer makes a peer of a server, without a connection.
+func newPeer(ctx context.Context, s *site, host string, w way) *peer {
+	return &peer{ctx: ctx, host: host, way: w, file: s.file, limits: s.limits}
 }
 
 // ok reports whether the connection is still up.
@@ -44,7 +47,10 @@ func (p *peer) ok() bool { return p.err == nil }
 
 // stay waits for the end of the attack, and reads nothing.
 func (p *peer) stay() {
-	if p.ok() {
+	if p.ok() && p.verbs != nil {
+		p.deafen()
+		p.listen()
+	} else if p.ok() {
 		<-p.ctx.Done()
 		p.err = p.ctx.Err()
 	}
@@ -52,7 +58,12 @@ func (p *peer) stay() {
 
 // listen reads everything until the connection ends.
 func (p *peer) listen() {
-	if p.ok() {
+	switch {
+	case !p.ok():
+	case p.verbs != nil:
+		<-p.verbs.Done()
+		p.err = p.verbs.Err()
+	default:
 		_, p.err = io.Copy(io.Discard, p.in)
 		p.err = errors.Join(p.err, io.EOF)
 	}
@@ -131,6 +142,46 @@ func (p *peer) segment() (h ddp.Header, payload []byte) {
 	return h, payload
 }
 
+// send sends messages, by either kind of connection.
+func (p *peer) send(messages ...[]byte) {
+	if p.verbs == nil {
+		var b []byte
+		for _, m := range messages {
+			b = append(b, p.message(rdmap.OpSend, m...)...)
+		}
+		p.write(b...)
+		return
+	}
+	if !p.ok() {
+		return
+	}
+	var wrs []*transport.WorkRequest
+	for _, m := range messages {
+		wrs = append(wrs, p.sends(m))
+	}
+	p.post(wrs...)
+}
+
+// receive returns the next message, by either kind of connection.
+func (p *peer) receive() (message []byte) {
+	for p.ok() && p.verbs == nil {
+		h, b := p.segment()
+		_, op := rdmap.ParseControl(h.Control)
+		if p.ok() && (op == rdmap.OpSend || op == rdmap.OpSendInvalidate) {
+			return b
+		}
+	}
+	if !p.ok() {
+		return nil
+	}
+	select {
+	case message = <-p.verbs.arrived:
+	case <-p.verbs.Done():
+		p.err = p.verbs.Err()
+	}
+	return message
+}
+
 // readRequest waits for the server's next RDMA Read, and skips what comes before it.
 func (p *peer) readRequest() (r rdmap.ReadRequest) {
 	for p.ok() {
@@ -143,13 +194,13 @@ func (p *peer) readRequest() (r rdmap.ReadRequest) {
 	return r
 }
 
-// call returns a Send with a call and the chunks that it offers. It grants the credits that the
-// server asks for.
+// call returns the message with a call and the chunks that it offers. It grants the credits that
+// the server asks for.
 func (p *peer) call(typ rpcrdma.Type, lists chunks.Lists, message []byte) []byte {
 	h := rpcrdma.Header{
 		XID: p.xid, Version: rpcrdma.ProtocolVersion, Credits: 64, Type: typ, Lists: lists,
 	}
-	return p.message(rdmap.OpSend, append(h.Append(nil), message...)...)
+	return append(h.Append(nil), message...)
 }
 
 // rpc returns an NFS call without credentials, with the next XID.

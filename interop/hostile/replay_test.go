@@ -54,13 +54,9 @@ func TestKeptReplies(t *testing.T) {
 // connect makes a connection over RDMA with credits.
 func (w *world) connect(host string) *peer {
 	w.t.Helper()
-	conn, err := w.dialer(host)(w.t.Context(), "tcp", w.rdma)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	p := newPeer(w.t.Context(), conn)
-	p.file, p.limits = w.fs.Root(), w.limits
-	p.startup()
+	p := newPeer(w.t.Context(), w.site, host, byIWARP)
+	p.file = w.fs.Root()
+	p.reach(new(attack), w.site)
 	p.null()
 	if !p.ok() {
 		w.t.Fatal(p.err)
@@ -73,14 +69,15 @@ func (w *world) connect(host string) *peer {
 func (p *peer) removes(name string, n int) nfs3.Status {
 	arg := append(be32(uint32(len(name))), name...)
 	arg = append(arg, make([]byte, -len(name)&3)...)
+	var calls [][]byte
+	for range n {
+		calls = append(calls, p.call(0, noChunks, p.rpc(nfs3.ProcRemove, p.handle(), arg)))
+	}
+	p.send(calls...)
+	const before = 28 + 24 // bytes in front of the status: of RPC-over-RDMA, and of RPC
 	var b []byte
 	for range n {
-		b = append(b, p.call(0, noChunks, p.rpc(nfs3.ProcRemove, p.handle(), arg))...)
-	}
-	p.write(b...)
-	const before = 28 + 24 // bytes in front of the status: of RPC-over-RDMA, and of RPC
-	for range n {
-		if _, b = p.segment(); p.ok() && len(b) < before+4 {
+		if b = p.receive(); p.ok() && len(b) < before+4 {
 			p.err = fmt.Errorf("a reply of %d bytes", len(b))
 		}
 	}

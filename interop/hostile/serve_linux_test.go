@@ -1,6 +1,7 @@
 package hostile_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -11,11 +12,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/bench/host"
+	"github.com/rpcrdma/go-rpcrdma/internal/testcert"
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfsclient"
@@ -49,21 +52,33 @@ type promise struct {
 	files  int // descriptors
 }
 
-// patience is how long a bystander may take for something short. It distinguishes one that is
-// served from one that is starved: the server's time limits for attackers are longer.
-const patience = time.Minute
-
 // serve starts the command, and returns it with a site to attack.
-func serve(t *testing.T, command string, a *attack, options ...string) (*served.Server, *site) {
+func serve(t *testing.T, command string, a *attack, w way, options ...string) (
+	*served.Server, *site,
+) {
 	t.Helper()
-	options = append(options, "--memory", exportPath, "--squash", "none", "--log-level", "error",
-		"--dialect", a.dialect.String())
+	certs, err := testcert.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := certs.Files(dir); err != nil {
+		t.Fatal(err)
+	}
+	// RoCE has a port of each address, which other servers and attackers may have.
+	net := fmt.Sprintf("%s.%d", loopbackNet, 1+os.Getpid()%250)
+	at := netip.MustParseAddr(fmt.Sprintf("%s.0.%d", net, 1+servers.Add(1)%250))
+	providers := map[way]string{bySCTP: "iwarp,sctp", byRoCE: "iwarp,roce"}
 	apart := apart(t)
-	s := served.Start(t, command, options...)
+	s := served.StartOn(t, at, 0, 0, command, append(options, "--memory", exportPath,
+		"--squash", "none", "--log-level", "error", "--dialect", a.dialect.String(),
+		"--provider", cmp.Or(providers[w], "iwarp"),
+		"--sctp-udp", "0", "--metrics", at.String()+":0",
+		"--tls-cert", dir+"/server.pem", "--tls-key", dir+"/server.key")...)
 	apart()
 	where := &site{
-		rdma: fmt.Sprintf("127.0.0.1:%d", s.RDMA), tcp: fmt.Sprintf("127.0.0.1:%d", s.TCP),
-		dialer: dialFrom, net: loopbackNet,
+		rdma: fmt.Sprintf("%v:%d", at, s.RDMA), tcp: fmt.Sprintf("%v:%d", at, s.TCP),
+		sctp: s.SCTP, metrics: s.Metrics, dialer: dialFrom, net: net,
 		limits: limits{maxMessage: 4 << 20, maxRecord: recordmark.DefaultMaxRecord, inFlight: 64},
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -83,6 +98,9 @@ func serve(t *testing.T, command string, a *attack, options ...string) (*served.
 	}
 	return s, where
 }
+
+// servers counts the servers of this process.
+var servers atomic.Int32
 
 // apart pins processes started from now on to one CPU. After started, everything else runs on the
 // other CPUs. With -figures the server has a CPU of its own, as on a separate host.
@@ -128,7 +146,7 @@ func makeFile(ctx context.Context, c *nfsclient.Client) (nfs3.FH, error) {
 	return o.File, err
 }
 
-// loopbackNet is the beginning of this host's addresses.
+// loopbackNet is the beginning of the addresses of this host.
 const loopbackNet = "127"
 
 // dialFrom connects from one of the addresses of this host.
@@ -179,7 +197,8 @@ func TestExcluded(t *testing.T) {
 				if !*printFigures {
 					t.Parallel()
 				}
-				a.onServe(t, command, promise{program + files, 50}, outsider, "--allow", "127.0.0.1")
+				a.onServe(t, command, a.over[0], promise{program + files, 50}, outsider,
+					"--allow", "127.0.0.1")
 			})
 		}
 	}
@@ -203,23 +222,23 @@ func ownAddress(t *testing.T) string {
 
 // onServe attacks the command from one host: the outsider, or "" for one of 127.0.0.0/8.
 func (a *attack) onServe(
-	t *testing.T, command string, promised promise, outsider string, options ...string,
+	t *testing.T, command string, w way, promised promise, outsider string, options ...string,
 ) {
-	s, where := serve(t, command, a, options...)
+	s, where := serve(t, command, a, w, options...)
 	where.outsider = outsider
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	all, err := where.join(ctx, early)
+	all, err := where.join(ctx, early, w)
 	defer func() { leave(all) }()
 	if err != nil {
 		t.Fatal(err)
 	}
-	raid := a.launch(t, where, scale*a.conns)
+	raid := a.launch(t, where, w, scale*a.conns)
 	defer raid.end()
 
 	joining, cancelJoin := context.WithTimeout(ctx, patience)
 	defer cancelJoin()
-	late, err := where.join(joining, late)
+	late, err := where.join(joining, late, w)
 	defer func() { leave(late) }()
 	if err != nil {
 		t.Error(err)

@@ -3,7 +3,6 @@
 package hostile_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/interop/internal/served"
@@ -14,6 +13,7 @@ const (
 	// forRDMA and forTCP are the sums of the limits of each port, in bytes.
 	forRDMA = (512 + 256) * mebi // ServerMemory and ReceiveMemory of rpcrdma.Config
 	forTCP  = 512 * mebi         // Memory of recordmark.Config
+	forSCTP = 64 * mebi          // Memory of sctp.Config, beside that for RDMA
 	// each is the additional memory of a connection, in bytes: goroutines and buffers.
 	each = 64 << 10
 	// maxConns is the most connections at a time (MaxConns of oncrpc.ServerConfig).
@@ -23,32 +23,35 @@ const (
 )
 
 // promised returns the promise that follows from the limits under attack.
-func (a *attack) promised() promise {
+func (a *attack) promised(w way) promise {
 	p := promise{program + files + each*min(scale*a.conns, maxConns), maxConns + maxPending + 50}
-	if a.tcp {
+	switch w {
+	case byTCP, byTLS:
 		p.memory += forTCP
-	} else {
+	case bySCTP:
+		p.memory += forRDMA + forSCTP
+	case byIWARP, byRoCE:
 		p.memory += forRDMA
 	}
 	return p
 }
 
-// TestServe attacks the command over sockets, with its default limits. Meanwhile the bystanders'
-// calls are answered, and the process stays within the memory that its limits promise.
+// TestServe attacks the command over sockets, by each way of each attack, with its default limits.
+// Meanwhile the bystanders' calls are answered, and the process stays within the memory that its
+// limits promise.
 func TestServe(t *testing.T) {
 	command, err := served.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *printFigures {
-		fmt.Println("| attack | connections | throughput | longest call without | during | memory |" +
-			" promised |")
-		fmt.Println("|---|---|---|---|---|---|---|")
-	}
 	for i, a := range attacks { // but for those that need handlers which the command does not have
 		if a.handlers > 0 || !a.memory && !*printFigures || raced && i%3 > 0 {
 			continue
 		}
-		t.Run(a.name, func(t *testing.T) { a.onServe(t, command, a.promised(), "") })
+		for _, w := range a.over {
+			t.Run(a.name+"/"+w.String(), func(t *testing.T) {
+				a.onServe(t, command, w, a.promised(w), "")
+			})
+		}
 	}
 }

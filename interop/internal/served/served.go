@@ -18,6 +18,9 @@ import (
 type Server struct {
 	RDMA, TCP int // the ports
 
+	SCTP    int    // the UDP port that carries SCTP, if there is one
+	Metrics string // HOST:PORT, with --metrics
+
 	host string
 	args []string
 	*process
@@ -73,17 +76,23 @@ func (s *Server) Restart() {
 	s.t.Helper()
 	at := func(port int) string { return net.JoinHostPort(s.host, strconv.Itoa(port)) }
 	args := append(s.args, "--listen", at(s.RDMA), "--mount", at(s.TCP))
-	s.RDMA, s.TCP = 0, 0
+	s.RDMA, s.TCP, s.Metrics = 0, 0, ""
+	monitored := slices.Contains(args, "--metrics")
 	s.start(func(line string) bool {
 		before, addr, _ := strings.Cut(line, " on ")
+		if url, ok := strings.CutPrefix(addr, "http://"); ok && before == "metrics" {
+			s.Metrics, _, _ = strings.Cut(url, "/") // after the others
+		}
+		addr, udp, _ := strings.Cut(addr, ", in UDP port ")
 		ap, err := netip.ParseAddrPort(addr)
 		switch {
 		case err != nil:
 		case strings.HasPrefix(before, "NFS over RDMA"):
 			s.RDMA = int(ap.Port())
-		case strings.HasPrefix(before, "MOUNT and NFS over TCP"): // after the other
+			s.SCTP, _ = strconv.Atoi(udp)
+		case strings.HasPrefix(before, "MOUNT and NFS over TCP"): // after those for RDMA
 			s.TCP = int(ap.Port())
 		}
-		return s.RDMA != 0 && s.TCP != 0
+		return s.RDMA != 0 && s.TCP != 0 && (!monitored || s.Metrics != "")
 	}, args...)
 }
