@@ -44,6 +44,7 @@ type attack struct {
 	memory bool
 
 	dialect rpcrdma.Dialect // of the server
+	options []string        // further ones of the server, over sockets
 }
 
 // limits are the server's limits as far as an attacker knows them.

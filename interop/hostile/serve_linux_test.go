@@ -70,11 +70,13 @@ func serve(t *testing.T, command string, a *attack, w way, options ...string) (
 	at := netip.MustParseAddr(fmt.Sprintf("%s.0.%d", net, 1+servers.Add(1)%250))
 	providers := map[way]string{bySCTP: "iwarp,sctp", byRoCE: "iwarp,roce"}
 	apart := apart(t)
-	s := served.StartOn(t, at, 0, 0, command, append(options, "--memory", exportPath,
+	s := served.StartOn(t, at, 0, 0, command, slices.Concat(a.options, options, []string{
+		"--memory", exportPath,
 		"--squash", "none", "--log-level", "error", "--dialect", a.dialect.String(),
 		"--provider", cmp.Or(providers[w], "iwarp"),
-		"--sctp-udp", "0", "--metrics", at.String()+":0",
-		"--tls-cert", dir+"/server.pem", "--tls-key", dir+"/server.key")...)
+		"--sctp-udp", "0", "--metrics", at.String() + ":0",
+		"--tls-cert", dir + "/server.pem", "--tls-key", dir + "/server.key",
+	})...)
 	apart()
 	where := &site{
 		rdma: fmt.Sprintf("%v:%d", at, s.RDMA), tcp: fmt.Sprintf("%v:%d", at, s.TCP),
