@@ -73,8 +73,8 @@ type Config struct {
 	CancelGrace time.Duration
 	// PeerTimeout is how long a call waits for a peer that neither answers RDMA Reads nor takes
 	// replies. Then the connection is closed with ErrStalled. In the Draft it is also how long a
-	// reply waits to be read before its memory is taken back. 0 means 30 s. It must not be
-	// negative.
+	// reply waits to be read before its memory is taken back, if no other host waits for that. 0
+	// means 30 s. It must not be negative.
 	//
 	// The limit may be exceeded by a quarter. If the provider is a transport.ProgressReporter, a
 	// call waits for longer while bytes move: at least 16 KiB within PeerTimeout, and 1 KiB for

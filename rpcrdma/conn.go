@@ -55,24 +55,26 @@ func newConn(ep transport.Endpoint, cfg *Config, s *shared, b budgets) (*Conn, e
 		free = freeReceivesRead
 	}
 	host := peerhost.Of(l.info.RemoteAddr)
+	rs := &c.responder
+	rs.l, rs.conn, rs.caller = l, c, &c.caller
+	if l.isDraft() {
+		c.draft = newDraft(l, &c.caller, rs)
+		rs.pinned, rs.ambiguous = &c.draft.pinned, &c.draft.ambiguous
+	}
 	err := l.receives.Open(memory.ReceivesConfig{
 		Mutex: &l.mu, Endpoint: ep, Pool: s.Pool, Budget: b.receives, Host: host,
 		Size: l.cfg.receiveSize(), Align: l.cfg.Align, Free: free,
 		Fail: l.fail, HeldUp: func() { atomic.AddUint64(&l.stats.HeldUp, 1) },
+		Recall: rs.pinned.recall,
 	})
 	if err != nil {
 		return nil, err
 	}
 	c.caller.open(l)
-	rs := &c.responder
-	rs.l, rs.conn, rs.caller = l, c, &c.caller
 	rs.stalls.timeout, rs.stalls.ticked = l.cfg.PeerTimeout, rs.ticked
 	rs.stalls.progress, _ = transport.As[transport.ProgressReporter](ep)
 	b.chunks.Join(&rs.share, host, l.cfg.ConnMemory)
-	if l.isDraft() {
-		c.draft = newDraft(l, &c.caller, rs)
-		rs.pinned, rs.ambiguous = &c.draft.pinned, &c.draft.ambiguous
-	}
+	rs.share.Recalls(rs.pinned.recall)
 	c.receiver = receiver{l, &c.caller, rs, c.draft}
 	return c, nil
 }

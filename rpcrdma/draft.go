@@ -10,6 +10,7 @@ package rpcrdma
 //	reply       readInstead lays a reply out with a read list (draftreads.go); awaitsDone keeps it
 //	            (draftdone.go)
 //	responder   pinned.expire takes a reply back when the peer takes too long (draftdone.go)
+//	budget      pinned.recall takes one back because others wait for memory (draftdone.go)
 //	caller      newReplyFetch takes a reply with a read list (draftfetch.go)
 //
 // The lengths in returned write chunks include the round-up, too (section 3.7), and messages are

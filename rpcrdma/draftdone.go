@@ -37,6 +37,7 @@ func (p *pinnedReplies) awaitsDone(in *incoming, err error) bool {
 	rd.owes = rd.owes && !rd.acked && err == nil && !l.over
 	if rd.owes { // the peer's time begins now, because the reply waited in our own queue
 		p.rs.stalls.add(in, forDone)
+		p.lend(in, 1)
 	}
 	return rd.owes
 }
@@ -73,6 +74,7 @@ func (p *pinnedReplies) done(r *memory.Receive, xid uint32) {
 		if finished = rd.sent; finished {
 			p.rs.stalls.remove(in)
 			rd.owes = false
+			p.lend(in, -1)
 		}
 	}
 	p.dones--
@@ -107,6 +109,7 @@ func (p *pinnedReplies) unread() (unread []*incoming) {
 	for _, in := range unread {
 		stalls.remove(in)
 		in.reply.read.owes = false
+		p.lend(in, -1)
 	}
 	return unread
 }
@@ -122,7 +125,38 @@ func (p *pinnedReplies) expire(in *incoming) bool {
 	rd.owes = false
 	p.late++
 	p.rs.stalls.remove(in)
+	p.lend(in, -1)
 	return true
+}
+
+// lend notes that the memory of one more reply can be recalled, or of one less; Conn.mu is held.
+func (p *pinnedReplies) lend(in *incoming, n int) {
+	p.rs.l.receives.Lend(n)
+	if rd := &in.reply.read; in.reserved+rd.pinned > rd.beyond {
+		p.rs.share.Lend(n)
+	}
+}
+
+// recall takes back the memory of the oldest reply whose RDMA_DONE is still to come, because others
+// wait for it. As at the end of its time, the connection ends if the peer still reads that.
+func (p *pinnedReplies) recall() {
+	l := p.rs.l
+	l.mu.Lock()
+	in := p.rs.stalls.waiting.First()
+	for in != nil && !p.expire(in) {
+		in = in.stall.Next()
+	}
+	if in != nil {
+		in.reply.read.sent, in.reply.read.acked = false, false
+	}
+	l.mu.Unlock()
+	if in == nil {
+		return // its RDMA_DONE has come meanwhile
+	}
+	l.fault(&l.stats.DonesMissed, "others wait for the memory of a reply, and its RDMA_DONE is missing",
+		in.header.XID, ErrStalled)
+	l.ep.Revoke(in.reply.read.regions...) // at once, even if the peer takes nothing
+	in.giveBack()
 }
 
 // exhausted reports whether too many RDMA_DONEs are missing for any further reply to be read, since

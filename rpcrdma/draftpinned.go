@@ -14,8 +14,8 @@ import "slices"
 // A reply is sent in any case if no other of its connection is pinned, because its memory was in
 // use before. If it does not fit then, it counts for its host, but takes nothing that is free for
 // others. So each connection may have one such reply beyond the server's memory. A host that leaves
-// replies unread on many connections delays its own calls. Only very many such hosts delay others:
-// their shares, or one reply of each, must fill the server's memory.
+// replies unread on many connections delays its own calls. It delays no others: while these wait,
+// the hosts with the most give pinned replies back early (recall).
 //
 // Each RDMA_DONE that may still come has a posted receive, even after its time has run out. So no
 // more of them than credits may be missing; further replies are withheld.

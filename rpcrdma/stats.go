@@ -14,7 +14,7 @@ type Stats struct {
 	DonesSent     uint64 // RDMA_DONEs sent
 	DonesReceived uint64 // RDMA_DONEs that acknowledged a reply
 	DonesIgnored  uint64 // RDMA_DONEs that acknowledged nothing
-	DonesMissed   uint64 // replies whose memory was taken back: no RDMA_DONE within PeerTimeout
+	DonesMissed   uint64 // replies taken back without RDMA_DONE: PeerTimeout, or others waited
 	Padded        uint64 // RDMA_MSGPs received
 	Withheld      uint64 // replies that waited for RDMA_DONEs of earlier ones
 	Unserved      uint64 // calls answered PROG_UNAVAIL because nothing serves the connection

@@ -28,6 +28,10 @@ type Budget[T any] struct {
 	hosts    map[peerhost.Host]*host[T]
 	starved  indexheap.Heap[*host[T]] // those with starved connections
 	arrivals uint64                   // requests that ever had to wait
+
+	lenders   int    // connections that have been lent something
+	loans     uint64 // how often one has become one of them
+	recalling bool   // something is being recalled
 }
 
 // New returns a Budget of size bytes.
@@ -97,5 +101,6 @@ func (b *Budget[T]) serve() (next []*T) {
 		b.update(s)
 		next = append(next, r.of)
 	}
+	b.seek()
 	return next
 }

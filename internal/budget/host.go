@@ -5,6 +5,7 @@ import (
 
 	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/internal/indexheap"
+	"github.com/rpcrdma/go-rpcrdma/internal/list"
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
@@ -21,6 +22,7 @@ type host[T any] struct {
 	need    int64  // bytes that its next request needs
 	arrival uint64 // when that request came
 	place   int    // in Budget.starved
+	lenders list.List[Share[T]]
 }
 
 // Before reports whether a host is served before another one.

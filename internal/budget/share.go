@@ -20,6 +20,11 @@ type Share[T any] struct {
 	queue  list.List[Request[T]]
 	queued int // its length
 	place  int // in host.starved
+
+	recall  func()
+	lent    int    // things that recall takes back
+	loan    uint64 // when it was lent the first of them
+	lending list.Place[Share[T]]
 }
 
 // Request is the need for memory of what waits, and its place in the queue. It is usually embedded
@@ -94,6 +99,7 @@ func (s *Share[T]) Reserve(r *Request[T], of *T, n int64) bool {
 	s.queue.Push(&r.place, r)
 	s.queued++
 	b.update(s)
+	b.seek()
 	return false
 }
 
@@ -151,11 +157,11 @@ func (s *Share[T]) Force(n int64) {
 	s.update()
 }
 
-// Exceed takes n bytes whatever is free. If they do not fit in the budget and the host's share,
-// they count for the connection and the host, but take nothing that is free for others. Exceed
-// returns of how many bytes that is true: n or 0.
+// Exceed takes n bytes whatever is free. If they do not fit in the budget and the host's share, or
+// others wait for them, they count for the connection and the host, but take nothing that is free
+// for others. Exceed returns of how many bytes that is true: n or 0.
 func (s *Share[T]) Exceed(n int64) (beyond int64) {
-	if s.host.take(n) {
+	if !s.othersWait() && s.host.take(n) {
 		s.has.Add(n)
 	} else {
 		s.charge(n, 0)

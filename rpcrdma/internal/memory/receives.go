@@ -66,6 +66,7 @@ type ReceivesConfig struct {
 	Free     int         // receives that do not count in the budget
 	Fail     func(error) // ends the connection
 	HeldUp   func()      // called when a message waits for memory
+	Recall   func()      // takes back what Lend has noted; nil: Lend is never called
 }
 
 // Open chooses how to post receives. If the provider can hold messages back until there is memory,
@@ -79,6 +80,7 @@ func (s *Receives) Open(cfg ReceivesConfig) error {
 	b := cfg.Budget
 	if b != nil {
 		b.Join(&s.share, cfg.Host, math.MaxInt64)
+		s.share.Recalls(cfg.Recall)
 	}
 	ep := cfg.Endpoint
 	if shared, ok := transport.As[transport.SharedReceiver](ep); ok && ep.Info().CanHold {
@@ -146,6 +148,13 @@ func (s *Receives) giveUp() {
 		s.asked = false
 		Resume(s.share.Cancel(&s.request))
 		s.shared.ResumeRecv()
+	}
+}
+
+// Lend notes that n more receives, or fewer, are kept by what Recall takes back.
+func (s *Receives) Lend(n int) {
+	if s.budget != nil {
+		s.share.Lend(n)
 	}
 }
 
