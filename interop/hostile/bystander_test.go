@@ -123,7 +123,7 @@ func (b *bystander) round(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	back := make([]byte, transferSize)
+	back := make([]byte, len(b.data))
 	if err := b.time("READ", func() error {
 		_, err := b.client.Read(ctx, b.file, 0, back)
 		return err

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -56,10 +58,24 @@ func (r *raid) signal(t *testing.T, s syscall.Signal) {
 // launch starts a process that attacks, and returns when the attack has reached its full effect.
 func (a *attack) launch(t *testing.T, s *site, w way, conns int) *raid {
 	t.Helper()
+	return launch(t, s, indexOf(a.name, w), w, conns)
+}
+
+// indexOf returns the index of the row of an attack by a way.
+func indexOf(name string, w way) int {
+	return slices.IndexFunc(attacks, func(a attack) bool {
+		return a.name == name && slices.Contains(a.over, w)
+	})
+}
+
+// goodClients stand in the place of the index of an attack for those of TestSlow.
+const goodClients = -1
+
+// launch starts a process with what has that index.
+func launch(t *testing.T, s *site, index int, w way, conns int) *raid {
+	t.Helper()
 	what, err := json.Marshal(launched{
-		slices.IndexFunc(attacks, func(b attack) bool {
-			return a.name == b.name && slices.Contains(b.over, w)
-		}), w, conns, s.rdma, s.tcp, s.metrics, s.sctp, s.net, s.outsider, s.file.Bytes(),
+		index, w, conns, s.rdma, s.tcp, s.metrics, s.sctp, s.net, s.outsider, s.file.Bytes(),
 		[3]int{s.limits.maxMessage, s.limits.maxRecord, s.limits.inFlight},
 	})
 	if err != nil {
@@ -77,12 +93,12 @@ func (a *attack) launch(t *testing.T, s *site, w way, conns int) *raid {
 		t.Fatal(err)
 	}
 	if _, err := fmt.Fscanln(out); err != nil && err.Error() != "unexpected newline" {
-		t.Errorf("the attack has not begun: %v", err)
+		t.Errorf("the process has not begun: %v", err)
 	}
 	return &raid{cmd, func() {
 		in.Close()
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("the attack: %v", err)
+			t.Errorf("the process: %v", err)
 		}
 	}}
 }
@@ -110,12 +126,17 @@ func attackIfLaunched() bool {
 	if err := json.Unmarshal([]byte(what), &l); err != nil {
 		panic(err)
 	}
-	lowestPriority()
-	under := attacks[l.Attack].begin(context.Background(), &site{
+	s := &site{
 		rdma: l.RDMA, tcp: l.TCP, metrics: l.Metrics, sctp: l.SCTP, dialer: dialFrom, net: l.Net,
 		outsider: l.Outsider, file: nfs3.MakeFH(l.File),
 		limits: limits{l.Limits[0], l.Limits[1], l.Limits[2]},
-	}, l.Way, 1, l.Conns)
+	}
+	if l.Attack == goodClients {
+		s.workUntilEOF(l.Way)
+		return true
+	}
+	lowestPriority()
+	under := attacks[l.Attack].begin(context.Background(), s, l.Way, 1, l.Conns)
 	time.Sleep(pace)
 	fmt.Println()
 	io.Copy(io.Discard, os.Stdin)
@@ -124,4 +145,30 @@ func attackIfLaunched() bool {
 		panic("no connection has reached the server")
 	}
 	return true
+}
+
+// workUntilEOF lets two bystanders make long calls until standard input ends.
+func (s *site) workUntilEOF(w way) {
+	ctx := context.Background()
+	all, err := s.join(ctx, early, w)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println()
+	var ended atomic.Bool
+	var group sync.WaitGroup
+	for _, b := range all {
+		b.data = make([]byte, fileSize)
+		group.Go(func() {
+			for !ended.Load() {
+				if err := b.round(ctx); err != nil {
+					panic(fmt.Errorf("%s, after %d rounds: %w", b.name, b.rounds, err))
+				}
+			}
+		})
+	}
+	io.Copy(io.Discard, os.Stdin)
+	ended.Store(true)
+	group.Wait()
+	leave(all)
 }

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -27,9 +29,9 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
-// printFigures is the flag -figures: TestServe then runs all attacks, for longer, and prints the
-// tables of docs/security-bounds.md.
-var printFigures = flag.Bool("figures", false, "print how bystanders fare, and the server's memory")
+// printFigures is the flag -figures: TestServe then runs all attacks, checks how bystanders fare,
+// and prints the table of docs/security-bounds.md.
+var printFigures = flag.Bool("figures", false, "measure how bystanders fare, and print that")
 
 // scale multiplies the connections of an attack on the command, because its limits are the
 // defaults. In virtual time the limits are an eighth of them.
@@ -196,9 +198,7 @@ func TestExcluded(t *testing.T) {
 		case "connections that say nothing", "RDMA Reads that are not answered",
 			"records that are begun":
 			t.Run(a.name, func(t *testing.T) {
-				if !*printFigures {
-					t.Parallel()
-				}
+				t.Parallel()
 				a.onServe(t, command, a.over[0], promise{program + files, 50}, outsider,
 					"--allow", "127.0.0.1")
 			})
@@ -222,10 +222,11 @@ func ownAddress(t *testing.T) string {
 	return ""
 }
 
-// onServe attacks the command from one host: the outsider, or "" for one of 127.0.0.0/8.
+// onServe attacks the command from one host: the outsider, or "" for one of 127.0.0.0/8. With
+// -figures it returns how the bystanders fared.
 func (a *attack) onServe(
 	t *testing.T, command string, w way, promised promise, outsider string, options ...string,
-) {
+) (f figure) {
 	s, where := serve(t, command, a, w, options...)
 	where.outsider = outsider
 	ctx, cancel := context.WithCancel(t.Context())
@@ -244,72 +245,85 @@ func (a *attack) onServe(
 	defer func() { leave(late) }()
 	if err != nil {
 		t.Error(err)
-		return
+		return f
 	}
 	least := burst
-	if a.flood { // which takes processor time, that is not shared out
+	if a.flood { // which takes processor time
 		least = 3
 	}
 	rate(t, slices.Concat(all, late), least, 0)
-	memory, files := peak(t, s.PID()), descriptors(t, s.PID())
-	if memory > promised.memory {
-		t.Errorf("the server took %d MiB, and its limits promise %d", memory/mebi,
+	f.memory = peak(t, s.PID())
+	if f.memory > promised.memory {
+		t.Errorf("the server took %d MiB, and its limits promise %d", f.memory/mebi,
 			promised.memory/mebi)
 	}
-	if files > promised.files {
+	if files := descriptors(t, s.PID()); files > promised.files {
 		t.Errorf("the server has %d descriptors, and its limits promise %d", files, promised.files)
 	}
 	if *printFigures {
-		ratio, without, during := raid.compare(t, all)
-		fmt.Printf("| %s | %d | %.2f | %.1f ms | %.1f ms | %d MiB | %d MiB |\n", a.name,
-			scale*a.conns, ratio, without, during, memory/mebi, promised.memory/mebi)
+		f.share, f.calm, f.wait = raid.compare(t, all)
 	}
+	return f
+}
+
+// figure is how bystanders fared during an attack on the command, and what that took.
+type figure struct {
+	share      float64 // of the rounds without it, that the worst bystander made during it
+	calm, wait float64 // the longest call without it and during it, in milliseconds
+	memory     int     // in bytes
 }
 
 // compare lets bystanders work by turns while the attacker's process is stopped and while it runs.
-// A stopped attacker keeps its connections. It returns how many rounds they make during the attack
-// for each round without it, and the longest calls in milliseconds, as medians of several pairs.
-func (r *raid) compare(t *testing.T, all []*bystander) (ratio, without, during float64) {
+// A stopped attacker keeps its connections. The figures are medians of several pairs.
+func (r *raid) compare(t *testing.T, all []*bystander) (share, calm, wait float64) {
 	t.Helper()
 	const (
 		pairs  = 7
 		window = 400 * time.Millisecond
 	)
-	var ratios, withouts, durings []float64
-	measure := func(sig syscall.Signal) (perSecond, ms float64) {
+	shares := make([][]float64, len(all))
+	var calms, waits []float64
+	measure := func(sig syscall.Signal) (rates []float64, ms float64) {
 		r.signal(t, sig)
 		rate(t, all, 1, window/4) // what is under way comes to its end
 		for _, b := range all {
 			b.longest = 0
 		}
-		perSecond = rate(t, all, 1, window)
+		rates = rate(t, all, 1, window)
 		took, _ := longest(all)
-		return perSecond, took.Seconds() * 1000
+		return rates, took.Seconds() * 1000
 	}
 	for range pairs {
-		calm, ms := measure(syscall.SIGSTOP)
-		withouts = append(withouts, ms)
+		without, ms := measure(syscall.SIGSTOP)
+		calms = append(calms, ms)
 		under, ms := measure(syscall.SIGCONT)
-		durings = append(durings, ms)
-		ratios = append(ratios, under/calm)
+		waits = append(waits, ms)
+		for i := range all {
+			shares[i] = append(shares[i], under[i]/without[i])
+		}
 	}
 	median := func(x []float64) float64 {
 		slices.Sort(x)
 		return x[len(x)/2]
 	}
-	return median(ratios), median(withouts), median(durings)
+	share = math.Inf(1)
+	for _, of := range shares {
+		share = min(share, median(of))
+	}
+	return share, median(calms), median(waits)
 }
 
 // rate lets each bystander make at least that many rounds, and more until the window ends. It
-// returns the rounds a second of all together.
-func rate(t *testing.T, all []*bystander, least int, window time.Duration) float64 {
+// returns the rounds a second of each.
+func rate(t *testing.T, all []*bystander, least int, window time.Duration) []float64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, errors.New("starved"))
 	defer cancel()
 	began := time.Now()
-	done := make(chan int)
-	for _, b := range all {
-		go func() {
+	rates := make([]float64, len(all))
+	var group sync.WaitGroup
+	for i, b := range all {
+		group.Go(func() {
 			n := 0
 			for n < least || time.Since(began) < window {
 				if err := b.round(ctx); err != nil {
@@ -318,12 +332,9 @@ func rate(t *testing.T, all []*bystander, least int, window time.Duration) float
 				}
 				n++
 			}
-			done <- n
-		}()
+			rates[i] = float64(n) / time.Since(began).Seconds()
+		})
 	}
-	sum := 0
-	for range all {
-		sum += <-done
-	}
-	return float64(sum) / time.Since(began).Seconds()
+	group.Wait()
+	return rates
 }
