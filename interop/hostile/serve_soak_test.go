@@ -65,6 +65,8 @@ func TestServe(t *testing.T) {
 				if table.add(a, w, f); !*printFigures {
 					return
 				}
+				t.Logf("%.2f of the throughput, %.0f ms, %.0f without, %d MiB", f.share, f.wait, f.calm,
+					f.memory/mebi)
 				if f.share < leastShare {
 					t.Errorf("a bystander had %.2f of its throughput", f.share)
 				}
@@ -125,9 +127,9 @@ func (r results) print() {
 		fmt.Println(" |")
 	}
 	for i, reason := range reasons {
-		reasons[i] = fmt.Sprintf("%c %s", 'a'+i, reason)
+		reasons[i] = fmt.Sprintf("%s (%c)", reason, 'a'+i)
 	}
-	fmt.Printf("\nOnly there are: %s.\n", strings.Join(reasons, "; "))
+	fmt.Printf("\nThe attack is by what only some transports have: %s.\n", strings.Join(reasons, ", "))
 }
 
 // inFamily reports whether the attack has another way of the same family, RDMA or RPC over TCP.
