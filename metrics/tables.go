@@ -55,6 +55,8 @@ var (
 		{"Overruns", "faults_total", "reason=overrun", ""},
 		{"BadPackets", "packets_dropped_total", "reason=bad", "Packets that were discarded, by reason."},
 		{"OutOfTheBlue", "packets_dropped_total", "reason=unknown", ""},
+		{"Dropped", "chunks_dropped_total", "reason=room", "Chunks that were discarded, by reason."},
+		{"ExcessSacks", "chunks_dropped_total", "reason=sack", ""},
 	})
 	roceTable = newTable[roce.Stats]("roce", []row{
 		{"Connections", "connections_total", "", "Connections that were set up."},

@@ -67,6 +67,7 @@ func (a *association) run() {
 			return
 		}
 		a.message(&m)
+		a.giveBack(m.Reserved)
 	}
 }
 
@@ -85,7 +86,7 @@ func (a *association) watch() {
 }
 
 // messageSize is the size of the buffer for a message. Larger messages are rare.
-const messageSize = maxMTU + noteFront + noteBack
+const messageSize = maxMTU
 
 // message takes a message.
 func (a *association) message(m *lower.Message) {
@@ -160,11 +161,18 @@ func (a *association) idle() bool {
 	return a.unended == 0
 }
 
-// reserve takes memory for a message from the share of the peer's host. It reports false if that is
-// used up.
-func (a *association) reserve(n int) bool { return a.cfg.memory.Take(a.host, int64(n)) }
+// reserve takes memory to keep a message: what is reserved for that already, and the rest from the
+// share of the peer's host. It reports false if that is used up.
+func (a *association) reserve(m *lower.Message, n int) bool {
+	had := min(m.Reserved, n)
+	if had < n && !a.cfg.memory.Take(a.host, int64(n-had)) {
+		return false
+	}
+	m.Reserved -= had
+	return true
+}
 
-// giveBack returns memory that reserve took.
+// giveBack returns memory that was reserved.
 func (a *association) giveBack(n int) {
 	if n > 0 {
 		a.cfg.memory.Give(a.host, int64(n))

@@ -186,7 +186,7 @@ func (c *Conn) taken(m *lower.Message) error {
 	if c.early[ssn] != nil {
 		return violation("duplicate DDP-SSN %d", ssn)
 	}
-	h, err := c.keep(control, m.Data[ssnLen:], ssn != c.next)
+	h, err := c.keep(m, control, m.Data[ssnLen:], ssn != c.next)
 	if err != nil {
 		return err
 	}
@@ -205,13 +205,13 @@ func (c *Conn) taken(m *lower.Message) error {
 // down. A single stream waits for as long as it takes.
 const grace = time.Second
 
-// keep copies a message for the consumer, when there is room. An early message cannot wait for
-// room: the missing ones are behind it in the input.
-func (c *Conn) keep(control bool, data []byte, early bool) (*held, error) {
+// keep copies the data of a message for the consumer, when there is room. An early message cannot
+// wait for room: the missing ones are behind it in the input.
+func (c *Conn) keep(m *lower.Message, control bool, data []byte, early bool) (*held, error) {
 	c.received += len(data)
 	h := keep(control, data)
 	if early && c.ahead+h.size() > aheadMost*c.a.cfg.Window || !early && !c.awaitRoom(h.size()) ||
-		!c.a.reserve(h.size()) {
+		!c.a.reserve(m, h.size()) {
 		h.release()
 		atomic.AddUint64(&c.a.cfg.Counters.stats.Overruns, 1)
 		return nil, ErrOverrun

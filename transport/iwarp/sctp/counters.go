@@ -18,6 +18,8 @@ type Stats struct {
 	Overruns     uint64 // sessions ended because too much waited for their consumer
 	BadPackets   uint64 // packets with a wrong checksum, or with a bad startup chunk
 	OutOfTheBlue uint64 // packets of no association, answered with ABORT
+	Dropped      uint64 // DATA chunks dropped for lack of room; peers send them again
+	ExcessSacks  uint64 // SACKs ignored because they cover more than is outstanding
 }
 
 // Stats returns the current values.

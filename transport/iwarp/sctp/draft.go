@@ -89,7 +89,7 @@ func (c *Conn) takeDraft(m *lower.Message, early bool) *held {
 	}
 	var h *held
 	if err == nil {
-		h, err = c.keep(reset, m.Data, early)
+		h, err = c.keep(m, reset, m.Data, early)
 	}
 	if err != nil {
 		c.violated(err)

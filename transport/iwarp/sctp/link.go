@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/transport/ring"
 )
 
@@ -19,16 +21,9 @@ const pionPort = 5000
 // pionPacket is the maximum size of a packet that pion/sctp reads, in bytes.
 const pionPacket = 8192
 
-// pion/sctp does not report the stream, the order or the TSNs of a message. So the link adds a note
-// to each one: in front its stream, whether it was ordered, and its first TSN; behind it its last
-// TSN. It puts all messages on one stream, so that one goroutine takes them in order of arrival.
-const (
-	noteFront = 8
-	noteBack  = 4
-)
-
 // link carries an association's packets between a socket and pion/sctp. It is pion/sctp's net.Conn.
-// It edits the packets: ports, checksum, and notes.
+// It edits the packets: ports and checksum. It keeps the peer's DATA to itself, and chunks that
+// would make pion/sctp work without end.
 type link struct {
 	socket  *socket
 	ports   header // in packets from this side; tag is the peer's
@@ -36,15 +31,20 @@ type link struct {
 	ties    tieTags
 	streams uint16 // the peer may send on ids below this
 	key     peerKey
+	host    peerhost.Host
+	reader  fair.Reader // of an accepted association: its host is charged for the work
+	in      *inbound
 	most    int           // maximum packet that pion/sctp makes, in bytes
 	mtu     atomic.Int32  // of the path now, at most most
 	heard   atomic.Int64  // when the peer last sent a packet, in Unix ns
 	leaving atomic.Bool   // pion/sctp is in the state SHUTDOWN-ACK-SENT
+	sent    atomic.Uint32 // the highest TSN sent
+	acked   uint32        // the highest that the peer has acknowledged; belongs to Read
 	gone    chan struct{} // closed when the path has ended
 
 	mu     sync.Mutex // guards what follows
 	to     path
-	queue  ring.Ring[[]byte] // packets for Read
+	queue  ring.Ring[queued] // packets for Read
 	ready  sync.Cond
 	ending bool
 	closed bool   // and the last packet was sent
@@ -52,15 +52,22 @@ type link struct {
 	vacate func() // gives back this association's place among those of the Listener
 }
 
-// maxQueue is how many packets of an association may wait for pion/sctp, and maxQueued how many of
-// a socket; fairQueue of each association are always allowed. Others are dropped, as by a network.
+// queued is a packet that waits for Read, or a part of one, behind which more follow.
+type queued struct {
+	packet []byte
+	more   bool
+}
+
+// maxQueue is how many packets of an association may wait for Read. fairQueue of them are always
+// allowed; maxQueued is how many more those of a socket have, shared out by host. Others are
+// dropped, as by a network.
 const (
 	maxQueue  = 512
 	maxQueued = 4096
 	fairQueue = 16
 )
 
-// packets holds buffers of pionPacket bytes for pion/sctp.
+// packets holds buffers of pionPacket bytes for packets that wait.
 var packets = sync.Pool{New: func() any { return new([pionPacket]byte) }}
 
 var _ net.Conn = (*link)(nil)
@@ -68,14 +75,22 @@ var _ net.Conn = (*link)(nil)
 func newLink(s *socket, ports header, tag uint32, streams uint16, to path) *link {
 	l := &link{
 		socket: s, ports: ports, tag: tag, ties: newTieTags(), streams: streams, to: to,
-		queue: ring.New[[]byte](maxQueue), gone: make(chan struct{}),
+		host: hostOf(to.peer.Addr()), queue: ring.New[queued](maxQueue), gone: make(chan struct{}),
 	}
 	l.ready.L = &l.mu
 	l.key = peerKey{to.peer, ports.dst, ports.src}
 	l.heard.Store(time.Now().UnixNano())
 	l.most = cmp.Or(s.cfg.MTU, packetMTU(to.peer), defaultMTU)
 	l.mtu.Store(int32(l.most))
+	l.in = newInbound(l)
 	return l
+}
+
+// start sets the first TSNs of both sides, before anything is read or written.
+func (l *link) start(ours, theirs uint32) {
+	l.acked = ours - 1
+	l.sent.Store(ours - 1)
+	l.in.start(theirs)
 }
 
 // look updates the MTU of the path.
@@ -100,24 +115,132 @@ func (l *link) maxMessage() int {
 	return (int(l.mtu.Load()) - headerLen - dataHeaderLen) &^ 3
 }
 
-// Read reads a packet from the peer.
+// Read reads what a packet from the peer has for pion/sctp. It takes the rest of the packet, too.
+// While other hosts lack processors, it waits.
 func (l *link) Read(p []byte) (int, error) {
+	for {
+		q, err := l.next()
+		if err != nil {
+			l.in.close()
+			return 0, err
+		}
+		l.reader.Await()
+		n := l.read(p, q)
+		packets.Put((*[pionPacket]byte)(q.packet[:pionPacket]))
+		if n > headerLen {
+			return n, nil
+		}
+	}
+}
+
+// next waits for a packet.
+func (l *link) next() (queued, error) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	for l.queue.Len() == 0 && !l.closed {
 		l.ready.Wait()
 	}
-	if l.queue.Len() == 0 {
-		defer l.mu.Unlock()
-		return 0, l.reason
+	q, ok := l.queue.Pop()
+	if !ok {
+		return q, l.reason
 	}
-	q, _ := l.queue.Pop()
-	if !l.closed {
-		l.socket.queued.Add(-1)
+	if !l.closed && l.queue.Len() >= fairQueue {
+		l.socket.queued.Give(l.host, 1)
 	}
-	l.mu.Unlock()
-	n := copy(p, q)
-	packets.Put((*[pionPacket]byte)(q[:pionPacket]))
-	return n, nil
+	return q, nil
+}
+
+// read takes the DATA chunks of a packet, and puts the other chunks into p, behind a header. It
+// returns their length.
+func (l *link) read(p []byte, q queued) int {
+	header{src: pionPort, dst: pionPort, tag: l.tag}.put(p)
+	n, data := headerLen, 0
+	var errs []byte // causes for an ERROR
+	for rest := q.packet; len(rest) > 0; {
+		c, next := nextChunk(rest)
+		switch {
+		case c.is(chunkData):
+			data++
+			if len(c) <= dataHeaderLen { // RFC 9260 section 6.2
+				l.refuse(causeProtocolViolation, errNoData)
+				return 0
+			}
+			errs = l.strange(errs, c)
+		case c.is(chunkSack) && !l.plausible(c):
+		default:
+			n += copy(p[n:], rest[:len(rest)-len(next)])
+		}
+		rest = next
+	}
+	l.charge(q.packet, data, n)
+	if data > 0 && !l.leaving.Load() {
+		if err := l.in.take(q.packet, q.more); err != nil {
+			l.refuse(causeProtocolViolation, err)
+			return 0
+		}
+	}
+	if len(errs) > 0 {
+		l.socket.complain(l, errs)
+	}
+	return n
+}
+
+// strange appends an error cause if a DATA chunk has a stream that does not exist, up to what a
+// packet takes. The sessions ignore the chunk (RFC 9260 section 6.5).
+func (l *link) strange(errs []byte, c chunk) []byte {
+	stream := binary.BigEndian.Uint16(c[8:])
+	if stream < l.streams || headerLen+chunkHeaderLen+len(errs)+8 > int(l.mtu.Load()) {
+		return errs
+	}
+	return parameter{causeInvalidStream, []byte{c[8], c[9], 0, 0}}.append(errs)
+}
+
+// errSack is what is wrong with a SACK that is ignored.
+var errSack = errors.New("a SACK of more than is outstanding")
+
+// plausible reports whether a SACK acknowledges no more than is outstanding. Its blocks are isolated
+// (RFC 9260 section 3.3.4), so together they cover no more than that either; pion/sctp goes through
+// all that each of them covers. Of any others the SACK is ignored.
+func (l *link) plausible(c chunk) bool {
+	if len(c) < sackLen {
+		return false
+	}
+	cum := binary.BigEndian.Uint32(c[4:])
+	outstanding, covered := int(int32(l.sent.Load()-cum)), 0
+	blocks := int(binary.BigEndian.Uint16(c[12:]))
+	if sackLen+4*blocks > len(c) {
+		return false
+	}
+	for i := range blocks {
+		b := c[sackLen+4*i:]
+		covered += max(int(binary.BigEndian.Uint16(b[2:]))-int(binary.BigEndian.Uint16(b))+1, 1)
+	}
+	if covered > outstanding {
+		atomic.AddUint64(&l.socket.cfg.Counters.stats.ExcessSacks, 1)
+		l.socket.cfg.fault(l.key.udp, "SACK ignored", errSack)
+		return false
+	}
+	if int32(cum-l.acked) > 0 {
+		l.acked = cum
+	}
+	return true
+}
+
+// What costs as much as a read, more or less: chunks of DATA, and chunks sent that pion/sctp goes
+// through.
+const (
+	readData        = 8
+	readOutstanding = 256
+)
+
+// charge charges the peer's host for the work for a packet: for its DATA chunks, and for those
+// outstanding, through all of which pion/sctp may go for what it gets of the packet.
+func (l *link) charge(chunks []byte, data, n int) {
+	cost := data / readData
+	if n > headerLen {
+		cost += int(l.sent.Load()-l.acked) / readOutstanding
+	}
+	l.reader.Charge(cost)
 }
 
 // Write sends a packet, split into several if the path now takes less. IP fragments a chunk that is
@@ -125,9 +248,13 @@ func (l *link) Read(p []byte) (int, error) {
 func (l *link) Write(p []byte) (int, error) {
 	to := l.path()
 	l.ports.put(p)
-	hasten(p[headerLen:])
-	if first, _ := nextChunk(p[headerLen:]); first.is(chunkShutdownAck) {
+	switch first, _ := nextChunk(p[headerLen:]); {
+	case first.is(chunkShutdownAck):
 		l.leaving.Store(true)
+	case first.is(chunkShutdown) && len(first) == shutdownLen:
+		binary.BigEndian.PutUint32(first[chunkHeaderLen:], l.in.shutdown())
+	default:
+		l.data(p[headerLen:])
 	}
 	for begin := 0; ; {
 		mtu, next := int(l.mtu.Load()), len(p)
@@ -144,15 +271,19 @@ func (l *link) Write(p []byte) (int, error) {
 	}
 }
 
-// hasten asks for immediate acknowledgement of session control messages. This side sends nothing
-// behind one until it is acknowledged, and the end of a session takes two.
-func hasten(chunks []byte) {
+// data notes the TSNs that are sent. It asks for immediate acknowledgement of session control
+// messages: this side sends nothing behind one until it is acknowledged, and the end of a session
+// takes two.
+func (l *link) data(chunks []byte) {
 	for len(chunks) > 0 {
 		c, rest := nextChunk(chunks)
 		if c == nil {
 			return
 		}
 		if c.is(chunkData) && len(c) > dataHeaderLen {
+			if tsn := tsnOf(c); int32(tsn-l.sent.Load()) > 0 {
+				l.sent.Store(tsn)
+			}
 			ppid := binary.BigEndian.Uint32(c[12:])
 			if ppid == ppidControl || ppid == ppidDraftSegment && len(c) == dataHeaderLen+resetLen {
 				c[1] |= flagImmediate
@@ -205,8 +336,11 @@ func (l *link) endWith(reason error, last func()) {
 	}
 	l.mu.Lock()
 	l.closed, l.reason = true, reason
-	l.socket.queued.Add(-int64(l.queue.Len()))
+	if n := l.queue.Len() - fairQueue; n > 0 {
+		l.socket.queued.Give(l.host, int64(n))
+	}
 	l.mu.Unlock()
+	l.reader.Leave()
 	l.socket.remove(l)
 	close(l.gone)
 	if vacate := l.leave(); vacate != nil {
@@ -236,39 +370,50 @@ var (
 	errChunk  = fmt.Errorf("a DATA chunk of more than %d bytes", maxChunk)
 )
 
-// maxChunk is the maximum length of a chunk that pion/sctp accepts, in bytes.
-const maxChunk = pionPacket - headerLen - noteFront - noteBack
+// maxChunk is the maximum length of a chunk that is accepted, in bytes.
+const maxChunk = pionPacket - headerLen
 
-// take takes the chunks of a packet from the peer. The header has been checked.
+// take queues the chunks of a packet from the peer. The header has been checked. Without room in
+// the queue nothing is copied.
 func (l *link) take(chunks []byte, from path) {
 	l.heard.Store(time.Now().UnixNano())
-	h := header{src: pionPort, dst: pionPort, tag: l.tag}
+	if first, _ := nextChunk(chunks); !first.is(chunkAbort) && !l.hasRoom() {
+		return
+	}
+	var had [chunkShutdownComplete + 1]bool // of these, one in a packet goes on
 	b := packets.Get().(*[pionPacket]byte)
-	p := h.append(b[:0])
+	p := b[:0]
 	for len(chunks) > 0 {
-		var c chunk
-		if c, chunks = nextChunk(chunks); c == nil {
+		c, rest := nextChunk(chunks)
+		if c == nil {
 			break
 		}
 		if len(c) > maxChunk {
 			l.refuse(causeProtocolViolation, errChunk)
 			break
 		}
-		if len(p)+padded(len(c)+noteFront+noteBack) > pionPacket {
-			l.put(p, from)
+		if len(p)+padded(len(c)) > maxChunk {
+			l.put(queued{p, true}, from)
 			b = packets.Get().(*[pionPacket]byte)
-			p = h.append(b[:0])
+			p = b[:0]
 		}
-		var ok bool
-		if p, ok = l.translate(p, c); !ok {
+		goesOn, more := l.sort(c)
+		if t := c.kind(); goesOn && t != chunkData {
+			goesOn, had[t] = !had[t], true
+		}
+		if goesOn {
+			p = pad(append(p, c...), 0)
+		}
+		if !more {
 			break
 		}
+		chunks = rest
 	}
-	if len(p) == headerLen {
+	if len(p) == 0 {
 		packets.Put(b)
 		return
 	}
-	l.put(p, from)
+	l.put(queued{p, false}, from)
 }
 
 // refuse aborts the association because of what the peer sent.
@@ -276,65 +421,42 @@ func (l *link) refuse(cause uint16, err error) {
 	l.endWith(err, func() { l.socket.abort(l, cause, err.Error()) })
 }
 
-// translate appends a chunk in the form for pion/sctp. It reports false if the rest of the packet
-// must be ignored.
-func (l *link) translate(p []byte, c chunk) ([]byte, bool) {
+// sort reports whether a chunk goes on to Read, and whether the rest of its packet is looked at.
+func (l *link) sort(c chunk) (goesOn, more bool) {
 	switch t := c.kind(); t {
-	case chunkData:
-		return l.data(p, c)
-	case chunkSack, chunkHeartbeat, chunkHeartbeatAck, chunkShutdown, chunkShutdownAck, chunkError,
+	case chunkData, chunkSack, chunkHeartbeat, chunkHeartbeatAck, chunkShutdown, chunkShutdownAck,
 		chunkShutdownComplete:
-		return pad(append(p, c...), 0), true
+		return true, true
 	case chunkAbort:
 		l.end(&AbortError{causeOf(c)})
-		return p, false
-	case chunkInit, chunkInitAck, chunkCookieEcho, chunkCookieAck:
-		return p, true // a duplicate from the startup
+		return false, false
+	case chunkInit, chunkInitAck, chunkCookieEcho, chunkCookieAck, // duplicates from the startup
+		chunkError: // pion/sctp would do nothing for it
+		return false, true
 	default:
 		const skip = 0x80 // RFC 9260 section 3.2
-		return p, t&skip != 0
+		return false, t&skip != 0
 	}
 }
 
-// data appends a DATA chunk, with a note.
-func (l *link) data(p []byte, c chunk) ([]byte, bool) {
-	if len(c) <= dataHeaderLen { // RFC 9260 section 6.2
-		l.refuse(causeProtocolViolation, errNoData)
-		return p, false
-	}
-	stream := binary.BigEndian.Uint16(c[8:])
-	if stream >= l.streams { // the sessions ignore it (RFC 9260 section 6.5)
-		l.socket.complain(l, parameter{causeInvalidStream, []byte{c[8], c[9], 0, 0}})
-	}
-	flags, begin := c.flags(), len(p)
-	p = append(p, c[:dataHeaderLen]...)
-	p[begin+1] = flags | flagUnordered
-	binary.BigEndian.PutUint32(p[begin+8:], 0) // stream 0, SSN 0
-	if flags&flagBegin != 0 {
-		p = binary.BigEndian.AppendUint16(p, stream)
-		p = append(p, 0, flags&flagUnordered)
-		p = append(p, c[4:8]...)
-	}
-	p = append(p, c[dataHeaderLen:]...)
-	if flags&flagEnd != 0 {
-		p = append(p, c[4:8]...)
-	}
-	binary.BigEndian.PutUint16(p[begin+2:], uint16(len(p)-begin))
-	return pad(p, 0), true
-}
-
-// put queues a packet for pion/sctp.
-func (l *link) put(p []byte, from path) {
+// hasRoom reports whether the queue has room.
+func (l *link) hasRoom() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	crowded := l.socket.queued.Load() >= maxQueued && l.queue.Len() >= fairQueue
-	if l.closed || crowded || !l.queue.Room(1) {
-		packets.Put((*[pionPacket]byte)(p[:pionPacket]))
+	return !l.closed && (l.queue.Len() < fairQueue || l.queue.Room(1) && l.socket.queued.Fits(l.host, 1))
+}
+
+// put queues a packet for Read.
+func (l *link) put(q queued, from path) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.queue.Len() >= fairQueue &&
+		!(l.queue.Room(1) && l.socket.queued.Take(l.host, 1)) {
+		packets.Put((*[pionPacket]byte)(q.packet[:pionPacket]))
 		return
 	}
 	l.to = from // a NAT may have changed the port (RFC 6951 section 5.4)
-	l.queue.Push(p)
-	l.socket.queued.Add(1)
+	l.queue.Push(q)
 	l.ready.Signal()
 }
 

@@ -133,6 +133,7 @@ func (l *Listener) opened(link *link, c *cookie, vacate func()) {
 		vacate = func() { l.shares.Give(host, 1) }
 	}
 	link.occupy(vacate)
+	link.reader = fair.ThisProcess.Join(link.host)
 	p, err := associate(link, c.ours, c.theirs)
 	if err != nil {
 		return

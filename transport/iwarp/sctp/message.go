@@ -26,6 +26,16 @@ func keep(control bool, data []byte) *held {
 	return h
 }
 
+// heldSize returns the size of a held message of n bytes.
+func heldSize(n int) int {
+	for i := range helds {
+		if n <= helds[i].size {
+			return helds[i].size
+		}
+	}
+	return n
+}
+
 func newHeld(n int) *held {
 	for i := range helds {
 		size, pool := helds[i].size, &helds[i].pool

@@ -10,6 +10,8 @@ const (
 	headerLen      = 12 // of a packet
 	chunkHeaderLen = 4
 	dataHeaderLen  = 16 // of a DATA chunk, chunk header included
+	sackLen        = 16 // of a SACK chunk without blocks and duplicates (section 3.3.4)
+	shutdownLen    = 8  // of a SHUTDOWN chunk (section 3.3.8)
 )
 
 // chunkType is the first byte of a chunk (RFC 9260 section 3.2).

@@ -242,17 +242,27 @@ func FuzzPacket(f *testing.F) {
 		l := newLink(s, header{src: 1, dst: 2, tag: 3}, 4, 16, from)
 		s.add(l)
 		s.packet(seal(append(header{src: 2, dst: 1, tag: 4}.append(nil), chunks...)), from)
+		buf := make([]byte, pionPacket)
 		for l.queue.Len() > 0 {
-			p, _ := l.queue.Pop()
-			if len(p) > pionPacket || len(p)%4 != 0 {
+			q, err := l.next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := buf[:l.read(buf, q)]
+			if len(p)%4 != 0 {
 				t.Fatalf("a packet of %d bytes", len(p))
 			}
-			for rest := p[headerLen:]; len(rest) > 0; {
+			for rest := p[min(headerLen, len(p)):]; len(rest) > 0; {
 				var c chunk
-				if c, rest = nextChunk(rest); c == nil {
-					t.Fatalf("not a chunk in %x", p)
+				if c, rest = nextChunk(rest); c == nil || c.is(chunkData) {
+					t.Fatalf("not a chunk for pion/sctp in %x", p)
 				}
 			}
+		}
+		l.Close()
+		l.in.close()
+		if !cfg.memory.Take(l.host, int64(cfg.Memory)) && l.in.first == nil {
+			t.Fatal("there is memory that nothing has")
 		}
 	})
 }

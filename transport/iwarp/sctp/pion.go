@@ -2,9 +2,7 @@ package sctp
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -19,8 +17,7 @@ import (
 type pionAssociation struct {
 	link  *link
 	assoc *sctp.Association
-	in    *sctp.Stream // everything that the peer sends
-	first uint32       // the peer's first TSN
+	first uint32 // the peer's first TSN
 
 	mu  sync.RWMutex // guards what follows
 	out map[uint16]*sctp.Stream
@@ -28,24 +25,19 @@ type pionAssociation struct {
 
 var _ lower.Association = (*pionAssociation)(nil)
 
-// maxMessage is the maximum length of a message in bytes. No segment is longer.
+// maxMessage is the maximum length of a message in bytes. No segment is longer. A peer that sends a
+// longer one is aborted.
 const maxMessage = 1 << 16
 
-// maxChunks is how many DATA chunks of an association may wait. Small ones take more memory than
-// their bytes. A peer with more is aborted.
-const maxChunks = 16 << 10
-
-// associate makes pion/sctp run an association after the startup. It passes the INITs of both sides
-// as SNAP tokens (draft-hancke-tsvwg-snap).
+// associate makes pion/sctp run an association after the startup, but for the DATA that the peer
+// sends. It passes the INITs of both sides as SNAP tokens (draft-hancke-tsvwg-snap).
 func associate(l *link, ours, theirs initiation) (*pionAssociation, error) {
-	cfg := l.socket.cfg
+	l.start(ours.tsn, theirs.tsn)
 	assoc, err := sctp.ClientContext(context.Background(),
 		sctp.WithNetConn(l),
 		sctp.WithSNAP(token(ours), token(theirs)),
 		sctp.WithMTU(uint32(l.most)),
-		sctp.WithMaxReceiveBufferSize(uint32(cfg.Window)),
 		sctp.WithMaxMessageSize(maxMessage),
-		sctp.WithMaxReassemblyQueueEntries(maxChunks),
 		sctp.WithEnableZeroChecksum(true), // link computes the checksum
 		sctp.WithEnableInterleaving(false),
 		sctp.WithRTOMax(float64(lastRTO/time.Millisecond)),
@@ -55,14 +47,9 @@ func associate(l *link, ours, theirs initiation) (*pionAssociation, error) {
 		l.end(err)
 		return nil, err
 	}
-	p := &pionAssociation{
+	return &pionAssociation{
 		link: l, assoc: assoc, first: theirs.tsn, out: make(map[uint16]*sctp.Stream),
-	}
-	if p.in, err = p.stream(0); err != nil {
-		l.end(err)
-		return nil, err
-	}
-	return p, nil
+	}, nil
 }
 
 // token returns an INIT chunk for pion/sctp. It says that a checksum of zero is acceptable, as over
@@ -126,23 +113,11 @@ func (p *pionAssociation) Acknowledged(stream uint16, below int, f func()) {
 }
 
 func (p *pionAssociation) Receive(b []byte) (lower.Message, error) {
-	n, ppid, err := p.in.ReadSCTP(b)
-	if errors.Is(err, io.ErrShortBuffer) {
-		b = make([]byte, n)
-		n, ppid, err = p.in.ReadSCTP(b)
+	m, ok := p.link.in.receive(b)
+	if !ok {
+		return m, p.why(errClosed)
 	}
-	if err != nil {
-		return lower.Message{}, p.why(err)
-	}
-	if n < noteFront+noteBack { // cannot happen: link adds the note
-		return lower.Message{}, fmt.Errorf("a message of %d bytes without its note", n)
-	}
-	b = b[:n]
-	return lower.Message{
-		Stream: binary.BigEndian.Uint16(b), PPID: uint32(ppid), Unordered: b[3] != 0,
-		First: binary.BigEndian.Uint32(b[4:]), Last: binary.BigEndian.Uint32(b[n-noteBack:]),
-		Data: b[noteFront : n-noteBack],
-	}, nil
+	return m, nil
 }
 
 // why returns why the association has ended. If this side did not end it, it was the peer's

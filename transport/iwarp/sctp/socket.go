@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 )
 
 // socket carries the packets of associations in UDP datagrams (RFC 6951). It handles the packets
@@ -29,7 +31,7 @@ type socket struct {
 	dials map[uint32]*dial
 	deaf  bool // accept no new associations
 
-	queued atomic.Int64 // packets waiting for pion/sctp
+	queued *fair.Shares // of maxQueued packets that wait, beyond fairQueue of each association
 
 	done chan struct{} // closed when receiving has ended
 }
@@ -55,7 +57,8 @@ func newSocket(cfg *Config, conn packetConn) *socket {
 	}
 	return &socket{
 		cfg: cfg, conn: conn, bakery: newBakery(), done: make(chan struct{}),
-		tags: make(map[uint32]*link), peers: make(map[peerKey]*link),
+		queued: fair.New(maxQueued),
+		tags:   make(map[uint32]*link), peers: make(map[peerKey]*link),
 		dials: make(map[uint32]*dial),
 	}
 }
@@ -352,7 +355,7 @@ func (s *socket) abort(l *link, cause uint16, text string) {
 	s.send(seal(appendAbort(l.ports.append(nil), 0, cause, text)), l.path())
 }
 
-// complain sends an ERROR; the association goes on.
-func (s *socket) complain(l *link, cause parameter) {
-	s.send(seal(appendChunk(l.ports.append(nil), chunkError, 0, cause.append(nil))), l.path())
+// complain sends an ERROR with causes; the association goes on.
+func (s *socket) complain(l *link, causes []byte) {
+	s.send(seal(appendChunk(l.ports.append(nil), chunkError, 0, causes)), l.path())
 }

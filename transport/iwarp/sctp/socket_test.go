@@ -203,15 +203,15 @@ func TestStaleCookieAgain(t *testing.T) {
 		if err := <-made; err != nil {
 			t.Fatal(err)
 		}
-		if n := s.queued.Load(); n != 0 {
-			t.Errorf("%d packets are counted when none wait", n)
+		if !s.queued.Fits(l.host, maxQueued) {
+			t.Error("packets are counted when none wait")
 		}
 		l.Close()
 	})
 }
 
-// TestCrowdedSocket: the number of waiting packets is bounded for each association and for the
-// socket, and each association gets some.
+// TestCrowdedSocket: the number of waiting packets is bounded for each association, for each host
+// and for the socket, and each association gets some.
 func TestCrowdedSocket(t *testing.T) {
 	s, l, _ := newTestSocket(t)
 	links := []*link{l}
@@ -229,23 +229,35 @@ func TestCrowdedSocket(t *testing.T) {
 			t.Errorf("%d packets of an association wait, want %d to %d", n, fairQueue, maxQueue)
 		}
 	}
-	most := int64(maxQueued + fairQueue*len(links))
-	if n := s.queued.Load(); n < maxQueued || n > most {
-		t.Errorf("%d packets wait, want %d to %d", n, maxQueued, most)
+	waiting := 0
+	for _, l := range links {
+		waiting += l.waiting()
 	}
-	p := make([]byte, pionPacket)
+	const most = maxQueued / 2
+	if n := waiting - fairQueue*len(links); n != most {
+		t.Errorf("%d packets wait beyond %d of each, want %d", n, fairQueue, most)
+	}
+	other := newLink(s, header{src: 2, dst: 1, tag: 1}, 100, 2,
+		path{peer: netip.MustParseAddrPort("192.0.2.2:9899")})
+	for range 2 * maxQueue {
+		other.take(bytes.Clone(sack), linkPeer)
+	}
+	if n := other.waiting(); n != maxQueue {
+		t.Errorf("%d packets of another host wait, want %d", n, maxQueue)
+	}
+	links = append(links, other)
 	for i, l := range links {
 		if i%2 == 0 {
 			l.Close()
 			continue
 		}
 		for l.waiting() > 0 {
-			if _, err := l.Read(p); err != nil {
+			if _, err := l.next(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if n := s.queued.Load(); n != 0 {
-		t.Errorf("%d packets are counted when none wait", n)
+	if !s.queued.Fits(l.host, maxQueued) {
+		t.Error("packets are counted when none wait")
 	}
 }

@@ -46,4 +46,8 @@ type Message struct {
 	First     uint32 // TSNs of its first and last fragment
 	Last      uint32
 	Data      []byte
+
+	// Reserved is how many bytes of sctp.Config.Memory are reserved for the message. Receive hands
+	// them on with it.
+	Reserved int
 }
