@@ -49,68 +49,71 @@ var (
 	errCookieStale = errors.New("stale cookie")
 )
 
-const initiationLen = 20 // in a cookie
-
+// appendInitiation appends what a cookie has of an initiation. The indication has been agreed on.
 func appendInitiation(p []byte, i *initiation) []byte {
 	short := initiation{tag: i.tag, window: i.window, out: i.out, in: i.in, tsn: i.tsn}
-	return binary.BigEndian.AppendUint32(short.append(p), uint32(i.indication))
+	return short.append(p)
 }
 
 func readInitiation(p []byte) initiation {
 	return initiation{
-		tag:        binary.BigEndian.Uint32(p),
-		window:     binary.BigEndian.Uint32(p[4:]),
-		out:        binary.BigEndian.Uint16(p[8:]),
-		in:         binary.BigEndian.Uint16(p[10:]),
-		tsn:        binary.BigEndian.Uint32(p[12:]),
-		indication: Indication(binary.BigEndian.Uint32(p[16:])),
+		tag:    binary.BigEndian.Uint32(p),
+		window: binary.BigEndian.Uint32(p[4:]),
+		out:    binary.BigEndian.Uint16(p[8:]),
+		in:     binary.BigEndian.Uint16(p[10:]),
+		tsn:    binary.BigEndian.Uint32(p[12:]),
 	}
 }
 
-// bake encodes a cookie, made now. The UDP port of the peer is not part of it, as a NAT may change
-// that.
+// bake encodes a cookie, made now. It is short, since INIT ACK goes to an address that may not be
+// the sender's of INIT: the address and the ports, which the packet that returns it has too, are
+// only in the MAC.
 func (b *bakery) bake(c *cookie) []byte {
 	p := binary.BigEndian.AppendUint64(nil, uint64(b.now().UnixMilli()))
-	addr := c.from.Addr().As16()
-	p = append(p, addr[:]...)
-	p = binary.BigEndian.AppendUint16(p, c.src)
-	p = binary.BigEndian.AppendUint16(p, c.dst)
 	p = binary.BigEndian.AppendUint32(p, c.ties.local)
 	p = binary.BigEndian.AppendUint32(p, c.ties.peer)
 	p = appendInitiation(p, &c.ours)
 	p = appendInitiation(p, &c.theirs)
-	return append(p, b.mac(p)...)
+	return append(p, b.mac(p, c.from.Addr(), c.src, c.dst)...)
 }
 
-func (b *bakery) mac(p []byte) []byte {
+// mac returns the MAC of a cookie that came from an address, with the SCTP ports of its packet. The
+// UDP port is not part of it, as a NAT may change that.
+func (b *bakery) mac(p []byte, from netip.Addr, src, dst uint16) []byte {
 	m := hmac.New(sha256.New, b.key[:])
+	addr := from.As16()
+	m.Write(addr[:])
+	m.Write([]byte{byte(src >> 8), byte(src), byte(dst >> 8), byte(dst)})
 	m.Write(p)
-	return m.Sum(nil)
+	return m.Sum(nil)[:macLen]
 }
 
-// cookieLen is the length of a cookie without its MAC.
-const cookieLen = 8 + 16 + 4 + 8 + 2*initiationLen
+// cookieLen is the length of a cookie without its MAC, which is half of what SHA-256 gives (RFC
+// 2104 section 5).
+const (
+	cookieLen = 8 + 8 + 2*initLen
+	macLen    = sha256.Size / 2
+)
 
 // open decodes a cookie that came in a packet from an address (RFC 9260 section 5.1.5). It returns
 // a stale one along with errCookieStale.
 func (b *bakery) open(p []byte, from netip.AddrPort, h header) (*cookie, error) {
-	if len(p) != cookieLen+sha256.Size {
+	if len(p) != cookieLen+macLen {
 		return nil, errCookie
 	}
-	if !hmac.Equal(p[cookieLen:], b.mac(p[:cookieLen])) {
+	if !hmac.Equal(p[cookieLen:], b.mac(p[:cookieLen], from.Addr(), h.src, h.dst)) {
 		return nil, errCookie
 	}
 	c := &cookie{
 		made:   time.UnixMilli(int64(binary.BigEndian.Uint64(p))),
 		from:   from,
-		src:    binary.BigEndian.Uint16(p[24:]),
-		dst:    binary.BigEndian.Uint16(p[26:]),
-		ties:   tieTags{binary.BigEndian.Uint32(p[28:]), binary.BigEndian.Uint32(p[32:])},
-		ours:   readInitiation(p[36:]),
-		theirs: readInitiation(p[36+initiationLen:]),
+		src:    h.src,
+		dst:    h.dst,
+		ties:   tieTags{binary.BigEndian.Uint32(p[8:]), binary.BigEndian.Uint32(p[12:])},
+		ours:   readInitiation(p[16:]),
+		theirs: readInitiation(p[16+initLen:]),
 	}
-	addr := from.Addr().As16()
-	if [16]byte(p[8:]) != addr || c.src != h.src || c.dst != h.dst || h.tag != c.ours.tag {
+	if h.tag != c.ours.tag {
 		return nil, errCookie
 	}
 	if b.now().Sub(c.made) > cookieLife {

@@ -133,8 +133,8 @@ func TestCookie(t *testing.T) {
 	from := netip.MustParseAddrPort("192.0.2.1:9899")
 	c := &cookie{
 		from: from, src: 49152, dst: 20049, ties: tieTags{11, 12},
-		ours:   initiation{tag: 1, window: 2 << 20, out: 3, in: 4, tsn: 5, indication: DDP},
-		theirs: initiation{tag: 6, window: 7 << 20, out: 8, in: 9, tsn: 10, indication: DDPRDMA},
+		ours:   initiation{tag: 1, window: 2 << 20, out: 3, in: 4, tsn: 5},
+		theirs: initiation{tag: 6, window: 7 << 20, out: 8, in: 9, tsn: 10},
 	}
 	baked := b.bake(c)
 	h := header{src: 49152, dst: 20049, tag: 1}

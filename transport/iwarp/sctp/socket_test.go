@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,7 +68,7 @@ func TestForged(t *testing.T) {
 			"01 00 0014 00000001 00100000 0001 0001 00000001" + data, ""},
 		{"COOKIE ECHO of nothing", linkPeer, right, 1, "0a 00 0004", ""},
 		{"COOKIE ECHO of zeros", linkPeer, right, 1,
-			fmt.Sprintf("0a 00 0068 %0200x", 0), ""},
+			fmt.Sprintf("0a 00 0044 %0128x", 0), ""},
 		{"nothing", linkPeer, right, 1, "", ""},
 		{"a chunk of no length", linkPeer, right, 1, "00 00 0000", ""},
 		{"a chunk longer than its packet", linkPeer, right, 1, "00 07 0020 00000009", ""},
@@ -136,6 +137,43 @@ func TestRefused(t *testing.T) {
 			}
 			if got := s.cfg.Counters.Stats(); got != tt.count {
 				t.Errorf("counted %+v, want %+v", got, tt.count)
+			}
+		})
+	}
+}
+
+// TestAnswerSizes: before a peer has shown that it receives at its address, it gets no more than
+// three times the bytes that it sends, as UDP payload.
+func TestAnswerSizes(t *testing.T) {
+	const good = "00000009 00100000 0001 0001 00000001"
+	for _, tt := range []struct {
+		name, chunk string
+		answer      int // bytes
+	}{
+		{"INIT", "0100 001c" + good + "c006 0008 00000001", 108},
+		{"INIT with parameters to report", "0100 00dc" + good + "c006 0008 00000001" +
+			strings.Repeat("c0aa 0004", 48), 108 + 8*48},
+		{"INIT without an indication", "0100 0014" + good, 72},
+		{"INIT without streams", "0100 0014 00000009 00100000 0000 0001 00000001", 40},
+		{"COOKIE ECHO", "0a00 0008 00000000", 0},
+		{"DATA out of the blue", "0007 0014 00000009 0000 0000 00000010 00010203", 16},
+		{"SHUTDOWN ACK out of the blue", "0800 0004", 16},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _, sent := newTestSocket(t)
+			var tag uint32
+			if !strings.HasPrefix(tt.chunk, "01") {
+				tag = 0x55555555
+			}
+			p := append(header{src: 7, dst: 2, tag: tag}.append(nil), unhex(t, tt.chunk)...)
+			s.packet(seal(p), linkPeer)
+			n := 0
+			for _, answer := range sent.sent {
+				n += len(answer) / 2
+			}
+			if n != tt.answer || n > 3*len(p) {
+				t.Errorf("%d bytes are answered by %d, want %d, and no more than three times as many",
+					len(p), n, tt.answer)
 			}
 		})
 	}
