@@ -3,11 +3,13 @@ package sctp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/netip"
 	"slices"
 	"sync"
+	"syscall"
 )
 
 // Dialer opens sessions. Sessions with one address are streams of one association, and of another
@@ -40,13 +42,14 @@ func NewDialer(cfg Config) (*Dialer, error) {
 
 // DialContext returns a new session, a *Conn, that the peer has not been asked for yet. The address
 // is "host:port" with an SCTP port. It makes an association if none has a free stream. An
-// association ends with its last session.
+// association ends with its last session. Without a free UDP port the error wraps ErrNoPort. If
+// association after association ends before it has a session, it is that of the last.
 func (d *Dialer) DialContext(ctx context.Context, _, addr string) (net.Conn, error) {
 	to, err := resolve(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	for tried := 0; ; {
+	for tried, ended := 0, 0; ; {
 		at, err := d.association(ctx, to, tried)
 		if err != nil {
 			return nil, err
@@ -59,9 +62,15 @@ func (d *Dialer) DialContext(ctx context.Context, _, addr string) (net.Conn, err
 			tried++
 		default: // it ended meanwhile
 			d.forget(to, at)
+			if ended++; ended == maxEnded {
+				return nil, err
+			}
 		}
 	}
 }
+
+// maxEnded is how many associations DialContext finds ended before it gives up.
+const maxEnded = 8
 
 // association returns the i-th association with an address. If there are fewer, it makes one.
 func (d *Dialer) association(ctx context.Context, to netip.AddrPort, i int) (*dialed, error) {
@@ -143,7 +152,7 @@ func (d *Dialer) connect(ctx context.Context, to netip.AddrPort, ended func()) (
 	}
 	conn, err := net.DialUDP("udp", from, net.UDPAddrFromAddrPort(udp))
 	if err != nil {
-		return nil, err
+		return nil, noPort(err)
 	}
 	s := newSocket(d.cfg, connected{conn, udp})
 	go s.run()
@@ -165,4 +174,13 @@ func (d *Dialer) connect(ctx context.Context, to netip.AddrPort, ended func()) (
 			ended()
 			s.close()
 		}), nil
+}
+
+// noPort makes the system's EAGAIN, which says that no port is free, an ErrNoPort: to try again at
+// once is of no use.
+func noPort(err error) error {
+	if errors.Is(err, syscall.EAGAIN) {
+		return fmt.Errorf("%w: %w", ErrNoPort, err)
+	}
+	return err
 }

@@ -2,9 +2,12 @@ package sctp
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -133,5 +136,39 @@ func TestDialerStreams(t *testing.T) {
 	defer d.mu.Unlock()
 	if n := len(d.associations); n != 0 {
 		t.Errorf("the associations with %d addresses are kept after their end", n)
+	}
+}
+
+// TestDialerEnded: a dialer whose associations all end before they have a session gives up.
+func TestDialerEnded(t *testing.T) {
+	d, err := NewDialer(Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := netip.MustParseAddrPort("127.0.0.1:20049")
+	made := make(chan struct{})
+	close(made)
+	for range 2 * maxEnded {
+		d.associations[to] = append(d.associations[to],
+			&dialed{done: made, assoc: &association{err: ErrRestarted}})
+	}
+	if _, err := d.DialContext(t.Context(), "sctp", to.String()); err != ErrRestarted {
+		t.Errorf("got error %v, want %v", err, ErrRestarted)
+	}
+	if n := len(d.associations[to]); n != maxEnded {
+		t.Errorf("%d associations were tried, want %d", 2*maxEnded-n, maxEnded)
+	}
+}
+
+// TestNoPort: the system's word for want of ports is an ErrNoPort. Others stay what they are.
+func TestNoPort(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want bool
+	}{{syscall.EAGAIN, true}, {syscall.EADDRNOTAVAIL, false}} {
+		err := noPort(&net.OpError{Op: "dial", Net: "udp", Err: os.NewSyscallError("connect", tt.err)})
+		if errors.Is(err, ErrNoPort) != tt.want || !errors.Is(err, tt.err) {
+			t.Errorf("%v becomes %v", tt.err, err)
+		}
 	}
 }

@@ -18,6 +18,8 @@ var (
 	// ErrViolation: the peer sent something that the legal sequences do not allow (RFC 5043 section
 	// 6.1).
 	ErrViolation = errors.New("the peer violates DDP over SCTP")
+	// ErrNoPort: this host has no UDP port left for another association of a Dialer.
+	ErrNoPort = errors.New("no UDP port is free")
 	// ErrNoStream: all streams of an association are in use.
 	ErrNoStream = errors.New("no stream is free")
 )
