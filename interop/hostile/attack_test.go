@@ -177,4 +177,4 @@ func (p *peer) flood(make func() []byte) {
 }
 
 // attacks has all attacks.
-var attacks = slices.Concat(onSetup, onIWARP, onMemory, onRPCRDMA, onDraft, onTCP)
+var attacks = slices.Concat(onSetup, onIWARP, onMemory, onRPCRDMA, onDraft, onSCTP, onTCP)

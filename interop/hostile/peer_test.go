@@ -30,6 +30,7 @@ type peer struct {
 
 	file   nfs3.FH
 	limits limits
+	rdma   string // the server's address, by which SCTP has its port
 
 	credits int // that it has been granted, over RDMA
 
@@ -39,7 +40,7 @@ type peer struct {
 
 // newPeer makes a peer of a server, without a connection.
 func newPeer(ctx context.Context, s *site, host string, w way) *peer {
-	return &peer{ctx: ctx, host: host, way: w, file: s.file, limits: s.limits}
+	return &peer{ctx: ctx, host: host, way: w, file: s.file, limits: s.limits, rdma: s.rdma}
 }
 
 // ok reports whether the connection is still up.

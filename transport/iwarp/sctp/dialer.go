@@ -176,10 +176,10 @@ func (d *Dialer) connect(ctx context.Context, to netip.AddrPort, ended func()) (
 		}), nil
 }
 
-// noPort makes the system's EAGAIN, which says that no port is free, an ErrNoPort: to try again at
-// once is of no use.
+// noPort makes an ErrNoPort of what the system says for want of a port, with Config.Local and without
+// it. Its EAGAIN means not to try again at once.
 func noPort(err error) error {
-	if errors.Is(err, syscall.EAGAIN) {
+	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w: %w", ErrNoPort, err)
 	}
 	return err

@@ -165,7 +165,7 @@ func TestNoPort(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		want bool
-	}{{syscall.EAGAIN, true}, {syscall.EADDRNOTAVAIL, false}} {
+	}{{syscall.EAGAIN, true}, {syscall.EADDRINUSE, true}, {syscall.EADDRNOTAVAIL, false}} {
 		err := noPort(&net.OpError{Op: "dial", Net: "udp", Err: os.NewSyscallError("connect", tt.err)})
 		if errors.Is(err, ErrNoPort) != tt.want || !errors.Is(err, tt.err) {
 			t.Errorf("%v becomes %v", tt.err, err)

@@ -83,9 +83,9 @@ func (in *inbound) start(first uint32) {
 	in.got = newTSNs(first, in.link.socket.cfg.Window)
 }
 
-// take takes the DATA chunks of a packet, or of a part of one, behind which more follow. Another
-// error than nil is a reason to end the association.
-func (in *inbound) take(chunks []byte, more bool) error {
+// take takes the DATA chunks of a packet, or of a part of one, behind which more follow. It reports
+// whether it has sent a SACK. An error is a reason to end the association.
+func (in *inbound) take(chunks []byte, more bool) (answers bool, err error) {
 	in.mu.Lock()
 	for len(chunks) > 0 {
 		var c chunk
@@ -95,7 +95,7 @@ func (in *inbound) take(chunks []byte, more bool) error {
 		}
 		if err := in.data(c); err != nil {
 			in.mu.Unlock()
-			return err
+			return false, err
 		}
 	}
 	var answer []byte
@@ -104,7 +104,7 @@ func (in *inbound) take(chunks []byte, more bool) error {
 	}
 	in.mu.Unlock()
 	in.send(answer)
-	return nil
+	return len(answer) > 0, nil
 }
 
 // data takes a DATA chunk.

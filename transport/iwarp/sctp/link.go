@@ -172,13 +172,15 @@ func (l *link) read(p []byte, q queued) int {
 		}
 		rest = next
 	}
-	l.charge(q.packet, data, n)
+	answers := false
 	if data > 0 && !l.leaving.Load() {
-		if err := l.in.take(q.packet, q.more); err != nil {
+		var err error
+		if answers, err = l.in.take(q.packet, q.more); err != nil {
 			l.refuse(causeProtocolViolation, err)
 			return 0
 		}
 	}
+	l.charge(q.packet, data, n, answers)
 	if len(errs) > 0 {
 		l.socket.complain(l, errs)
 	}
@@ -226,17 +228,21 @@ func (l *link) plausible(c chunk) bool {
 	return true
 }
 
-// What costs as much as a read, more or less: chunks of DATA, and chunks sent that pion/sctp goes
-// through.
+// What costs as much as a read, more or less: bytes, chunks of DATA, and chunks sent that pion/sctp
+// goes through. So does a SACK.
 const (
+	readBytes       = 2048
 	readData        = 8
 	readOutstanding = 256
 )
 
-// charge charges the peer's host for the work for a packet: for its DATA chunks, and for those
-// outstanding, through all of which pion/sctp may go for what it gets of the packet.
-func (l *link) charge(chunks []byte, data, n int) {
-	cost := data / readData
+// charge charges the peer's host for the work for a packet, which has some DATA chunks, n bytes for
+// pion/sctp, and an answer, or not. pion/sctp may go through all that is outstanding.
+func (l *link) charge(packet []byte, data, n int, answers bool) {
+	cost := len(packet)/readBytes + data/readData
+	if answers {
+		cost++
+	}
 	if n > headerLen {
 		cost += int(l.sent.Load()-l.acked) / readOutstanding
 	}
