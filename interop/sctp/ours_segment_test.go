@@ -141,6 +141,48 @@ func TestOurFragments(t *testing.T) {
 	})
 }
 
+// Two segments that the peer's SCTP has fragmented are unfinished at once, as every second fragment
+// is lost at first.
+func TestOurLostFragments(t *testing.T) {
+	for _, w := range []wire{{sctp.Config{}, 16}, {sctp.Config{Draft: true}, 1}} {
+		t.Run(w.String(), func(t *testing.T) {
+			fragments, lost := make(map[uint32]bool), 0
+			r := asked(t, iwarp.Config{Enhanced: mpa.EnhancedNever}, w.low, func(d datagram) []datagram {
+				p, err := parsePacket(d.Payload)
+				if err != nil || !d.FromClient {
+					return []datagram{d}
+				}
+				for _, c := range chunksOf([]packet{p}, chunkData) {
+					m, err := c.data()
+					whole := m.Flags&(firstFragment|lastFragment) == firstFragment|lastFragment
+					if err != nil || whole || fragments[m.TSN] {
+						continue
+					}
+					if fragments[m.TSN] = true; len(fragments)%2 == 0 {
+						lost++
+						return nil
+					}
+				}
+				return []datagram{d}
+			})
+			defer r.over()
+			e := r.session(0)
+			var payloads []string
+			for i := 1; i <= 2; i++ {
+				e.receives()
+				payloads = append(payloads, strings.Repeat(fmt.Sprintf("%02x23456789abcdef", i), 500))
+				r.says(0, w.ppid, w.ssn(i)+send(i, payloads[i-1]))
+			}
+			for _, payload := range payloads {
+				e.wantMessage(payload)
+			}
+			if lost < 2 {
+				t.Errorf("%d fragments were lost of %d", lost, len(fragments))
+			}
+		})
+	}
+}
+
 // The peer's RDMA Write goes to our window, and ours to the peer's.
 func TestOurWrite(t *testing.T) {
 	onBothWires(t, func(w wire, r *rig, e *end) {

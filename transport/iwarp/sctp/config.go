@@ -96,7 +96,7 @@ type Config struct {
 	MTU int
 
 	// Window is how many received bytes an association may hold that no consumer has taken: 64 KiB
-	// to 1 GiB. Zero means DefaultWindow.
+	// to 1 GiB. With all overhead they may take twice as much. Zero means DefaultWindow.
 	//
 	// StreamMemory is how many of them may wait for the consumer of one stream: 64 KiB or more, and
 	// at most Window. A session with more ends, as nothing can hold up one stream of several. Zero
@@ -104,8 +104,10 @@ type Config struct {
 	Window, StreamMemory int
 
 	// Memory is how many bytes may wait for the consumers of all associations of a Dialer or
-	// Listener together: Window or more. It is shared out by host. If a host would get more than
-	// its share, its session ends. Zero means DefaultMemory, or Window if that is more.
+	// Listener together, and as fragments: Window or more. It is shared out by host. What a host
+	// sends beyond its share is dropped, and not acknowledged; of each association, one message
+	// may be taken all the same, so that what waits for it can go on. If that is not enough, its
+	// session ends. Zero means DefaultMemory, or Window if that is more.
 	Memory int
 
 	// MaxAssociations is how many associations a Listener has at a time. They are shared out by
