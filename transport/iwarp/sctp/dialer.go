@@ -176,8 +176,8 @@ func (d *Dialer) connect(ctx context.Context, to netip.AddrPort, ended func()) (
 		}), nil
 }
 
-// noPort makes an ErrNoPort of what the system says for want of a port, with Config.Local and without
-// it. Its EAGAIN means not to try again at once.
+// noPort makes an ErrNoPort of what the system says for want of a port: EADDRINUSE with
+// Config.Local, and EAGAIN without it, though to try again at once is of no use.
 func noPort(err error) error {
 	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w: %w", ErrNoPort, err)

@@ -38,8 +38,8 @@
 //   - A socket has the UDP port. It does the startup of associations by itself. Until a peer has
 //     proven its address, all that the socket knows of it is in a cookie that the peer holds
 //     (socket.go, dial.go, cookie.go).
-//   - A link edits the packets between the socket and pion/sctp (link.go, pion.go). Its inbound takes
-//     the peer's DATA out of them, makes messages of fragments, and sends SACKs (inbound.go,
+//   - A link edits the packets between the socket and pion/sctp (link.go, pion.go). Its inbound
+//     takes the peer's DATA out of them, makes messages of fragments, and sends SACKs (inbound.go,
 //     fragments.go, tsns.go).
 //   - An association finds the session for each message (association.go).
 //   - A Conn is a session: its setup by frames of package mpa, and the order of its messages

@@ -6,8 +6,8 @@ import (
 )
 
 // fragments are the chunks of messages that are not whole. The fragments of a message have
-// consecutive TSNs (RFC 9260 section 6.9), so those that have come are in runs. Each costs the same,
-// whatever else is missing.
+// consecutive TSNs (RFC 9260 section 6.9), so those that have come are in runs. Each costs the
+// same, whatever else is missing.
 type fragments struct {
 	firsts, lasts map[uint32]*run // by the TSN that a run begins, or ends, with
 }

@@ -373,8 +373,8 @@ func TestWithoutRoom(t *testing.T) {
 	l.over(t)
 }
 
-// TestNoSuchMessage: fragments that can belong to no message, and messages that are too long, end
-// the association.
+// TestNoSuchMessage: chunks without data, fragments that can belong to no message, and messages
+// that are too long, end the association.
 func TestNoSuchMessage(t *testing.T) {
 	long, _ := fragmentsOf(1, 66, 1000, 0)
 	const b, e = flagBegin, flagEnd
@@ -384,6 +384,7 @@ func TestNoSuchMessage(t *testing.T) {
 		chunks [][]byte
 		reason error
 	}{
+		{"no data", [][]byte{dataChunk(1, b|e, nil)}, errNoData},
 		{"no B at first", [][]byte{one(1, 0)}, errFragments},
 		{"no B behind a message", [][]byte{one(1, b|e), one(2, e)}, errFragments},
 		{"no B behind E", [][]byte{one(3, e), one(4, 0)}, errFragments},
@@ -522,7 +523,7 @@ func TestAcknowledged(t *testing.T) {
 		one(3, 0)
 		time.Sleep(sackDelay - 1)
 		want()
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		want(sack{cum: 3})
 		one(4, flagImmediate)
 		want(sack{cum: 4})

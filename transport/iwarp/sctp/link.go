@@ -200,9 +200,9 @@ func (l *link) strange(errs []byte, c chunk) []byte {
 // errSack is what is wrong with a SACK that is ignored.
 var errSack = errors.New("a SACK of more than is outstanding")
 
-// plausible reports whether a SACK acknowledges no more than is outstanding. Its blocks are isolated
-// (RFC 9260 section 3.3.4), so together they cover no more than that either; pion/sctp goes through
-// all that each of them covers. Of any others the SACK is ignored.
+// plausible reports whether a SACK covers no more than is outstanding. Its blocks are isolated (RFC
+// 9260 section 3.3.4), so that holds for all of them together, and bounds the work of pion/sctp,
+// which goes through all that each of them covers. Others are ignored.
 func (l *link) plausible(c chunk) bool {
 	if len(c) < sackLen {
 		return false
