@@ -66,7 +66,7 @@ type Config struct {
 	SetupTimeout time.Duration
 
 	// PeerTimeout is how long a peer may acknowledge nothing although packets are sent again, and
-	// how long it may take to resend what was lost. Then the connection ends with ErrPeerTimeout.
+	// how long it may not go on with a message. Then the connection ends with ErrPeerTimeout.
 	// Zero means DefaultPeerTimeout.
 	PeerTimeout time.Duration
 

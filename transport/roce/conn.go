@@ -52,6 +52,9 @@ type known struct {
 	again          cm.Message // answers a duplicate message
 }
 
+// from reports whether a message with this communication id may be the peer's.
+func (k *known) from(id uint32) bool { return k.peerID == 0 || k.peerID == id }
+
 // maxEvents is how many messages may wait for the goroutine that sets up a connection. Further ones
 // are lost.
 const maxEvents = 4

@@ -398,7 +398,7 @@ func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 			if e != nil {
 				e.conclude()
 			}
-			if e = d.pair(h.QP, from.Addr()); e == nil || !e.begin(now) {
+			if e = d.pair(h.QP, from.Addr()); e == nil || !e.begin() {
 				atomic.AddUint64(&d.counters.stats.Strays, 1)
 				e = nil
 				continue

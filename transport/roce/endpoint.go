@@ -54,7 +54,7 @@ type endpoint struct {
 	resp     *rc.Responder
 	receiver transport.MessageHandler // nil before Start
 	busy     bool                     // packets are being taken: posted requests wait
-	heard    time.Time                // when the peer last sent something
+	heard    time.Time                // when the peer last sent something that was due
 	noticed  time.Time                // when the peer was last told of congestion
 	notice   bool                     // the peer must be told of congestion
 	probe    transport.WorkRequest    // see keepAlive

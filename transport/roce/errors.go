@@ -23,8 +23,8 @@ var (
 	ErrRefused = errors.New("connection refused: no listener")
 	// ErrNoRoCE is an ErrRefused from a host where nobody has UDP port 4791.
 	ErrNoRoCE = fmt.Errorf("%w: UDP port 4791 is closed", ErrRefused)
-	// ErrPeerTimeout: the peer has not acknowledged what was sent to it, has not sent again what
-	// was lost, or has not answered a request for a connection.
+	// ErrPeerTimeout: the peer has not acknowledged what was sent to it, has not gone on with a
+	// message, or has not answered a request for a connection.
 	ErrPeerTimeout error = timeoutError{}
 	// ErrProtocol: the peer has broken the protocol.
 	ErrProtocol = errors.New("protocol violation")

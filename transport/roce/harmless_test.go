@@ -250,12 +250,13 @@ func TestNeverReady(t *testing.T) {
 	})
 }
 
-// TestNotSentAgain has a peer that loses a Send, and does not send it again.
+// TestNotSentAgain has a peer that loses the rest of a Send, and does not send it again.
 func TestNotSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, roce.Config{PeerTimeout: 50 * time.Millisecond})
 		p, ep := r.asked()
 		x := aim(t, p, ep)
+		x.request(bth.Packet{Opcode: bth.SendFirst, Payload: make([]byte, mtu)})
 		lost := p.psn
 		p.psn = (p.psn + 1) & bth.Mask24
 		p.request(bth.Packet{Opcode: bth.SendOnly, Payload: []byte("behind")})

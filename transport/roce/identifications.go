@@ -4,12 +4,12 @@ import "time"
 
 // identifications follows the identifications of a peer's packets, which are computed from the ICRC
 // of each (package bth). Some damaged packets have an ICRC that fits another identification. They
-// pass only if that is near the last ones. Senders count up: Linux with one counter for all
+// pass only if that is near the last one that is known to be the peer's. Senders count up: Linux with one counter for all
 // connections between two hosts, or starting again with each system call.
 type identifications struct {
 	last  uint16
 	at    time.Time
-	other uint16 // of the previous packet, if it was not plausible
+	other uint16 // of the last packet that was not near
 	doubt bool   // other is set
 }
 
@@ -21,13 +21,16 @@ const nearby = 1024
 // each other, the second is accepted: the sender has begun to count elsewhere.
 func (s *identifications) plausible(id uint16, now time.Time) bool {
 	near := nearby * (1 + int64(now.Sub(s.at)/time.Millisecond))
-	if distance(id, s.last) <= near || id < nearby || s.doubt && distance(id, s.other) <= nearby {
-		s.last, s.at, s.doubt = id, now, false
+	if distance(id, s.last) <= near || id < nearby {
 		return true
 	}
+	again := s.doubt && distance(id, s.other) <= nearby
 	s.other, s.doubt = id, true
-	return false
+	return again
 }
+
+// note notes the identification of a packet that is the peer's.
+func (s *identifications) note(id uint16, now time.Time) { s.last, s.at, s.doubt = id, now, false }
 
 func distance(a, b uint16) int64 {
 	d := int64(int16(a - b))

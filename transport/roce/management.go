@@ -25,7 +25,7 @@ func (d *device) management(h *bth.Packet, p []byte, src netip.AddrPort) {
 	case *cm.REQ:
 		d.asks(m, transaction, from)
 	case *cm.MRA:
-		if c, _ := d.conn(m.Remote, from); c != nil {
+		if c, k := d.conn(m.Remote, from); c != nil && k.from(m.Local) {
 			c.event(m)
 		}
 	case *cm.REP:
@@ -39,7 +39,7 @@ func (d *device) management(h *bth.Packet, p []byte, src netip.AddrPort) {
 	case *cm.DREQ:
 		d.ends(m, transaction, from)
 	case *cm.DREP:
-		if c, k := d.conn(m.Remote, from); c != nil && k.peerID == m.Local {
+		if c, k := d.conn(m.Remote, from); c != nil && k.peerID == m.Local && c.told.Load() {
 			c.ended()
 		}
 	}
@@ -174,10 +174,10 @@ func (d *device) refuses(m *cm.REJ, from netip.Addr) {
 		d.mu.Unlock()
 	}
 	switch {
-	case c == nil:
+	case c == nil, !k.from(m.Local):
 	case !c.isUp.Load() || k.ep == nil:
 		c.event(m)
-	case k.peerID == m.Local:
+	default:
 		c.ended()
 		k.ep.closedByPeer()
 	}

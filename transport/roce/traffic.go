@@ -17,26 +17,32 @@ const noticeEvery = 50 * time.Microsecond
 
 // begin starts taking packets from the peer. It reports false if the connection is being taken
 // apart.
-func (e *endpoint) begin(now time.Time) bool {
+func (e *endpoint) begin() bool {
 	if !e.taking.TryLock() {
 		return false
 	}
 	e.mu.Lock()
-	e.busy, e.heard = true, now
+	e.busy = true
 	e.mu.Unlock()
 	return true
 }
 
-// take takes a packet from the peer.
+// take takes a packet from the peer's address. Only one with a PSN that is due shows that the peer is
+// there, and its identification. Anybody could have sent another, to a queue pair number that was
+// guessed.
 func (e *endpoint) take(h *bth.Packet, id uint16, marked bool, now time.Time) {
 	if e.peer.Addr().Is4() && !e.ids.plausible(id, now) {
 		atomic.AddUint64(&e.cfg.Counters.stats.BadPackets, 1)
 		return
 	}
 	atomic.AddUint64(&e.cfg.Counters.stats.PacketsReceived, 1)
-	e.conn.established()
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.awaits(h) {
+		e.ids.note(id, now)
+		e.heard = now
+		e.conn.established()
+	}
 	if marked && now.Sub(e.noticed) >= noticeEvery {
 		e.notice, e.noticed = true, now
 	}
@@ -65,6 +71,18 @@ func (e *endpoint) take(h *bth.Packet, id uint16, marked bool, now time.Time) {
 			e.fail("receive", err, nil)
 		}
 	}
+}
+
+// awaits reports whether a packet has a PSN that is due: of the next request, or of an answer to an
+// outstanding one; mu is held.
+func (e *endpoint) awaits(h *bth.Packet) bool {
+	switch {
+	case h.Opcode == bth.CNP:
+		return false
+	case h.Opcode.IsResponse():
+		return e.req.Awaits(h)
+	}
+	return e.resp.Expects(h)
 }
 
 // promised returns memory for a promised receive. It asks the source without mu, which is held. If

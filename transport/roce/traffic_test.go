@@ -77,8 +77,7 @@ func TestKeepAlive(t *testing.T) {
 func TestIdentifications(t *testing.T) {
 	var s identifications
 	now := time.Unix(1e9, 0)
-	s.plausible(5000, now)
-	s.plausible(5001, now)
+	s.note(5001, now)
 	for _, tt := range []struct {
 		after time.Duration
 		id    uint16
@@ -92,7 +91,11 @@ func TestIdentifications(t *testing.T) {
 		{time.Second, 60000, true}, {0, 65535, false}, {0, 100, true},
 	} {
 		now = now.Add(tt.after)
-		if got := s.plausible(tt.id, now); got != tt.want {
+		got := s.plausible(tt.id, now)
+		if got {
+			s.note(tt.id, now)
+		}
+		if got != tt.want {
 			t.Errorf("identification %d: plausible %v, want %v", tt.id, got, tt.want)
 		}
 	}

@@ -13,11 +13,10 @@ import (
 // connection. If the peer has refused a request, which is then the oldest, the error wraps
 // transport.ErrTerminated and the error that the NAK stands for.
 func (r *Requester) Take(h *bth.Packet, now time.Time) error {
-	near := r.wire.near(r.oldest, h.PSN)
-	if near < 0 || uint64(near) >= r.top-r.oldest {
+	if !r.Awaits(h) {
 		return nil // a duplicate, or about packets never sent
 	}
-	n := r.oldest + uint64(near)
+	n := r.oldest + uint64(r.wire.near(r.oldest, h.PSN))
 	if h.Opcode != bth.Acknowledge {
 		return r.response(n, h.Payload, now)
 	}
@@ -39,6 +38,13 @@ func (r *Requester) Take(h *bth.Packet, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// Awaits reports whether an answer has the PSN of an outstanding packet. Somebody who only guesses at
+// PSNs hardly meets one.
+func (r *Requester) Awaits(h *bth.Packet) bool {
+	near := r.wire.near(r.oldest, h.PSN)
+	return near >= 0 && uint64(near) < r.top-r.oldest
 }
 
 // meaning returns the error that a NAK for the oldest request stands for. A NAK tells less than

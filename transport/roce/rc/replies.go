@@ -46,7 +46,7 @@ func (r *Responder) settle(o outcome, s bth.Syndrome) {
 			r.due = bth.ACK
 		}
 	case postponed:
-		r.due, r.told = s, true
+		r.due = s
 		r.cfg.Traffic.SentNAK(s)
 	case refused:
 		r.due, r.refusal = s, s

@@ -12,7 +12,7 @@ import (
 
 // Reasons for the end of a connection, besides those of package transport.
 var (
-	// ErrTimeout: the peer has not acknowledged what was sent, or has not sent again what was lost.
+	// ErrTimeout: the peer has not acknowledged what was sent, or has not gone on with a message.
 	ErrTimeout = errors.New("timeout")
 	// ErrProtocol: the peer has broken the protocol.
 	ErrProtocol = errors.New("bad packet")

@@ -126,8 +126,8 @@ func TestPSNs(t *testing.T) {
 	}
 }
 
-// TestNotSentAgain: a peer that does not retransmit a lost packet, or does not send the rest of a
-// message, is given up. It has PeerTimeout from the last useful packet.
+// TestNotSentAgain: a peer that does not send the rest of a message is given up. It has PeerTimeout
+// from the last useful packet. Packets behind a gap, which anybody could have sent, change nothing.
 func TestNotSentAgain(t *testing.T) {
 	only := func(n int) func(p *pair) *bth.Packet {
 		return func(p *pair) *bth.Packet { return p.request(bth.SendOnly, n, []byte("x")) }
@@ -140,13 +140,15 @@ func TestNotSentAgain(t *testing.T) {
 		owed    bool    // something after these
 	}{
 		"nothing lost":          {packets{only(0), only(1)}, false},
-		"not sent again":        {packets{only(1)}, true},
-		"one not sent again":    {packets{only(1), only(0)}, true},
-		"both sent again":       {packets{only(1), only(0), only(1)}, false},
-		"progress":              {packets{only(3), only(0), only(1), only(2)}, true},
+		"not sent again":        {packets{only(1)}, false},
+		"far ahead":             {packets{only(1 << 22), only(mostAhead)}, false},
 		"the rest is missing":   {packets{first}, true},
+		"a gap in the message":  {packets{first, only(3), only(2)}, true},
 		"the rest comes":        {packets{first, last}, false},
-		"an old one is nothing": {packets{only(0), only(2), only(0)}, true},
+		"an old one is nothing": {packets{only(0), only(2), only(0)}, false},
+		"and delays nothing": {packets{only(0), func(p *pair) *bth.Packet {
+			return p.request(bth.SendFirst, 1, make([]byte, testMTU))
+		}, only(0)}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t, 1)
@@ -158,9 +160,9 @@ func TestNotSentAgain(t *testing.T) {
 				if i > 0 {
 					p.now = p.now.Add(10 * time.Second)
 				}
-				expected, owed := p.b.expected, p.b.owed()
+				expected := p.b.expected
 				p.arrive(p.b, packet(p))
-				if !owed || p.b.expected > expected {
+				if p.b.expected > expected {
 					wanted = p.now
 				}
 				if p.b.err != nil {
@@ -184,6 +186,59 @@ func TestNotSentAgain(t *testing.T) {
 				t.Errorf("then: %v, want %v", err, ErrTimeout)
 			}
 		})
+	}
+}
+
+// TestAhead: a packet is ahead of a lost one if a peer could have so many in flight. The NAK for a
+// gap is repeated after a while, for the next packet that is ahead.
+func TestAhead(t *testing.T) {
+	p := newPair(t, 1)
+	for i, tt := range []struct {
+		n     int // packet
+		after time.Duration
+		told  bool
+	}{
+		{mostAhead + 1, 0, false}, {1<<23 - 1, 0, false}, {mostAhead, 0, true}, {1, 0, false},
+		{2, tellAgain - 1, false}, {2, 1, true}, {3, 0, false},
+	} {
+		p.now = p.now.Add(tt.after)
+		p.arrive(p.b, p.request(bth.SendOnly, tt.n, nil))
+		all := p.sentBy(p.b)
+		if told := len(all) == 1 && all[0].AETH.Syndrome == bth.NAKSequence; told != tt.told ||
+			len(all) > 1 {
+			t.Errorf("packet %d: sent %+v", i, all)
+		}
+	}
+	if n := p.b.counts.outOfSequence; n != 7 || p.b.err != nil {
+		t.Errorf("%d are counted, error %v", n, p.b.err)
+	}
+}
+
+// TestDeepReads: a peer with all of its RDMA Reads outstanding, each of many packets, loses the
+// first. It is told by the packet behind them.
+func TestDeepReads(t *testing.T) {
+	const length = 1 << 20
+	p := newPair(t, 1)
+	data := random(p.rng, length)
+	r := p.b.expose(t, data, transport.RemoteRead)
+	each := packetsOf(length, testMTU)
+	read := func(i uint64) *bth.Packet {
+		h := p.request(bth.ReadRequest, int(i*each), nil)
+		h.RETH = bth.RETH{Addr: r.Base, RKey: uint32(r.STag), Len: length}
+		return h
+	}
+	for i := range uint64(3) {
+		p.arrive(p.b, read(i+1))
+	}
+	all := p.sentBy(p.b)
+	if len(all) != 1 || all[0].AETH.Syndrome != bth.NAKSequence || all[0].PSN != read(0).PSN {
+		t.Fatalf("sent %+v", all)
+	}
+	for i := range uint64(4) {
+		p.arrive(p.b, read(i))
+	}
+	if p.b.err != nil || p.b.expected != 4*each {
+		t.Errorf("error %v, packet %d is expected", p.b.err, p.b.expected)
 	}
 }
 
