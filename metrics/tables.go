@@ -80,6 +80,7 @@ var (
 		{"OutOfSequence", "packets_dropped_total", "reason=out_of_sequence", ""},
 		{"BadPackets", "packets_dropped_total", "reason=bad", ""},
 		{"Strays", "packets_dropped_total", "reason=unknown", ""},
+		{"Dropped", "packets_dropped_total", "reason=crowded", ""},
 	})
 	rdmaTable = newTable[rpcrdma.Totals]("rdma", []row{
 		{"CallsSent", "calls_total", "direction=sent", "RPC calls over RDMA."},

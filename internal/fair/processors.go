@@ -10,7 +10,8 @@ import (
 )
 
 // Processors shares the process's processors among the hosts whose messages it receives. Each
-// connection has a Reader and asks it before every read from the network.
+// connection has a Reader and asks it before every read from the network. A socket that many hosts
+// share has one for each of them, and asks that of the sender.
 //
 // Without this, a host with many connections that sends as fast as it is answered starves the
 // others: each of their messages queues behind all of that host's. And while goroutines wait for a
@@ -110,25 +111,31 @@ func (r *Reader) Leave() {
 
 // Await must be called before each read of the connection. It waits for about 100 ms at most.
 func (r *Reader) Await() {
+	if held := r.Ask(); held != nil {
+		<-held
+	}
+}
+
+// Ask is Await for callers that read for several hosts, and must not wait. It returns nil, or a
+// channel that is closed when the host may go on.
+func (r *Reader) Ask() (held <-chan struct{}) {
 	p := r.processors
 	if p == nil || p.known.Load() < 2 {
-		return
+		return nil
 	}
 	r.readings.n.Add(1)
 	if r.readings.over.Load() {
-		if held := p.holds(r.readings); held != nil {
-			<-held
-		}
-		return
+		return p.holds(r.readings)
 	}
 	now := time.Since(p.began)
 	look := p.look.Load()
 	if int64(now) < look || !p.look.CompareAndSwap(look, int64(now+shortest)) {
-		return
+		return nil
 	}
 	if p.wait() >= crowded {
 		p.compare()
 	}
+	return nil
 }
 
 // Charge counts work since the last Await that costs as much as n more reads.

@@ -35,7 +35,8 @@ type conn struct {
 	free        func()  // returns its share to the Listener; nil: none
 	refusal     *cm.REJ // the last answer to the peer's request; nil: none
 
-	known // guarded by the device's lock during the setup
+	known        // guarded by the device's lock during the setup
+	joined *host // of the peer; nil before established; guarded by the device's lock
 
 	events  chan cm.Message // for the goroutine that sets it up
 	isUp    atomic.Bool
@@ -84,6 +85,7 @@ func (c *conn) remove() {
 	delete(d.conns, c.id)
 	delete(d.pairs, c.qp)
 	delete(d.ports, c.port)
+	d.leave(c)
 	if q := (question{c.peer, c.peerID}); c.asked && d.asked[q] == c {
 		delete(d.asked, q)
 		d.past.add(q, c.refusal)
@@ -114,6 +116,7 @@ func (c *conn) know(k known) {
 // established notes that the peer considers the connection made.
 func (c *conn) established() {
 	if !c.isUp.Load() && c.isUp.CompareAndSwap(false, true) {
+		c.dev.join(c)
 		close(c.up)
 	}
 }

@@ -32,6 +32,7 @@ type Stats struct {
 	CNPsReceived    uint64
 	BadPackets      uint64 // packets with a wrong ICRC or a bad header
 	Strays          uint64 // packets of no connection, or not from its peer's address
+	Dropped         uint64 // packets of hosts that were held up, for which there was no room
 }
 
 // Stats returns the current values.

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
 )
@@ -20,7 +22,8 @@ import (
 const receiveLen = 64 << 10
 
 // device is what all connections at one local address share: the socket, and the routing of
-// incoming packets. One goroutine receives, and calls the endpoints. Another one sends what others
+// incoming packets. One goroutine receives, and calls the endpoints, but for the packets of hosts
+// that are held up. Another one sends what others
 // could not. If the upper layer of an endpoint ends one of them, a new one goes on for the other
 // endpoints.
 type device struct {
@@ -41,6 +44,7 @@ type device struct {
 	asked    map[question]*conn
 	past     past
 	ports    map[uint16]bool // drawn by connections of this end
+	hosts    map[netip.Addr]*host
 
 	readyMu    sync.Mutex // guards what follows, and queued of endpoints
 	mads       []mad
@@ -55,9 +59,13 @@ type device struct {
 	over   chan struct{}
 	group  sync.WaitGroup
 
-	// These belong to the goroutine that receives.
-	in   bth.Path
-	from netip.AddrPort // the peer that in belongs to
+	strangers host         // all hosts without a connection together
+	room      *fair.Shares // of maxWaiting
+	buffers   sync.Pool    // of *[]byte, for what waits
+
+	arriving sync.Mutex // held while packets are taken; guards what follows, and parts of hosts
+	in       bth.Path
+	from     netip.AddrPort // the peer that in belongs to
 }
 
 // question identifies a peer's request for a connection.
@@ -82,8 +90,10 @@ func newDevice(n *network, local netip.Addr, sock socket, mtu int, cfg *Config) 
 		sock: sock, counters: cfg.Counters, users: 1, closed: make(chan struct{}),
 		pairs: make(map[uint32]*endpoint), services: make(map[uint16]*Listener),
 		conns: make(map[uint32]*conn), asked: make(map[question]*conn), ports: make(map[uint16]bool),
+		hosts: make(map[netip.Addr]*host), room: fair.New(maxWaiting),
 		batch: newBatch(sock.segments()), wake: make(chan struct{}, 1), over: make(chan struct{}),
 	}
+	d.strangers.reader = n.processors.Join(peerhost.Host{})
 	d.group.Go(d.receive)
 	d.group.Go(d.sender)
 	return d
@@ -98,6 +108,7 @@ func (d *device) close() {
 	d.sock.close() // with nobody sending: a system call under way would keep the port
 	d.sendMu.Unlock()
 	d.group.Wait()
+	d.strangers.reader.Leave()
 }
 
 // random32 returns a random number other than 0.
@@ -347,7 +358,7 @@ func (d *device) receiveOn() {
 			}
 			continue // an error about an earlier datagram
 		}
-		d.arrived(b[:n], size, from, marked)
+		d.received(b[:n], datagrams{n, size, from, marked})
 		d.flush()
 	}
 }
@@ -360,18 +371,15 @@ const fullMember = 0x8000
 // section 9.6.1.1.2).
 var errPartition = errors.New("not the default partition")
 
-// arrived takes datagrams from one peer.
-func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
-	now := time.Now()
-	if from.Addr().Is4() != d.local.Addr().Is4() || size <= 0 {
-		return
-	}
+// arrived takes datagrams; arriving is held.
+func (d *device) arrived(b []byte, g *datagrams) {
+	now, from := time.Now(), g.from
 	if from != d.from {
 		d.in, d.from = bth.NewPath(from, d.local), from
 	}
 	var e *endpoint // the endpoint whose packets are being taken
 	for len(b) > 0 {
-		p := b[:min(size, len(b))]
+		p := b[:min(g.size, len(b))]
 		b = b[len(p):]
 		id, ok := d.in.Check(p)
 		var h bth.Packet
@@ -405,7 +413,7 @@ func (d *device) arrived(b []byte, size int, from netip.AddrPort, marked bool) {
 			}
 		}
 		d.traceFrom(e.cfg, from, p)
-		e.take(&h, id, marked, now)
+		e.take(&h, id, g.marked, now)
 	}
 	if e != nil {
 		e.conclude()

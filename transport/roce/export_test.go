@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
@@ -89,8 +90,9 @@ func (w *wire) network(local, peer netip.Addr) *network {
 			s := &wireSocket{w: w, peer: netip.AddrPortFrom(peer, UDPPort), done: make(chan struct{})}
 			return s, 1024, nil
 		},
-		route: func(netip.Addr) (netip.Addr, int, error) { return local, 1024, nil },
-		local: func() ([]netip.Addr, error) { return []netip.Addr{local}, nil },
+		route:      func(netip.Addr) (netip.Addr, int, error) { return local, 1024, nil },
+		local:      func() ([]netip.Addr, error) { return []netip.Addr{local}, nil },
+		processors: fair.NewProcessors(uncrowded),
 		portClosed: func(ctx context.Context, _, _ netip.Addr) bool {
 			<-ctx.Done()
 			return false

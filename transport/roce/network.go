@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/netip"
 	"sync"
+
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 )
 
 // socket carries datagrams to and from UDP port 4791 at one local address.
@@ -33,6 +35,9 @@ type network struct {
 	// local returns the addresses of this host.
 	local func() ([]netip.Addr, error)
 
+	// processors are shared among the hosts that send.
+	processors *fair.Processors
+
 	mu      sync.Mutex // guards devices
 	devices map[netip.Addr]*device
 
@@ -43,6 +48,7 @@ type network struct {
 // system is the network of this host.
 var system = &network{
 	open: openSocket, route: route, portClosed: portClosed, local: localAddrs,
+	processors: fair.ThisProcess,
 }
 
 // acquire returns the device of a local address, opening it if needed. Each must be released. The
