@@ -177,4 +177,6 @@ func (p *peer) flood(make func() []byte) {
 }
 
 // attacks has all attacks.
-var attacks = slices.Concat(onSetup, onIWARP, onMemory, onRPCRDMA, onDraft, onSCTP, onTCP)
+var attacks = slices.Concat(
+	onSetup, onIWARP, onSCTP, onRoCE, onMemory, onRPCRDMA, onDraft, onTCP,
+)

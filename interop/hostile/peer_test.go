@@ -26,6 +26,7 @@ type peer struct {
 	verbs *verbs   // either this,
 	conn  net.Conn // or these two
 	in    *bufio.Reader
+	port  uint16 // of the service, over RoCE
 	err   error
 
 	file   nfs3.FH

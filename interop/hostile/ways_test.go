@@ -129,7 +129,7 @@ func (p *peer) reach(a *attack, s *site) {
 		to := netip.MustParseAddrPort(s.rdma)
 		port := s.sctp
 		if p.way == byRoCE {
-			port = roce.UDPPort
+			port, p.port = roce.UDPPort, to.Port()
 		}
 		from := &net.UDPAddr{IP: net.ParseIP(p.host)}
 		p.connect(net.DialUDP("udp", from,
