@@ -81,8 +81,11 @@ type Reader struct {
 	readings   *readings
 }
 
-// Join returns a Reader for a new connection of a host.
+// Join returns a Reader for a new connection of a host. That of nil Processors is the zero Reader.
 func (p *Processors) Join(h peerhost.Host) Reader {
+	if p == nil {
+		return Reader{}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.hosts[h]

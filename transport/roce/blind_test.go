@@ -40,8 +40,8 @@ func guesses(qp, request, answer uint32) (all []bth.Packet) {
 	return all
 }
 
-// TestGuessedPair: whoever has guessed a queue pair number, but no PSN, does not end the connection,
-// idle or not, and does not have packets of the peer dropped.
+// TestGuessedPair: whoever has guessed a queue pair number, but no PSN, does not end the
+// connection, idle or not, and does not have packets of the peer dropped.
 func TestGuessedPair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayed(t)

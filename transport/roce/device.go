@@ -23,9 +23,8 @@ const receiveLen = 64 << 10
 
 // device is what all connections at one local address share: the socket, and the routing of
 // incoming packets. One goroutine receives, and calls the endpoints, but for the packets of hosts
-// that are held up. Another one sends what others
-// could not. If the upper layer of an endpoint ends one of them, a new one goes on for the other
-// endpoints.
+// that are held up (host.go). Another one sends what others could not. If the upper layer of an
+// endpoint ends one of them, a new one goes on for the other endpoints.
 type device struct {
 	network  *network
 	local    netip.AddrPort

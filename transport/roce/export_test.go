@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/transport/faultnet"
 )
 
@@ -90,9 +89,8 @@ func (w *wire) network(local, peer netip.Addr) *network {
 			s := &wireSocket{w: w, peer: netip.AddrPortFrom(peer, UDPPort), done: make(chan struct{})}
 			return s, 1024, nil
 		},
-		route:      func(netip.Addr) (netip.Addr, int, error) { return local, 1024, nil },
-		local:      func() ([]netip.Addr, error) { return []netip.Addr{local}, nil },
-		processors: fair.NewProcessors(uncrowded),
+		route: func(netip.Addr) (netip.Addr, int, error) { return local, 1024, nil },
+		local: func() ([]netip.Addr, error) { return []netip.Addr{local}, nil },
 		portClosed: func(ctx context.Context, _, _ netip.Addr) bool {
 			<-ctx.Done()
 			return false

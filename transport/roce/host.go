@@ -136,8 +136,8 @@ func (d *device) received(b []byte, g datagrams) {
 	h.waiting = append(h.waiting, g)
 }
 
-// goOn takes what waits of a host when it may go on, until nothing is left. If the upper layer of an
-// endpoint ends the goroutine, another one goes on.
+// goOn takes what waits of a host when it may go on, until nothing is left. If the upper layer of
+// an endpoint ends the goroutine, another one goes on.
 func (d *device) goOn(h *host, held <-chan struct{}) {
 	returned := false
 	defer func() {

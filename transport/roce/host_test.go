@@ -210,6 +210,7 @@ func TestNotHeldUp(t *testing.T) {
 func TestHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlayed(t)
+		p.network.processors = fair.NewProcessors(uncrowded)
 		ep, m, rep := p.up(p.listen(Config{KeepAlive: -1}))
 		d := p.network.devices[ourIP]
 		if h := d.host(theirIP); h == &d.strangers || h.reader == (fair.Reader{}) {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/internal/hang"
 )
 
@@ -73,9 +72,8 @@ func (h *Hub) host(ip netip.Addr) *network {
 			}
 			return &hubSocket{h, ip, h.Box(ip), make(chan struct{})}, 1024, nil
 		},
-		route:      func(netip.Addr) (netip.Addr, int, error) { return ip, 1024, nil },
-		local:      func() ([]netip.Addr, error) { return []netip.Addr{ip}, nil },
-		processors: fair.NewProcessors(uncrowded),
+		route: func(netip.Addr) (netip.Addr, int, error) { return ip, 1024, nil },
+		local: func() ([]netip.Addr, error) { return []netip.Addr{ip}, nil },
 		portClosed: func(ctx context.Context, _, peer netip.Addr) bool {
 			h.mu.Lock()
 			closed := h.boxes[peer] == nil

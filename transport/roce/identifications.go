@@ -4,8 +4,8 @@ import "time"
 
 // identifications follows the identifications of a peer's packets, which are computed from the ICRC
 // of each (package bth). Some damaged packets have an ICRC that fits another identification. They
-// pass only if that is near the last one that is known to be the peer's. Senders count up: Linux with one counter for all
-// connections between two hosts, or starting again with each system call.
+// pass only if that is near the last one that is known to be the peer's. Senders count up: Linux
+// with one counter for all connections between two hosts, or starting again with each system call.
 type identifications struct {
 	last  uint16
 	at    time.Time

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/transport"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/cm"
@@ -43,10 +42,9 @@ func newPlayed(t *testing.T) *played {
 		t: t, in: make(chan sentDatagram, 100), out: make(chan message, 1000), done: make(chan struct{}),
 	}
 	p.network = &network{
-		open:       func(netip.Addr) (socket, int, error) { return p, 1024, nil },
-		route:      func(netip.Addr) (netip.Addr, int, error) { return ourIP, 1024, nil },
-		local:      func() ([]netip.Addr, error) { return []netip.Addr{ourIP}, nil },
-		processors: fair.NewProcessors(uncrowded),
+		open:  func(netip.Addr) (socket, int, error) { return p, 1024, nil },
+		route: func(netip.Addr) (netip.Addr, int, error) { return ourIP, 1024, nil },
+		local: func() ([]netip.Addr, error) { return []netip.Addr{ourIP}, nil },
 
 		portClosed: func(context.Context, netip.Addr, netip.Addr) bool { return false },
 	}

@@ -35,7 +35,7 @@ type network struct {
 	// local returns the addresses of this host.
 	local func() ([]netip.Addr, error)
 
-	// processors are shared among the hosts that send.
+	// processors are shared among the hosts that send; nil: not shared.
 	processors *fair.Processors
 
 	mu      sync.Mutex // guards devices

@@ -27,9 +27,9 @@ func (e *endpoint) begin() bool {
 	return true
 }
 
-// take takes a packet from the peer's address. Only one with a PSN that is due shows that the peer is
-// there, and its identification. Anybody could have sent another, to a queue pair number that was
-// guessed.
+// take takes a packet from the peer's address. Only one with a PSN that is due shows that the peer
+// is there, and its identification. Anybody could have sent another, to a queue pair number that
+// was guessed.
 func (e *endpoint) take(h *bth.Packet, id uint16, marked bool, now time.Time) {
 	if e.peer.Addr().Is4() && !e.ids.plausible(id, now) {
 		atomic.AddUint64(&e.cfg.Counters.stats.BadPackets, 1)

@@ -40,8 +40,8 @@ func (r *Requester) Take(h *bth.Packet, now time.Time) error {
 	return nil
 }
 
-// Awaits reports whether an answer has the PSN of an outstanding packet. Somebody who only guesses at
-// PSNs hardly meets one.
+// Awaits reports whether an answer has the PSN of an outstanding packet. Somebody who only guesses
+// at PSNs hardly meets one.
 func (r *Requester) Awaits(h *bth.Packet) bool {
 	near := r.wire.near(r.oldest, h.PSN)
 	return near >= 0 && uint64(near) < r.top-r.oldest
