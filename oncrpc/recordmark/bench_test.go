@@ -2,10 +2,16 @@ package recordmark_test
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"math/big"
 	"net"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc/recordmark"
@@ -32,7 +38,7 @@ type count struct{ n uint32 }
 func (c *count) MarshalXDR(e *xdr.Encoder)   { e.Uint32(c.n) }
 func (c *count) UnmarshalXDR(d *xdr.Decoder) { c.n = d.Uint32() }
 
-func benchServer(tb testing.TB) (*oncrpc.Server, string) {
+func benchServer(tb testing.TB, cfg recordmark.Config) (*oncrpc.Server, string) {
 	file := make([]byte, 1<<20)
 	srv := oncrpc.NewServer(oncrpc.ServerConfig{})
 	srv.Handle(oncrpc.Program{Name: "bench", Number: benchProgram, Version: benchVersion, Procedures: []oncrpc.Procedure{
@@ -50,7 +56,7 @@ func benchServer(tb testing.TB) (*oncrpc.Server, string) {
 		tb.Fatal(err)
 	}
 	served := make(chan error, 1)
-	go func() { served <- recordmark.Serve(context.Background(), l, srv, recordmark.Config{}) }()
+	go func() { served <- recordmark.Serve(context.Background(), l, srv, cfg) }()
 	tb.Cleanup(func() {
 		srv.Close()
 		<-served
@@ -59,7 +65,7 @@ func benchServer(tb testing.TB) (*oncrpc.Server, string) {
 }
 
 func benchClient(tb testing.TB) *oncrpc.Client {
-	_, addr := benchServer(tb)
+	_, addr := benchServer(tb, recordmark.Config{})
 	conn, err := recordmark.Dial(context.Background(), addr, recordmark.Config{})
 	if err != nil {
 		tb.Fatal(err)
@@ -137,3 +143,34 @@ func writing(n int) func(*oncrpc.Client) error {
 type discard struct{ n int }
 
 func (r discard) UnmarshalXDR(d *xdr.Decoder) { d.Bulk(r.n) }
+
+// BenchmarkTLSHandshake measures handshakes with a server whose key is RSA of 2,048 bits, which
+// costs most of the usual ones. Against BenchmarkCall/NULL/1 it shows how many reads a handshake
+// costs.
+func BenchmarkTLSHandshake(b *testing.B) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		b.Fatal(err)
+	}
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, key.Public(), key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, addr := benchServer(b, recordmark.Config{TLS: &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+	}})
+	for b.Loop() {
+		c, err := recordmark.Dial(b.Context(), addr, recordmark.Config{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		err = c.RequestTLS(b.Context(), benchProgram, benchVersion,
+			&tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		c.Close()
+		<-c.Done()
+	}
+}

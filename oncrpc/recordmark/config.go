@@ -91,7 +91,8 @@ type Config struct {
 	// check with Conn.TLS. ClientAuth and ClientCAs say which client certificates are accepted.
 	// NoClientCert becomes VerifyClientCertIfGiven, because a server must ask for a certificate.
 	// The protocol is always TLS 1.3 with the application protocol "sunrpc". The start of TLS is
-	// logged.
+	// logged. The handshakes of one Serve take turns, shared among hosts. One that takes more than
+	// ten seconds or 64 KiB ends the connection.
 	TLS *tls.Config
 	// Wrap, if set, gets each connection that Dial and DialPrivileged make, and returns the
 	// connection to use in its place, for example to trace it. For Serve, wrap the net.Listener.

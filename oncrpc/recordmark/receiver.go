@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/budget"
 	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
@@ -26,6 +27,8 @@ type receiver struct {
 	share  *share      // of the memory for large records and replies; nil if unlimited
 	reader fair.Reader // shares the processors with other hosts; the zero value does not
 
+	handshakes *budget.Budget[waiter] // shared by those of TLS; nil if unlimited
+
 	room sync.Cond // on Conn.mu: reading may continue, or the connection has ended
 }
 
@@ -34,9 +37,9 @@ func (r *receiver) open(c *Conn) {
 	r.conn, r.src, r.in, r.room.L = c, c.conn, newReader(r, c.cfg.MaxRecord), &c.mu
 }
 
-// within makes the connection share memory and processors with others.
-func (r *receiver) within(s *share, reader fair.Reader) {
-	r.share, r.in.reserve, r.reader = s, r.reserve, reader
+// within makes the connection share memory, processors and handshakes with others.
+func (r *receiver) within(s *share, reader fair.Reader, handshakes *budget.Budget[waiter]) {
+	r.share, r.in.reserve, r.reader, r.handshakes = s, r.reserve, reader, handshakes
 	r.conn.responder.replies.share = s
 }
 

@@ -45,6 +45,7 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 	defer stop()
 	memory := budget.New[waiter](int64(cfg.Memory))
 	defer cfg.Counters.serves(memory)()
+	handshakes := budget.New[waiter](maxHandshakes)
 	pause := minPause
 	for {
 		conn, err := l.Accept()
@@ -61,7 +62,7 @@ func Serve(ctx context.Context, l net.Listener, srv *oncrpc.Server, cfg Config) 
 			host := peerhost.Of(conn.RemoteAddr())
 			share, reader := new(share), fair.ThisProcess.Join(host)
 			memory.Join(&share.Share, host, math.MaxInt64)
-			c.receiver.within(share, reader)
+			c.receiver.within(share, reader, handshakes)
 			stop := context.AfterFunc(ctx, func() { c.fail("serve", ctx.Err()) })
 			context.AfterFunc(c.ctx, func() {
 				stop()

@@ -115,10 +115,8 @@ func (r *receiver) secure() error {
 	if cfg.ClientAuth == tls.NoClientCert { // RFC 9289 section 4.2: the server must ask
 		cfg.ClientAuth = tls.VerifyClientCertIfGiven
 	}
-	conn := tls.Server(c.conn, cfg)
-	ctx, cancel := context.WithTimeout(c.ctx, tlsTimeout)
-	defer cancel()
-	if err := handshake(ctx, conn); err != nil {
+	conn, err := r.shakeHands(cfg)
+	if err != nil {
 		return err
 	}
 	state := conn.ConnectionState()
@@ -133,6 +131,21 @@ func (r *receiver) secure() error {
 	c.tls.starting = false
 	c.sender.filled.Broadcast()
 	return nil
+}
+
+// shakeHands runs the server's TLS handshake. Peers of a Serve take turns.
+func (r *receiver) shakeHands(cfg *tls.Config) (*tls.Conn, error) {
+	ctx, cancel := context.WithTimeout(r.conn.ctx, tlsTimeout)
+	defer cancel()
+	if r.handshakes == nil {
+		conn := tls.Server(r.conn.conn, cfg)
+		return conn, handshake(ctx, conn)
+	}
+	below := &tlsBelow{Conn: r.conn.conn, reader: &r.reader}
+	below.handshake(r.conn, r.handshakes)
+	defer below.over()
+	conn := tls.Server(below, cfg)
+	return conn, handshake(ctx, conn)
 }
 
 // clientName returns the client's name for the log, from its certificate.

@@ -28,6 +28,15 @@ type tlsRig struct {
 // newTLSRig starts a server. change, if not nil, changes its configuration.
 func newTLSRig(t *testing.T, change func(*recordmark.Config)) *tlsRig {
 	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newTLSRigAt(t, l, change)
+}
+
+func newTLSRigAt(t *testing.T, l net.Listener, change func(*recordmark.Config)) *tlsRig {
+	t.Helper()
 	certs, err := testcert.New()
 	if err != nil {
 		t.Fatal(err)
@@ -37,10 +46,6 @@ func newTLSRig(t *testing.T, change func(*recordmark.Config)) *tlsRig {
 	cfg := recordmark.Config{TLS: serverTLS, Logger: quiet}
 	if change != nil {
 		change(&cfg)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
 	}
 	srv := server(t, whoami, echo)
 	served := make(chan error, 1)
