@@ -3,6 +3,7 @@ package nfsdemo
 import (
 	"context"
 	"log/slog"
+	"net"
 	"testing"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/soak"
@@ -51,7 +52,7 @@ func TestEverywhereWithGSS(t *testing.T) {
 				}
 				nfs, err := nfsserver.New(nfsserver.Config{
 					GSS: true, Logger: quiet,
-					User: func(context.Context, string) (*vfs.Cred, error) { return new(vfs.Cred), nil },
+					User: func(context.Context, net.Addr, string) (*vfs.Cred, error) { return new(vfs.Cred), nil },
 					Exports: []nfsserver.Export{{Path: "/", FS: fs, Rules: []nfsserver.Rule{{
 						Squash: nfsserver.SquashNone, Flavors: []mount3.Flavor{f}}}}},
 				})

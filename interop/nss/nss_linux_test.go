@@ -102,7 +102,7 @@ func TestPrincipals(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, principal := range []string{"eva@TEST", "nfs/host@OTHER"} {
-		c, err := p.User(t.Context(), principal)
+		c, err := p.User(t.Context(), nil, principal)
 		if err != nil || c == nil || c.UID != 70001 || c.GID != 70002 ||
 			!slices.Equal(c.GIDs, []uint32{70002, 70003}) {
 			t.Errorf("%s: %+v, %v", principal, c, err)

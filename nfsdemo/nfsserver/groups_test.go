@@ -3,9 +3,13 @@ package nfsserver_test
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/internal/pipe"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
@@ -66,7 +70,10 @@ func TestGroups(t *testing.T) {
 		x := export(fs)
 		x.Rules = []nfsserver.Rule{{Squash: tt.squash}}
 		rpc := serve(t, nfsserver.Config{Exports: []nfsserver.Export{x}, Blocking: true,
-			Groups: func(uid uint32) ([]uint32, error) {
+			Groups: func(peer net.Addr, uid uint32) ([]uint32, error) {
+				if peer.String() != "pipe" {
+					t.Errorf("%s: groups for the peer %v", tt.name, peer)
+				}
 				return map[uint32][]uint32{1000: many, 0: {0, 5}}[uid], nil
 			}})
 		cred, err := oncrpc.AuthSys(oncrpc.SysCred{UID: tt.uid, GID: tt.uid, GIDs: []uint32{1, 2, 3}})
@@ -84,16 +91,23 @@ func TestGroups(t *testing.T) {
 }
 
 // TestGroupsNotKnownNow: a caller whose groups cannot be looked up at the moment is asked to try
-// again, and no operation goes on with other groups. Squashed callers are not affected.
-func TestGroupsNotKnownNow(t *testing.T) {
+// again, and no operation goes on with other groups. MNT waits for them for 5 seconds. Squashed
+// callers are not affected.
+func TestGroupsNotKnownNow(t *testing.T) { synctest.Test(t, testGroupsNotKnownNow) }
+
+func testGroupsNotKnownNow(t *testing.T) {
 	w := newWorld(t)
 	fs := &accesses{FS: w.fs}
 	down := errors.New("down")
+	var groups atomic.Value // func() ([]uint32, error)
+	groups.Store(func() ([]uint32, error) { return []uint32{5}, down })
 	var log lines
 	rpc := serve(t, nfsserver.Config{
 		Exports:  []nfsserver.Export{export(fs)},
 		Blocking: true, Logger: log.logger(),
-		Groups: func(uid uint32) ([]uint32, error) { return []uint32{uid, 5}, down },
+		Groups: func(_ net.Addr, uid uint32) ([]uint32, error) {
+			return groups.Load().(func() ([]uint32, error))()
+		},
 	})
 	conn := pipe.New(rpc, pipe.Inline)
 	cred, err := oncrpc.AuthSys(oncrpc.SysCred{UID: 1000, GID: 1000, GIDs: []uint32{1, 2, 3}})
@@ -107,8 +121,10 @@ func TestGroupsNotKnownNow(t *testing.T) {
 			t.Errorf("%v: %v, want %v", op, got, nfs3.ErrJukebox)
 		}
 	}
-	if _, err = nfsclient.Mount(t.Context(), conn, cred, "/"); !errors.Is(err, mount3.ErrServerFault) {
-		t.Errorf("MNT: %v", err)
+	began := time.Now()
+	_, err = nfsclient.Mount(t.Context(), conn, cred, "/")
+	if waited := time.Since(began); !errors.Is(err, mount3.ErrServerFault) || waited != 5*time.Second {
+		t.Errorf("MNT: %v, after %v", err, waited)
 	}
 	if by := fs.take(); len(by) != 0 {
 		t.Errorf("the file system was asked for %+v", by)
@@ -117,7 +133,12 @@ func TestGroupsNotKnownNow(t *testing.T) {
 		`level=WARN msg="nfs: mount refused" peer=pipe path=/ why=NFS3ERR_JUKEBOX export=/`)
 	attrOf(t, nfsOn(conn, oncrpc.AuthNone()), w.file)
 
-	down = nil
+	time.AfterFunc(3*time.Second, func() {
+		groups.Store(func() ([]uint32, error) { return []uint32{1000, 5}, nil })
+	})
+	if _, err = nfsclient.Mount(t.Context(), conn, cred, "/"); err != nil {
+		t.Errorf("MNT while the groups come: %v", err)
+	}
 	do(t, c, nfs3.ProcAccess, &nfs3.AccessArgs{File: w.file}, new(nfs3.AccessRes))
 	if by := fs.take(); len(by) != 1 || !slices.Equal(by[0].GIDs, []uint32{1000, 5}) {
 		t.Errorf("afterwards: %+v", by)

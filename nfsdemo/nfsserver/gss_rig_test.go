@@ -93,7 +93,7 @@ var allFlavors = []mount3.Flavor{mount3.FlavorNone, mount3.FlavorSys, mount3.Fla
 	mount3.FlavorKrb5i, mount3.FlavorKrb5p}
 
 // alice knows one principal, user 1000.
-func alice(_ context.Context, principal string) (*vfs.Cred, error) {
+func alice(_ context.Context, _ net.Addr, principal string) (*vfs.Cred, error) {
 	if principal == "alice@TEST" {
 		return &vfs.Cred{UID: 1000, GID: 1000}, nil
 	}

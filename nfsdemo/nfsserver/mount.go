@@ -2,6 +2,8 @@ package nfsserver
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/nfs3"
@@ -40,10 +42,13 @@ func (s *Server) mnt(ctx context.Context, c *oncrpc.Call) error {
 		return err
 	}
 	defer q.leave()
-	var root nfs3.FH
-	err := q.begin(ctx, s, c)
-	if err == nil {
-		root, err = q.resolve(ctx, args.Path)
+	root, err := q.root(ctx, s, c, args.Path)
+	for began := time.Now(); q.mayWait(err) && time.Since(began) < mountWait; {
+		select {
+		case <-ctx.Done():
+		case <-time.After(mountPause):
+		}
+		root, err = q.root(ctx, s, c, args.Path)
 	}
 	switch status, ok := statusOf(err); {
 	case err == nil:
@@ -61,6 +66,26 @@ func (s *Server) mnt(ctx context.Context, c *oncrpc.Call) error {
 	res.Root = root
 	res.MarshalXDR(c.Results)
 	return nil
+}
+
+// MOUNT has no status that has a client try again later, as NFS3ERR_JUKEBOX does. So MNT tries
+// again itself, for a while.
+const (
+	mountWait  = 5 * time.Second
+	mountPause = 100 * time.Millisecond
+)
+
+// mayWait reports whether MNT may try again after an error. The call must be on a worker.
+func (q *request) mayWait(err error) bool {
+	return errors.Is(err, nfs3.ErrJukebox) && (q.server.blocking || q.principal != "")
+}
+
+// root finds the handle of a directory for MNT.
+func (q *request) root(ctx context.Context, s *Server, c *oncrpc.Call, path string) (nfs3.FH, error) {
+	if err := q.begin(ctx, s, c); err != nil {
+		return nfs3.FH{}, err
+	}
+	return q.resolve(ctx, path)
 }
 
 func (s *Server) umnt(_ context.Context, c *oncrpc.Call) error {

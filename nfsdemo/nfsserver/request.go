@@ -49,7 +49,7 @@ func (q *request) identify(ctx context.Context) error {
 	if q.server.user == nil {
 		return nil
 	}
-	user, err := q.server.user(ctx, q.principal)
+	user, err := q.server.user(ctx, q.conn.RemoteAddr(), q.principal)
 	switch {
 	case err != nil:
 		q.server.unidentified(q.principal, err)
@@ -112,7 +112,7 @@ func (q *request) enter(e *export, by entrance) error {
 	uid := q.cred.UID
 	lookUp := q.server.groups
 	if lookUp != nil && q.flavor == mount3.FlavorSys && access.Squash != SquashAll {
-		groups, err := lookUp(uid)
+		groups, err := lookUp(q.conn.RemoteAddr(), uid)
 		if err != nil {
 			q.server.ungrouped(uid, err)
 			return nfs3.ErrJukebox

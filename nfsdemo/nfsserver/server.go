@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 
@@ -37,24 +38,25 @@ type Config struct {
 	// Blocking runs all calls on workers. It is implied if a file system in Exports may block. Set
 	// it if SetExports may add such file systems later; Exports may be empty then.
 	Blocking bool
-	// Groups returns the supplementary groups of a user, in place of those in the call. It is used
-	// for callers with AUTH_SYS who are not squashed. Nil means that the groups in the call count;
-	// AUTH_SYS has at most 16 (RFC 5531 appendix A). Groups may block; set Blocking then. The
-	// server does not change the result. On an error the client is told to try again later
-	// (nfs3.ErrJukebox). For RPCSEC_GSS, User returns the groups.
-	Groups func(uid uint32) ([]uint32, error)
+	// Groups returns the supplementary groups of a user who calls from a peer, in place of those in
+	// the call. It is used for callers with AUTH_SYS who are not squashed. Nil means that the
+	// groups in the call count; AUTH_SYS has at most 16 (RFC 5531 appendix A). Groups may block;
+	// set Blocking then. The server does not change the result. On an error the client is told to
+	// try again later (nfs3.ErrJukebox); for MOUNT, which cannot say that, the server tries again
+	// itself for up to 5 seconds. For RPCSEC_GSS, User returns the groups.
+	Groups func(peer net.Addr, uid uint32) ([]uint32, error)
 	// GSS says that the RPC server takes RPCSEC_GSS: oncrpc.ServerConfig.Flavors has a flavour of
 	// package gss. Without it, New and SetExports fail with ErrNoGSS for exports whose rules name
 	// flavours of RPCSEC_GSS, since nobody could use those.
 	GSS bool
-	// User returns the user of an RPCSEC_GSS principal, such as "alice@EXAMPLE.ORG". If it returns
-	// nil, or User is nil, the caller is squashed to Rule.Anon. Rules treat user 0 as with
-	// AUTH_SYS. On an error the client is told to try again later (nfs3.ErrJukebox).
+	// User returns the user of an RPCSEC_GSS principal, such as "alice@EXAMPLE.ORG", that calls
+	// from a peer. If it returns nil, or User is nil, the caller is squashed to Rule.Anon. Rules
+	// treat user 0 as with AUTH_SYS. Errors are as for Groups.
 	//
 	// User may block, whatever Blocking is, until ctx ends. That is when the connection ends, so
 	// User must bound its waits itself. The server does not change the result. A principal comes
 	// from the security mechanism and may contain any bytes. Package users has a User function.
-	User func(ctx context.Context, principal string) (*vfs.Cred, error)
+	User func(ctx context.Context, peer net.Addr, principal string) (*vfs.Cred, error)
 	// Logger logs what an administrator wants to know; nil means slog.Default(). INFO: who mounts
 	// and unmounts what. WARN: who was refused, and why. ERROR: file systems that fail, exports
 	// that have gone away. Repeated messages are logged once a minute for each host and export, and
@@ -67,9 +69,10 @@ type Server struct {
 	table    atomic.Pointer[table]
 	changing sync.Mutex // held by SetExports
 	blocking bool
-	groups   func(uid uint32) ([]uint32, error) // may be nil
+	// may be nil
+	groups   func(peer net.Addr, uid uint32) ([]uint32, error)
 	gss      bool
-	user     func(ctx context.Context, principal string) (*vfs.Cred, error) // may be nil
+	user     func(ctx context.Context, peer net.Addr, principal string) (*vfs.Cred, error)
 	maxRead  uint32
 	maxWrite uint32
 	verf     nfs3.Verifier // random, made at the start: data written before a restart may be lost

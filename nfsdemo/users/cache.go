@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
+	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
 // Limits of a cache. Linux's mountd lets the kernel keep groups for half an hour too.
@@ -18,28 +21,33 @@ const (
 	goneTime    = time.Hour        // how old an answer may be that outlives its user
 	retryTime   = time.Minute      // how long an old answer holds before the next look-up
 	waitTime    = 5 * time.Second  // how long callers wait for a look-up
-	maxKnown    = 4096             // answers kept
+	maxUses     = 16384            // answers kept, each counted for every host that uses it
 	maxLookups  = 64               // look-ups under way
 )
 
 // Errors of look-ups.
 var (
 	errSlow = errors.New("the user database does not answer")
-	errBusy = errors.New("the user database does not answer, and too many look-ups wait for it already")
+	errBusy = errors.New("too many look-ups for this host, or for all, wait for the user database")
 )
 
 // cache keeps the answers of a function that may block for any time. If a look-up fails, the last
 // answer holds: without a group, a user is refused what it may do, and gets what it may not.
+//
+// Hosts share the look-ups and the room for answers (package fair). An answer stays while a host
+// uses it. So a host that asks for users whom nobody has makes others forget nothing.
 type cache[K comparable, V any] struct {
 	// lookup returns the answer. If there is none, missing says why. If that cannot be known now,
 	// err says why. There is never more than one call for a key.
 	lookup func(K) (v V, missing, err error)
 	// missed is called when the zero V is taken for the answer, because there is none.
-	missed func(k K, why error)
-	log    *faultlog.Log
+	missed  func(peer net.Addr, k K, why error)
+	log     *faultlog.Log
+	lookups *fair.Shares // of maxLookups
 
 	mu      sync.Mutex // guards what follows
-	known   map[K]answer[V]
+	known   map[K]*answer[V]
+	uses    uses[K] // of known
 	pending map[K]*pending[V]
 }
 
@@ -49,6 +57,7 @@ type answer[V any] struct {
 	found bool
 	at    time.Time // when it was given
 	until time.Time
+	hosts int // that use it
 }
 
 // pending is a look-up under way.
@@ -60,29 +69,33 @@ type pending[V any] struct {
 }
 
 func newCache[K comparable, V any](
-	log *slog.Logger, lookup func(K) (v V, missing, err error), missed func(K, error),
+	log *slog.Logger, lookup func(K) (v V, missing, err error), missed func(net.Addr, K, error),
 ) *cache[K, V] {
 	return &cache[K, V]{
-		lookup: lookup, missed: missed, log: faultlog.New(log),
-		known: make(map[K]answer[V]), pending: make(map[K]*pending[V]),
+		lookup: lookup, missed: missed, log: faultlog.New(log), lookups: fair.New(maxLookups),
+		known: make(map[K]*answer[V]), uses: newUses[K](maxUses), pending: make(map[K]*pending[V]),
 	}
 }
 
-// get returns the answer for k. It waits for it until ctx ends or the look-up has taken waitTime.
-// After that no call waits, because each occupies a worker. If the look-up fails or is late, get
-// returns the last answer, or without one an error.
-func (c *cache[K, V]) get(ctx context.Context, k K) (V, error) {
+// get returns the answer for k to a peer's host. It waits for it until ctx ends or the look-up has
+// taken waitTime. After that no call waits, because each occupies a worker. If the look-up fails,
+// is late or cannot begin, get returns the last answer, or without one an error.
+func (c *cache[K, V]) get(ctx context.Context, peer net.Addr, k K) (V, error) {
+	host := peerhost.Of(peer)
 	c.mu.Lock()
-	last, ok := c.known[k]
-	if ok && time.Now().Before(last.until) {
-		c.mu.Unlock()
-		return last.value, nil
+	var last answer[V]
+	if a := c.known[k]; a != nil {
+		c.use(host, k, a)
+		if last = *a; time.Now().Before(last.until) {
+			c.mu.Unlock()
+			return last.value, nil
+		}
 	}
 	p := c.pending[k]
-	if p == nil && len(c.pending) < maxLookups {
+	if p == nil && c.lookups.Take(host, 1) {
 		p = &pending[V]{slowAt: time.Now().Add(waitTime), done: make(chan struct{})}
 		c.pending[k] = p
-		go c.look(k, p)
+		go c.look(peer, k, p)
 	}
 	c.mu.Unlock()
 	v, err := p.wait(ctx)
@@ -114,48 +127,69 @@ func (p *pending[V]) wait(ctx context.Context) (v V, err error) {
 	}
 }
 
-// look looks up k, for all callers that wait for it.
-func (c *cache[K, V]) look(k K, p *pending[V]) {
+// look looks up k, for all callers that wait for it. The first of them is peer.
+func (c *cache[K, V]) look(peer net.Addr, k K, p *pending[V]) {
 	v, missing, err := c.lookup(k)
-	now := time.Now()
+	host, now := peerhost.Of(peer), time.Now()
 	c.mu.Lock()
-	a := c.known[k]
+	var last answer[V]
+	if a := c.known[k]; a != nil {
+		last = *a
+	}
 	// The C library does not tell a database that is down from one without the user.
-	gone := missing != nil && now.Sub(a.at) >= goneTime
-	keeps := a.found && cmp.Or(err, missing) != nil && !gone
+	gone := missing != nil && now.Sub(last.at) >= goneTime
+	keeps := last.found && cmp.Or(err, missing) != nil && !gone
 	switch {
 	case keeps:
-		a.until = now.Add(retryTime)
-		c.known[k] = a
-		p.value = a.value
+		last.until = now.Add(retryTime)
+		p.value = last.value
+		c.keep(host, k, last)
 	case err != nil:
 		p.err = err
 	case missing != nil:
-		c.keep(k, answer[V]{until: now.Add(unknownTime)})
+		c.keep(host, k, answer[V]{until: now.Add(unknownTime)})
 	default:
 		p.value = v
-		c.keep(k, answer[V]{v, true, now, now.Add(knownTime)})
+		c.keep(host, k, answer[V]{value: v, found: true, at: now, until: now.Add(knownTime)})
 	}
 	delete(c.pending, k)
+	c.lookups.Give(host, 1)
 	c.mu.Unlock()
 	switch {
 	case keeps:
 		c.keeps(k, cmp.Or(err, missing))
 	case missing != nil:
-		c.missed(k, missing)
+		c.missed(peer, k, missing)
 	}
 	close(p.done)
 }
 
-// keep keeps an answer. If the cache is full, it drops an arbitrary other one.
-func (c *cache[K, V]) keep(k K, a answer[V]) {
-	if _, ok := c.known[k]; !ok && len(c.known) == maxKnown {
-		for other := range c.known {
-			delete(c.known, other)
-			break
-		}
+// keep keeps an answer, which a host uses.
+func (c *cache[K, V]) keep(host peerhost.Host, k K, a answer[V]) {
+	known := c.known[k]
+	if known == nil {
+		known = new(answer[V])
+		c.known[k] = known
 	}
-	c.known[k] = a
+	a.hosts = known.hosts
+	*known = a
+	c.use(host, k, known)
+}
+
+// use notes that a host uses a known answer. It forgets the answer that nobody uses any more.
+func (c *cache[K, V]) use(host peerhost.Host, k K, a *answer[V]) {
+	added, left, leaves := c.uses.add(host, k)
+	if added {
+		a.hosts++
+	}
+	if !leaves {
+		return
+	}
+	if a := c.known[left]; a.hosts == 1 {
+		delete(c.known, left)
+	} else {
+		a.hosts--
+	}
 }
 
 // keeps logs that the last answer holds for k, for want of another.

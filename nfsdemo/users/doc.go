@@ -27,9 +27,13 @@
 //
 // # Databases that fail
 //
-// Answers are kept for half an hour. That there is no such user is kept for a minute. At most 4096
-// answers are kept. A caller waits for a look-up for at most 5 seconds; the look-up then goes on in
-// the background. At most 64 look-ups run at a time.
+// Answers are kept for half an hour. That there is no such user is kept for a minute. A caller
+// waits for a look-up for at most 5 seconds; the look-up then goes on in the background.
+//
+// Hosts share 64 look-ups at a time, and room for 16384 answers. An answer counts for each host
+// that uses it, and stays while one does. A host that has some of either gets more only if it then
+// has no more than remain free. If it may have no more answers, the one that it has not used for
+// longest goes; if it may have no more look-ups, the look-up fails.
 //
 // If a look-up fails, the last answer holds, and the database is asked again after a minute. A user
 // whom the database had, and now has not, is kept until the last answer is an hour old: the C

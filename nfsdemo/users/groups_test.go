@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -16,19 +17,20 @@ import (
 // asking has groups looked up, and checks who answers.
 type asking struct {
 	*testing.T
-	db *database
-	g  *users.Groups
+	db   *database
+	g    *users.Groups
+	peer net.Addr
 }
 
 func newAsking(t *testing.T) *asking {
 	db := newDatabase()
-	return &asking{t, db, users.NewGroups(db, slog.New(slog.DiscardHandler))}
+	return &asking{t, db, users.NewGroups(db, slog.New(slog.DiscardHandler)), near}
 }
 
 // expect expects groups, and how often the database was asked so far.
 func (a *asking) expect(uid uint32, want []uint32, times int) {
 	a.Helper()
-	got, err := a.g.Of(uid)
+	got, err := a.g.Of(a.peer, uid)
 	if err != nil || !slices.Equal(got, want) || a.db.asked() != times {
 		a.Errorf("user %d: %v, %v, asked %d times; want %v, %d", uid, got, err, a.db.asked(), want, times)
 	}
@@ -37,7 +39,7 @@ func (a *asking) expect(uid uint32, want []uint32, times int) {
 // fails expects an error.
 func (a *asking) fails(uid uint32, want error, times int) {
 	a.Helper()
-	got, err := a.g.Of(uid)
+	got, err := a.g.Of(a.peer, uid)
 	if !errors.Is(err, want) || got != nil || a.db.asked() != times {
 		a.Errorf("user %d: %v, %v, asked %d times; want %v, %d", uid, got, err, a.db.asked(), want, times)
 	}
@@ -92,7 +94,7 @@ func TestGroupsOfNobodyLogged(t *testing.T) {
 		var log bytes.Buffer
 		g := users.NewGroups(newDatabase(), slog.New(slog.NewTextHandler(&log, nil)))
 		for uid := range uint32(200) {
-			if got, err := g.Of(4000 + uid%100); len(got) != 0 || err != nil {
+			if got, err := g.Of(near, 4000+uid%100); len(got) != 0 || err != nil {
 				t.Fatal(got, err)
 			}
 			if uid == 100 {
@@ -165,7 +167,7 @@ func TestHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, err := p.User(context.Background(), "root@EXAMPLE.ORG"); err != nil || c == nil || c.UID != 0 {
+	if c, err := p.User(context.Background(), near, "root@EXAMPLE.ORG"); err != nil || c == nil || c.UID != 0 {
 		t.Errorf("the principal of root: %+v, %v", c, err)
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/vfs"
 )
 
@@ -23,8 +25,8 @@ type Config struct {
 	Realms []string
 	// Map has principals that are users in any case; nil means none.
 	Map *Map
-	// Logger logs principals without a user at INFO, and users in Map that do not exist at WARN;
-	// nil means slog.Default().
+	// Logger logs principals without a user at INFO, once a minute for each host and reason, and
+	// users in Map that do not exist at WARN; nil means slog.Default().
 	Logger *slog.Logger
 }
 
@@ -33,7 +35,6 @@ type Principals struct {
 	db     Database
 	realms []string
 	fixed  *Map
-	log    *slog.Logger
 	cache  *cache[string, *vfs.Cred]
 }
 
@@ -46,12 +47,11 @@ func NewPrincipals(cfg Config) (*Principals, error) {
 	}
 	p := &Principals{
 		db: cfg.Database, realms: slices.Clone(cfg.Realms), fixed: cmp.Or(cfg.Map, new(Map)),
-		log: cmp.Or(cfg.Logger, slog.Default()),
 	}
 	if p.db == nil {
 		p.db = Host()
 	}
-	p.cache = newCache(p.log, p.lookup, p.missed)
+	p.cache = newCache(cmp.Or(cfg.Logger, slog.Default()), p.lookup, p.missed)
 	return p, nil
 }
 
@@ -59,14 +59,16 @@ func NewPrincipals(cfg Config) (*Principals, error) {
 // bytes, and realms are like domain names.
 const maxPrincipal = 512
 
-// User returns the user of a principal, for nfsserver.Config.User. It returns nil if the principal
-// is no user. If the database cannot answer just now, User returns its last answer, or an error if
-// there is none. The caller must not change the result.
-func (p *Principals) User(ctx context.Context, principal string) (*vfs.Cred, error) {
+// User returns the user of a principal that calls from a peer, for nfsserver.Config.User. It
+// returns nil if the principal is no user. If the database cannot answer just now, or the peer's
+// host has too many look-ups under way, User returns the last answer, or an error if there is none.
+// The caller must not change the result.
+func (p *Principals) User(ctx context.Context, peer net.Addr, principal string) (
+	*vfs.Cred, error) {
 	if len(principal) > maxPrincipal {
 		return nil, nil
 	}
-	return p.cache.get(ctx, principal)
+	return p.cache.get(ctx, peer, principal)
 }
 
 // Reasons why a principal is no user.
@@ -95,13 +97,14 @@ func (p *Principals) lookup(principal string) (c *vfs.Cred, missing, err error) 
 }
 
 // missed logs that a principal is no user.
-func (p *Principals) missed(principal string, why error) {
-	level := slog.LevelInfo
-	if _, mapped := p.fixed.users[principal]; mapped {
-		level = slog.LevelWarn // the map names a user who does not exist
+func (p *Principals) missed(peer net.Addr, principal string, why error) {
+	const msg = "nfs: a principal is no user here, and is squashed"
+	if _, mapped := p.fixed.users[principal]; mapped { // to a user who does not exist
+		p.cache.log.Warning(msg, principal, "principal", principal, "why", why)
+		return
 	}
-	p.log.Log(context.Background(), level, "nfs: a principal is no user here, and is squashed",
-		"principal", principal, "why", why)
+	kind := faultlog.OneOf(why, errForm, errRealm, ErrUnknown)
+	p.cache.log.Event(peer, msg, kind, "principal", principal, "why", why)
 }
 
 // name returns the name of the user of a principal in one of the realms. Kerberos escapes special

@@ -7,6 +7,7 @@ package memory
 import (
 	"context"
 	"errors"
+	"net"
 
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/memfs"
 	"github.com/rpcrdma/go-rpcrdma/nfsdemo/mount3"
@@ -40,7 +41,7 @@ func New(files memfs.Config, rpc oncrpc.ServerConfig) (*Server, error) {
 	}
 	rule := nfsserver.Rule{Squash: nfsserver.SquashNone}
 	cfg := nfsserver.Config{
-		User: func(context.Context, string) (*vfs.Cred, error) { return &root, nil },
+		User: func(context.Context, net.Addr, string) (*vfs.Cred, error) { return &root, nil },
 	}
 	for _, f := range rpc.Flavors {
 		if f.Flavor() == oncrpc.FlavorGSS {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -184,11 +185,12 @@ func (s *service) flavors() []oncrpc.ServerFlavor {
 }
 
 // user returns the user for a principal, or nil.
-func (s *service) user(ctx context.Context, principal string) (*vfs.Cred, error) {
+func (s *service) user(ctx context.Context, peer net.Addr, principal string) (
+	*vfs.Cred, error) {
 	if s == nil {
 		return nil, nil
 	}
-	return s.users.Load().User(ctx, principal)
+	return s.users.Load().User(ctx, peer, principal)
 }
 
 // stats returns the counters of the flavour.
