@@ -18,6 +18,7 @@ const (
 	DefaultReads            = 16   // IRD and ORD
 	DefaultDepth            = 1024 // SendDepth and RecvDepth
 	DefaultHandshakeTimeout = 10 * time.Second
+	DefaultMaxPending       = 256
 	DefaultStallTimeout     = 30 * time.Second
 	DefaultNudgeAfter       = 50 * time.Millisecond
 )
@@ -146,6 +147,12 @@ type Config struct {
 	// It must not be negative.
 	HandshakeTimeout time.Duration
 
+	// MaxPending is how many connections of a Listener over TCP may be in their startup or wait for
+	// Accept. Zero means DefaultMaxPending. It must not be negative. Beyond it, one in its startup
+	// is closed: the oldest of the host that has most of them. A quarter as many more may be held
+	// for a second, because they do not speak MPA and their hosts have tried before.
+	MaxPending int
+
 	// StallTimeout is how long a peer may leave a segment or a message incomplete, or not take what
 	// is sent, before the connection ends with mpa.ErrStalled. Zero means DefaultStallTimeout. It
 	// must not be negative.
@@ -195,6 +202,7 @@ func (c Config) withDefaults() Config {
 	c.SendDepth = cmp.Or(c.SendDepth, DefaultDepth)
 	c.RecvDepth = cmp.Or(c.RecvDepth, DefaultDepth)
 	c.HandshakeTimeout = cmp.Or(c.HandshakeTimeout, DefaultHandshakeTimeout)
+	c.MaxPending = cmp.Or(c.MaxPending, DefaultMaxPending)
 	c.StallTimeout = cmp.Or(c.StallTimeout, DefaultStallTimeout)
 	c.NudgeAfter = effective(c.NudgeAfter, DefaultNudgeAfter)
 	if c.Counters == nil {
@@ -232,6 +240,8 @@ func (c *Config) validate() error {
 		return wrong("RecvDepth", c.RecvDepth, "1 or more, or 0 for the default")
 	case c.HandshakeTimeout < 0:
 		return wrong("HandshakeTimeout", c.HandshakeTimeout, "above 0, or 0 for the default")
+	case c.MaxPending < 0:
+		return wrong("MaxPending", c.MaxPending, "1 or more, or 0 for the default")
 	case c.StallTimeout < 0:
 		return wrong("StallTimeout", c.StallTimeout, "above 0, or 0 for the default")
 	case c.MaxSegment == 0 || c.MaxSegment == mpa.FPDUPerTCPSegment:

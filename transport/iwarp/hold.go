@@ -2,14 +2,8 @@ package iwarp
 
 import "time"
 
-const (
-	// holdTime is how long a peer is kept waiting that connects again and again without speaking
-	// MPA.
-	holdTime = time.Second
-	// maxHeld is how many such peers are kept waiting at a time. Beyond it, they are closed at
-	// once.
-	maxHeld = 64
-)
+// holdTime is how long a peer is kept waiting that connects again and again without speaking MPA.
+const holdTime = time.Second
 
 // holder keeps peers waiting that would otherwise reconnect at once, for ever. An example is a
 // Linux client that mounts over TCP at this port.
@@ -18,8 +12,9 @@ type holder struct {
 	held chan struct{} // a token for each peer that is kept
 }
 
-func newHolder(d time.Duration) *holder {
-	return &holder{time: d, held: make(chan struct{}, maxHeld)}
+// newHolder returns a holder of up to most peers. Further ones are not kept waiting.
+func newHolder(d time.Duration, most int) *holder {
+	return &holder{time: d, held: make(chan struct{}, most)}
 }
 
 // hold keeps a connection open without an answer. It returns early if over is closed, or if too

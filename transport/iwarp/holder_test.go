@@ -12,9 +12,10 @@ import (
 // TestHolder fills all places, and again when they are free. A peer without a place is not kept,
 // and none is kept after the end.
 func TestHolder(t *testing.T) {
+	const maxHeld = 64
 	synctest.Test(t, func(t *testing.T) {
 		const d = time.Hour
-		h, over := newHolder(d), make(chan struct{})
+		h, over := newHolder(d, maxHeld), make(chan struct{})
 		kept := make(chan time.Duration, maxHeld+1)
 		hold := func() {
 			begin := time.Now()

@@ -72,7 +72,10 @@ func TestFloodOfHost(t *testing.T) {
 // TestFloodOfRequests has more requests than may wait for Accept. Those that came first keep their
 // places.
 func TestFloodOfRequests(t *testing.T) {
-	r := newRig(t, false, hostileConfig())
+	const maxPending = 10
+	cfg := hostileConfig()
+	cfg.MaxPending = maxPending
+	r := newRig(t, false, cfg)
 	check := r.bystander()
 	startups := newGoroutines() // the listener has one for each connection
 	var peers []*peer

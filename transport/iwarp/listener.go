@@ -15,11 +15,6 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/mpa"
 )
 
-// maxPending is how many connections of a listener may be in their startup or wait for Accept.
-// Beyond it, one in its startup is closed: the oldest of the host that has most of them. So silent
-// connections keep nobody out, and a host that opens many displaces its own.
-const maxPending = 256
-
 // After an error that may pass, such as a lack of file descriptors, a listener pauses, each time
 // twice as long.
 const (
@@ -106,9 +101,9 @@ func newHolding(below net.Listener, cfg Config, hold time.Duration) *Listener {
 	l := &Listener{
 		cfg:    cfg,
 		below:  below,
-		ready:  make(chan *request, maxPending),
+		ready:  make(chan *request, cfg.MaxPending),
 		over:   make(chan struct{}),
-		holder: newHolder(hold),
+		holder: newHolder(hold, cfg.MaxPending/4),
 	}
 	l.group.Go(l.run)
 	return l
@@ -193,14 +188,15 @@ func (l *Listener) ended() bool {
 	}
 }
 
-// admit adds a connection to those in their startup, dropping another if there are too many.
+// admit adds a connection to those in their startup, dropping another if there are too many. So
+// silent connections keep nobody out, and a host that opens many displaces its own.
 func (l *Listener) admit(conn *silent) bool {
 	l.mu.Lock()
 	var drop *silent
 	switch {
 	case l.closed:
 		drop = conn
-	case len(l.silent)+l.waiting < maxPending:
+	case len(l.silent)+l.waiting < l.cfg.MaxPending:
 		l.silent = append(l.silent, conn)
 	case len(l.silent) == 0:
 		drop = conn

@@ -13,7 +13,7 @@ import (
 // HTTPPort is an HTTP server of a command. A nil HTTPPort does nothing.
 type HTTPPort struct {
 	flag        string // that asks for it
-	listener    net.Listener
+	listener    *httpListener
 	log         *slog.Logger
 	http        http.Server
 	connections sync.WaitGroup
@@ -30,7 +30,7 @@ func ListenHTTP(ctx context.Context, flag, addr string, log *slog.Logger) (*HTTP
 	if err != nil {
 		return nil, ListenError(flag, addr, err)
 	}
-	return &HTTPPort{flag: flag, listener: l, log: log}, nil
+	return &HTTPPort{flag: flag, listener: newHTTPListener(l, flag, log), log: log}, nil
 }
 
 // Serve answers until Close.
@@ -42,11 +42,12 @@ func (p *HTTPPort) Serve(h http.Handler) {
 	// ends what takes long, such as a profile
 	ctx, p.cancel = context.WithCancel(context.Background())
 	p.http = http.Server{
-		Handler:           h,
+		Handler:           p.listener.share(h),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnContext:       withHTTPConn,
 		ConnState:         p.count,
 		ErrorLog:          slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
 	}

@@ -69,6 +69,10 @@ func (m *Monitoring) Serve(allowed *Allowed, ready func(context.Context) error) 
 			Name: "rpcrdma_connections_excluded_total",
 			Help: "Connections that --allow refuses.",
 		}, func() float64 { return float64(allowed.Excluded()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "rpcrdma_metrics_connections_refused_total",
+			Help: "Connections to the port of --metrics beyond the share of their host.",
+		}, func() float64 { return float64(m.Port.listener.refused.Load()) }),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewBuildInfoCollector(),
@@ -76,7 +80,7 @@ func (m *Monitoring) Serve(allowed *Allowed, ready func(context.Context) error) 
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(m.Port.log.Handler(), slog.LevelWarn),
-		Registry: registry, MaxRequestsInFlight: 4, Timeout: readyTime,
+		Registry: registry, Timeout: readyTime,
 	}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
 	asking := make(chan struct{}, 1) // one at a time
@@ -96,7 +100,17 @@ func (m *Monitoring) Serve(allowed *Allowed, ready func(context.Context) error) 
 		}
 		answer(w, ready(ctx))
 	})
-	m.Port.Serve(mux)
+	m.Port.Serve(timely(mux))
+}
+
+// answerTime bounds how long a client may take to read an answer. Making one takes readyTime.
+const answerTime = 30 * time.Second
+
+func timely(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime))
+		h.ServeHTTP(w, r)
+	})
 }
 
 var errDraining = fmt.Errorf("stopping: only calls under way are answered")

@@ -57,7 +57,7 @@ func run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) erro
 	defer g.gateway.Close()
 	clients := daemon.NewClients(log)
 	g.rpc = oncrpc.NewServer(oncrpc.ServerConfig{
-		Logger: log, Forward: g.gateway.Forward, MaxConns: daemon.MayHaveConns(),
+		Logger: log, Forward: g.gateway.Forward, MaxConns: daemon.FindRoom().Conns,
 		ConnBegan: clients.Began, ConnEnded: clients.Ended, Interceptors: g.watched.Interceptors(),
 	})
 	g.watched.SetGateway(g.gateway)

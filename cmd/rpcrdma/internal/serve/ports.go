@@ -170,6 +170,7 @@ func (o *opener) open(ctx context.Context, provider, addr string) (transport.Lis
 	}
 	cfg := iwarp.Config{
 		CRC: o.cfg.crc.Value, RecvDepth: o.recvDepth, Counters: o.metrics.IWARP(), Logger: o.log,
+		MaxPending: daemon.FindRoom().Startups,
 	}
 	if o.cfg.markers {
 		cfg.Markers = mpa.MarkersOn

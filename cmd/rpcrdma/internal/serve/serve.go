@@ -70,13 +70,13 @@ func Run(ctx context.Context, cfg *Config, out io.Writer, log *slog.Logger) (err
 	if s.tls, err = cfg.tls.Server(); err != nil {
 		return err
 	}
-	clients := daemon.NewClients(log)
+	clients, room := daemon.NewClients(log), daemon.FindRoom()
 	s.rpc = oncrpc.NewServer(oncrpc.ServerConfig{
-		Logger: log, MaxConns: daemon.MayHaveConns(), ConnBegan: clients.Began, ConnEnded: clients.Ended,
+		Logger: log, MaxConns: room.Conns, ConnBegan: clients.Began, ConnEnded: clients.Ended,
 		Interceptors: s.interceptors(), Flavors: s.service.flavors(),
 	})
 	s.lookups = oncrpc.NewServer(oncrpc.ServerConfig{
-		Logger: log, MaxConns: daemon.MaxLookupConns, Interceptors: s.watched.Interceptors(),
+		Logger: log, MaxConns: room.Lookups, Interceptors: s.watched.Interceptors(),
 	})
 	s.watched.SetNFS(nfs)
 	if s.service != nil {

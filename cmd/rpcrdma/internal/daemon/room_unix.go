@@ -3,14 +3,16 @@
 package daemon
 
 import (
+	"math"
+
 	"golang.org/x/sys/unix"
 )
 
-// MayHaveConns is the MaxConns of the servers of this process.
-func MayHaveConns() int {
+// FindRoom returns the Room of this process.
+func FindRoom() Room {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil {
-		return maxConns
+		return roomOf(math.MaxUint64)
 	}
-	return connsOf(uint64(r.Cur))
+	return roomOf(uint64(r.Cur))
 }
