@@ -178,5 +178,5 @@ func (p *peer) flood(make func() []byte) {
 
 // attacks has all attacks.
 var attacks = slices.Concat(
-	onSetup, onIWARP, onSCTP, onRoCE, onMemory, onRPCRDMA, onDraft, onTCP,
+	onSetup, onIWARP, onSCTP, onRoCE, onMemory, onRPCRDMA, onDraft, onTCP, onTLS,
 )

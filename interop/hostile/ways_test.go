@@ -160,19 +160,29 @@ func (p *peer) connect(conn net.Conn, err error) {
 	}
 }
 
-// startTLS starts TLS (RFC 9289 section 4.1).
-func (p *peer) startTLS() {
+// askForTLS has the server begin TLS (RFC 9289 section 4.1).
+func (p *peer) askForTLS() {
 	const authTLS = 7
 	p.xid++
 	call := be32(p.xid, 0, 2, nfs3.Program, nfs3.Version, uint32(nfs3.ProcNull), authTLS, 0, 0, 0)
 	p.write(record(true, call)...)
 	p.read(4 + 24 + len("STARTTLS"))
+}
+
+// clientTLS is a configuration that takes any server.
+func clientTLS() *tls.Config {
+	return &tls.Config{
+		InsecureSkipVerify: true, MinVersion: tls.VersionTLS13, NextProtos: []string{"sunrpc"},
+	}
+}
+
+// startTLS starts TLS.
+func (p *peer) startTLS() {
+	p.askForTLS()
 	if !p.ok() {
 		return
 	}
-	conn := tls.Client(p.conn, &tls.Config{
-		InsecureSkipVerify: true, MinVersion: tls.VersionTLS13, NextProtos: []string{"sunrpc"},
-	})
+	conn := tls.Client(p.conn, clientTLS())
 	if p.err = conn.HandshakeContext(p.ctx); p.ok() {
 		p.conn, p.in = conn, bufio.NewReader(conn)
 	}
