@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"time"
 
 	"github.com/rpcrdma/go-rpcrdma/transport/roce"
 	"github.com/rpcrdma/go-rpcrdma/transport/roce/bth"
@@ -11,16 +12,16 @@ import (
 )
 
 // onRoCE has attacks with packets of RoCE. They never stop, as the server cannot throw out a host
-// that sends datagrams.
+// that sends datagrams. A host sends 32 of them each millisecond: more would show how the kernel
+// shares out the processor of the attacker and the bystanders, who are on one machine. If it sends
+// as many as it can to a socket that nobody reads, bystanders keep an eighth of their throughput.
 var onRoCE = []attack{
 	{
 		name: "datagrams that are no packets", threat: "RFC 5042 6.4.4", conns: 1, flood: true,
 		over: []way{byRoCE}, only: "datagrams",
 		raw: func(p *peer) {
 			b := make([]byte, 60)
-			for p.ok() {
-				p.write(b...)
-			}
+			p.datagrams(func() []byte { return b })
 		},
 	},
 	{
@@ -28,10 +29,9 @@ var onRoCE = []attack{
 		over: []way{byRoCE}, only: "queue pairs",
 		raw: func(p *peer) {
 			path := p.path()
-			for p.ok() {
-				h := bth.Packet{Opcode: bth.SendOnly, QP: rand.Uint32() & bth.Mask24}
-				p.write(packet(&path, h)...)
-			}
+			p.datagrams(func() []byte {
+				return packet(&path, bth.Packet{Opcode: bth.SendOnly, QP: rand.Uint32() & bth.Mask24})
+			})
 		},
 	},
 	{
@@ -39,9 +39,7 @@ var onRoCE = []attack{
 		over: []way{byRoCE}, only: "REQs", memory: true,
 		raw: func(p *peer) {
 			path := p.path()
-			for p.ok() {
-				p.write(packet(&path, mad(p.request()))...)
-			}
+			p.datagrams(func() []byte { return packet(&path, mad(p.request())) })
 		},
 	},
 	{
@@ -51,12 +49,23 @@ var onRoCE = []attack{
 			path := p.path()
 			qp, psn := p.connectRoCE(&path)
 			h := bth.Packet{Opcode: bth.WriteOnly, AckReq: true, QP: qp}
-			for ; p.ok(); psn++ {
+			p.datagrams(func() []byte {
 				h.PSN = psn & bth.Mask24
-				p.write(packet(&path, h)...)
-			}
+				psn++
+				return packet(&path, h)
+			})
 		},
 	},
+}
+
+// datagrams floods the server, by one of eight sockets.
+func (p *peer) datagrams(next func() []byte) {
+	for p.ok() {
+		for range 4 {
+			p.write(next()...)
+		}
+		p.sleep(time.Millisecond)
+	}
 }
 
 // path returns what packets of the connection have in common.
@@ -105,6 +114,7 @@ func (p *peer) connectRoCE(path *bth.Path) (qp, psn uint32) {
 	defer answers.Close()
 	m := p.request()
 	p.write(packet(path, mad(m))...)
+	_ = answers.SetReadDeadline(time.Now().Add(time.Second)) // then another peer asks again
 	for b := make([]byte, 4096); p.ok(); {
 		n, err := answers.Read(b)
 		if p.err = err; err != nil {

@@ -278,8 +278,8 @@ type figure struct {
 func (r *raid) compare(t *testing.T, all []*bystander) (share, calm, wait float64) {
 	t.Helper()
 	const (
-		pairs  = 7
-		window = 400 * time.Millisecond
+		pairs  = 5
+		window = 300 * time.Millisecond
 	)
 	shares := make([][]float64, len(all))
 	var calms, waits []float64
