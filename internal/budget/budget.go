@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rpcrdma/go-rpcrdma/internal/indexheap"
+	"github.com/rpcrdma/go-rpcrdma/internal/list"
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 )
 
@@ -29,9 +30,9 @@ type Budget[T any] struct {
 	starved  indexheap.Heap[*host[T]] // those with starved connections
 	arrivals uint64                   // requests that ever had to wait
 
-	lenders   int    // connections that have been lent something
-	loans     uint64 // how often one has become one of them
-	recalling bool   // something is being recalled
+	lending   list.List[host[T]] // hosts whose connections have been lent something
+	loans     uint64             // how often a connection has been lent the first thing
+	recalling bool               // something is being recalled
 }
 
 // New returns a Budget of size bytes.

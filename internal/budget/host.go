@@ -23,6 +23,7 @@ type host[T any] struct {
 	arrival uint64 // when that request came
 	place   int    // in Budget.starved
 	lenders list.List[Share[T]]
+	lending list.Place[host[T]] // in Budget.lending
 }
 
 // Before reports whether a host is served before another one.

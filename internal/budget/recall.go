@@ -18,20 +18,23 @@ func (s *Share[T]) Lend(n int) {
 	s.lent += n
 	switch {
 	case s.lent == 0:
-		h.lenders.Remove(&s.lending)
-		b.lenders--
+		if h.lenders.Remove(&s.lending); h.lenders.First() == nil {
+			b.lending.Remove(&h.lending)
+		}
 	case s.lent == n: // the first
 		b.loans++
 		s.loan = b.loans
+		if h.lenders.First() == nil {
+			b.lending.Push(&h.lending, h)
+		}
 		h.lenders.Push(&s.lending, s)
-		b.lenders++
 	}
 	b.seek()
 }
 
 // seek begins to recall something, if somebody waits for it. b.mu is held.
 func (b *Budget[T]) seek() {
-	if b.recalling || b.lenders == 0 {
+	if b.recalling {
 		return
 	}
 	if s := b.debtor(); s != nil {
@@ -63,15 +66,15 @@ func (b *Budget[T]) debtor() *Share[T] {
 	}
 	var all, most int64
 	var debtor *Share[T]
-	for _, h := range b.hosts {
-		s := h.lenders.First()
-		if s == nil || h == first {
+	for h := b.lending.First(); h != nil; h = h.lending.Next() {
+		if h == first {
 			continue
 		}
 		hHas := h.has.Load()
 		if has > 0 && hHas <= has+first.need {
 			continue
 		}
+		s := h.lenders.First()
 		for s := s; s != nil; s = s.lending.Next() {
 			all += s.has.Load()
 		}
