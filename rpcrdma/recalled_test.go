@@ -1,6 +1,9 @@
 package rpcrdma_test
 
 import (
+	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,4 +86,76 @@ func TestMessagesBehindWithheld(t *testing.T) {
 		r.withholders(12)
 		atOnce(t, func() { together(t, good, credits) })
 	})
+}
+
+// TestRecalledEnd: replies are recalled while their RDMA_DONEs come, and while their connections
+// end. Nothing stays behind, and nothing of connections that have ended is recalled for ever.
+func TestRecalledEnd(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	inBubble(t, func(t *testing.T) {
+		cfg := smallShare
+		cfg.PeerTimeout, cfg.ReceiveMemory = time.Hour, 60*4096
+		r := newHostsRig(t, cfg, iwarp.Config{})
+		var peers []*rawPeer
+		for i := range 16 {
+			r.from(1 + i/2)
+			p := r.raw(inline4k)
+			p.alive() // its reply brings many credits
+			peers = append(peers, p)
+		}
+		var others sync.WaitGroup
+		for i := range 2 {
+			r.from(100 + i)
+			good := client(r.dial(rpcrdma.Config{Dialect: rpcrdma.Draft}))
+			for range 2 {
+				others.Go(func() {
+					for range 40 {
+						args := &items{data: [][]byte{pattern(1, third)}}
+						req := &oncrpc.Request{Procedure: procSink, Args: args, MaxReply: 100}
+						if err := good.Do(t.Context(), req); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+		}
+		for i, p := range peers {
+			others.Go(func() { p.doneAtRandom(rand.New(rand.NewPCG(seed, uint64(i)))) })
+		}
+		others.Wait()
+		synctest.Wait() // does not return while something is recalled
+		if n := r.cfg.Counters.Totals(); n.DonesMissed == 0 || n.DonesReceived == 0 {
+			t.Errorf("%d replies are taken back, and %d RDMA_DONEs come", n.DonesMissed, n.DonesReceived)
+		}
+		for _, p := range peers {
+			p.ep.Close()
+			<-p.ep.Done()
+		}
+		synctest.Wait()
+		if n := r.cfg.Counters.Totals().Memory; n != 0 {
+			t.Errorf("%d bytes are reserved afterwards", n)
+		}
+	})
+}
+
+// doneAtRandom makes up to three calls at a time, and sends their RDMA_DONEs, read or not. Some
+// time it may close the connection.
+func (p *rawPeer) doneAtRandom(rng *rand.Rand) {
+	var asked, done uint32
+	for range 30 {
+		switch n := rng.IntN(40); {
+		case n < 20 && asked < done+3:
+			asked++
+			call := callBytes(asked, procSource, &source{1, third})
+			p.post(slices.Concat(header(asked, rpcrdma.TypeMsg).Append(nil), call))
+		case n < 39 && done < asked:
+			done++
+			p.post(header(done, rpcrdma.TypeDone).Append(nil))
+		case n == 39:
+			p.ep.Close()
+			return
+		}
+		time.Sleep(time.Duration(rng.IntN(3)))
+	}
 }

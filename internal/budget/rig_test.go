@@ -48,6 +48,9 @@ func (r *rig) idle(t interface{ Errorf(string, ...any) }) {
 		t.Errorf("%d free of %d, %d waiting, %d hosts waiting", r.Free(), r.Size(), r.Queued(),
 			r.starved.Len())
 	}
+	if r.lending.First() != nil || r.recalling {
+		t.Errorf("something is lent, or recalled")
+	}
 	for _, s := range r.shares {
 		s.Leave()
 	}
