@@ -214,31 +214,51 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestDeepReads: a peer with all of its RDMA Reads outstanding, each of many packets, loses the
-// first. It is told by the packet behind them.
+// TestDeepReads: a peer loses some RDMA Reads, and more requests follow. The first of these tells it
+// so, unless it is further ahead than mostAhead: then the peer's timeout does. All is carried out
+// when it comes again.
 func TestDeepReads(t *testing.T) {
-	const length = 1 << 20
-	p := newPair(t, 1)
-	data := random(p.rng, length)
-	r := p.b.expose(t, data, transport.RemoteRead)
-	each := packetsOf(length, testMTU)
-	read := func(i uint64) *bth.Packet {
-		h := p.request(bth.ReadRequest, int(i*each), nil)
-		h.RETH = bth.RETH{Addr: r.Base, RKey: uint32(r.STag), Len: length}
-		return h
-	}
-	for i := range uint64(3) {
-		p.arrive(p.b, read(i+1))
-	}
-	all := p.sentBy(p.b)
-	if len(all) != 1 || all[0].AETH.Syndrome != bth.NAKSequence || all[0].PSN != read(0).PSN {
-		t.Fatalf("sent %+v", all)
-	}
-	for i := range uint64(4) {
-		p.arrive(p.b, read(i))
-	}
-	if p.b.err != nil || p.b.expected != 4*each {
-		t.Errorf("error %v, packet %d is expected", p.b.err, p.b.expected)
+	for _, tt := range []struct {
+		name   string
+		lost   int // RDMA Reads
+		length int // of each, in bytes
+		told   bool
+	}{
+		{"one of 1 MiB", 1, 1 << 20, true},
+		{"all four", 4, 4 << 20, true}, // as far as 16 of 1 MiB
+		{"all that are near", 1, mostAhead * testMTU, true},
+		{"one packet more", 1, mostAhead*testMTU + 1, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newPair(t, 1)
+			r := p.b.expose(t, make([]byte, tt.length), transport.RemoteRead)
+			each := int(packetsOf(tt.length, testMTU))
+			var all []*bth.Packet
+			for i := range tt.lost {
+				h := p.request(bth.ReadRequest, i*each, nil)
+				h.RETH = bth.RETH{Addr: r.Base, RKey: uint32(r.STag), Len: uint32(tt.length)}
+				all = append(all, h)
+			}
+			for i := range 100 {
+				h := p.request(bth.WriteOnly, tt.lost*each+i, nil)
+				h.AckReq = true
+				all = append(all, h)
+			}
+			for _, h := range all[tt.lost:] {
+				p.arrive(p.b, h)
+			}
+			sent := p.sentBy(p.b)
+			if told := len(sent) == 1 && sent[0].AETH.Syndrome == bth.NAKSequence &&
+				sent[0].PSN == all[0].PSN; told != tt.told || !told && len(sent) > 0 {
+				t.Fatalf("sent %+v", sent)
+			}
+			for _, h := range all {
+				p.arrive(p.b, h)
+			}
+			if want := uint64(tt.lost*each + 100); p.b.err != nil || p.b.expected != want {
+				t.Errorf("error %v, packet %d is expected, want %d", p.b.err, p.b.expected, want)
+			}
+		})
 	}
 }
 
