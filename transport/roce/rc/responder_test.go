@@ -214,9 +214,9 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestDeepReads: a peer loses some RDMA Reads, and more requests follow. The first of these tells it
-// so, unless it is further ahead than mostAhead: then the peer's timeout does. All is carried out
-// when it comes again.
+// TestDeepReads: a peer loses some RDMA Reads, and more requests follow. A NAK for the first of
+// these tells the peer, unless that is further ahead than mostAhead: then its timeout does. All is
+// carried out when it comes again.
 func TestDeepReads(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
