@@ -36,6 +36,16 @@ func (s *Shares) Fits(h peerhost.Host, n int64) bool {
 	return Fits(s.free, s.has[h], n)
 }
 
+// Room returns the most that Take would give a host.
+func (s *Shares) Room(h peerhost.Host) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.has[h] == 0 {
+		return s.free
+	}
+	return max((s.free-s.has[h])/2, 0)
+}
+
 // Take gives n to a host and reports whether it did.
 func (s *Shares) Take(h peerhost.Host, n int64) bool {
 	s.mu.Lock()

@@ -57,6 +57,9 @@ func TestShares(t *testing.T) {
 				sum += m
 			}
 			want := n <= free && (sum == 0 || sum+n <= free-n)
+			if fits := n <= s.Room(host(i)); fits != want {
+				t.Fatalf("who has %d has room for %d more of %d that are free: %v", sum, n, free, fits)
+			}
 			if got := s.Take(host(i), n); got != want {
 				t.Fatalf("who has %d gets %d more of %d that are free: %v", sum, n, free, got)
 			}

@@ -16,7 +16,8 @@ import (
 // Each chunk is copied to memory of its own. What that takes, with all overhead, is reserved in
 // Config.Memory from the share of the peer's host, until the message is handed on. A chunk for
 // which there is no room is dropped, and the peer sends it again. The next one in order is taken
-// all the same if no message waits for Receive: what waits may wait for that chunk.
+// all the same if no message waits for Receive: what waits may wait for that chunk. The window
+// tells what there is room for, so that the peer waits for it to open, and not for its own timer.
 type inbound struct {
 	link *link
 
@@ -44,8 +45,7 @@ var arrivals = sync.Pool{New: func() any { return new(arrival) }}
 // arrivalOverhead is what a message takes in addition to the memory that its bytes are in.
 const arrivalOverhead = 192
 
-// maxOverhead is how many times Config.Window may be taken by what waits, with all overhead. A peer
-// that keeps to the window stays below, unless it sends chunks shorter than arrivalOverhead.
+// maxOverhead is how many times Config.Window may be taken by what waits, with all overhead.
 const maxOverhead = 2
 
 // acks is the state of the acknowledging of DATA.
@@ -53,6 +53,7 @@ type acks struct {
 	packets  int         // with DATA since the last SACK
 	delay    *time.Timer // runs while one waits for a second
 	told     int         // the window in the last SACK
+	full     bool        // a chunk was dropped since then for want of memory
 	shutting bool        // SHUTDOWN was sent, so each packet is answered (RFC 9260 section 9.2)
 
 	// Of the packet that is being taken.
@@ -62,8 +63,13 @@ type acks struct {
 	blocks []gapBlock // memory for SACKs
 }
 
-// sackDelay is how long a SACK may be delayed (RFC 9260 section 6.2).
+// sackDelay is how long a SACK may be delayed (RFC 9260 section 6.2). It is also how often a closed
+// window is looked at: what others of the same host give back may open it.
 const sackDelay = 200 * time.Millisecond
+
+// smallWindow is a window in which a peer may have no second packet to send. So it may wait for the
+// acknowledgement of the first.
+const smallWindow = 2 * pionPacket
 
 // newInbound returns an inbound that takes nothing before start.
 func newInbound(l *link) *inbound {
@@ -114,7 +120,7 @@ func (in *inbound) data(c chunk) error {
 	}
 	tsn, a := tsnOf(c), &in.acks
 	a.any = true
-	a.now = a.now || c.flags()&flagImmediate != 0 || !in.got.complete()
+	a.now = a.now || c.flags()&flagImmediate != 0 || a.told < smallWindow || !in.got.complete()
 	switch {
 	case in.got.far(tsn):
 		in.drop()
@@ -136,6 +142,7 @@ func (in *inbound) data(c chunk) error {
 	reserved := memory
 	if in.memory+memory > maxOverhead*in.link.socket.cfg.Window || !in.reserve(memory) {
 		if reserved = 0; in.got.ahead(tsn) != 1 || in.first != nil {
+			a.full = true
 			in.drop()
 			return nil
 		}
@@ -265,9 +272,12 @@ func (in *inbound) close() {
 	in.more.Broadcast()
 }
 
-// window returns the receive window: 0 if it is too small to be of use.
+// window returns the receive window: 0 if it is too small to be of use. What it lets the peer send
+// may take maxOverhead times as much.
 func (in *inbound) window() int {
-	n := in.link.socket.cfg.Window - in.bytes
+	cfg := in.link.socket.cfg
+	n := cfg.Window - max(in.bytes, in.memory/maxOverhead)
+	n = min(n, int(cfg.memory.Room(in.link.host)/maxOverhead))
 	if n < leastWindow {
 		return 0
 	}
@@ -300,7 +310,12 @@ func (in *inbound) sack() []byte {
 	room := (int(in.link.mtu.Load()) - headerLen - sackLen - shutdownLen) / 4
 	a.blocks = in.got.blocks(a.blocks[:0], room)
 	duplicates := a.duplicates[:min(len(a.duplicates), room-len(a.blocks))]
-	a.told = in.window()
+	if a.told = in.window(); a.full {
+		a.told = 0
+	}
+	if a.told == 0 && !in.closed {
+		a.delay.Reset(sackDelay)
+	}
 	p := make([]byte, 0, sackLen+4*(len(a.blocks)+len(duplicates))+shutdownLen)
 	p = append(p, byte(chunkSack), 0)
 	p = binary.BigEndian.AppendUint16(p, uint16(sackLen+4*(len(a.blocks)+len(duplicates))))
@@ -315,23 +330,32 @@ func (in *inbound) sack() []byte {
 	for _, tsn := range duplicates {
 		p = binary.BigEndian.AppendUint32(p, tsn)
 	}
-	a.packets, a.any, a.now, a.duplicates = 0, false, false, a.duplicates[:0]
+	a.packets, a.any, a.now, a.full, a.duplicates = 0, false, false, false, a.duplicates[:0]
 	return p
 }
 
-// delayed sends the SACK that was delayed.
+// delayed sends the SACK that was delayed, or tells that a closed window has opened.
 func (in *inbound) delayed() {
 	in.mu.Lock()
 	var p []byte
-	if in.acks.packets > 0 && !in.closed {
+	switch a := &in.acks; {
+	case in.closed:
+	case a.packets > 0 || a.told == 0 && in.window() > 0:
 		p = in.sack()
+	case a.told == 0:
+		a.delay.Reset(sackDelay)
 	}
 	in.mu.Unlock()
 	in.send(p)
 }
 
-// send sends chunks in a packet, if there are any.
+// send sends chunks in a packet, if there are any, and the association has not ended.
 func (in *inbound) send(chunks []byte) {
+	select {
+	case <-in.link.gone:
+		return
+	default:
+	}
 	if len(chunks) > 0 {
 		in.link.socket.send(seal(append(in.link.ports.append(nil), chunks...)), in.link.path())
 	}

@@ -383,21 +383,23 @@ func TestNoSuchMessage(t *testing.T) {
 		name   string
 		chunks [][]byte
 		reason error
+		cause  uint16
 	}{
-		{"no data", [][]byte{dataChunk(1, b|e, nil)}, errNoData},
-		{"no B at first", [][]byte{one(1, 0)}, errFragments},
-		{"no B behind a message", [][]byte{one(1, b|e), one(2, e)}, errFragments},
-		{"no B behind E", [][]byte{one(3, e), one(4, 0)}, errFragments},
-		{"B within a message", [][]byte{one(1, b), one(2, b)}, errFragments},
-		{"no E in front of B", [][]byte{one(3, b), one(2, 0)}, errFragments},
-		{"no E in front of a message", [][]byte{one(2, b|e), one(1, b)}, errFragments},
-		{"E in front of no B", [][]byte{one(3, 0), one(2, e)}, errFragments},
-		{"65,537 bytes or more", long, errTooLong},
-		{"65,537 bytes or more, backwards", slices.Collect(backwards(long)), errTooLong},
-		{"65,000 bytes", long[:65], nil},
+		{"no data", [][]byte{dataChunk(1, b|e, nil)}, errNoData, causeNoUserData},
+		{"too short for a TSN", [][]byte{{0, 7, 0, 4}}, errNoData, causeProtocolViolation},
+		{"no B at first", [][]byte{one(1, 0)}, errFragments, causeProtocolViolation},
+		{"no B behind a message", [][]byte{one(1, b|e), one(2, e)}, errFragments, causeProtocolViolation},
+		{"no B behind E", [][]byte{one(3, e), one(4, 0)}, errFragments, causeProtocolViolation},
+		{"B within a message", [][]byte{one(1, b), one(2, b)}, errFragments, causeProtocolViolation},
+		{"no E in front of B", [][]byte{one(3, b), one(2, 0)}, errFragments, causeProtocolViolation},
+		{"no E in front of a message", [][]byte{one(2, b|e), one(1, b)}, errFragments, causeProtocolViolation},
+		{"E in front of no B", [][]byte{one(3, 0), one(2, e)}, errFragments, causeProtocolViolation},
+		{"65,537 bytes or more", long, errTooLong, causeProtocolViolation},
+		{"65,537 bytes or more, backwards", slices.Collect(backwards(long)), errTooLong, causeProtocolViolation},
+		{"65,000 bytes", long[:65], nil, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l, _ := newInboundLink(t, Config{})
+			l, sent := newInboundLink(t, Config{})
 			for _, c := range tt.chunks {
 				l.take(c, linkPeer)
 				if q, err := l.next(); err == nil {
@@ -409,6 +411,18 @@ func TestNoSuchMessage(t *testing.T) {
 			l.mu.Unlock()
 			if reason != tt.reason {
 				t.Errorf("the association ends by %v, want %v", reason, tt.reason)
+			}
+			if tt.reason != nil {
+				last := chunk(unhex(t, sent.last())[headerLen:])
+				if cause := binary.BigEndian.Uint16(last[4:]); !last.is(chunkAbort) || cause != tt.cause {
+					t.Errorf("sent %x, want ABORT with cause %d", last, tt.cause)
+				}
+				n := len(sent.sent)
+				l.take(one(90, b|e|flagImmediate), linkPeer)
+				l.in.delayed()
+				if len(sent.sent) > n {
+					t.Errorf("then sent %q", sent.sent[n:])
+				}
 			}
 			l.over(t)
 		})
@@ -450,51 +464,90 @@ func TestPinned(t *testing.T) {
 	l.over(t)
 }
 
-// TestStill: behind a consumer that stands still, no more waits than is said. The window closes. It
-// is opened when the consumer goes on, and all comes through.
+// TestStill: behind a consumer that stands still, no more waits than is said. The window closes
+// before anything is dropped, and each probe is answered at once. The window is opened when the
+// consumer goes on, and all comes through.
 func TestStill(t *testing.T) {
 	const window = 64 << 10
 	for _, size := range []int{1, 300, 900} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
-			l, sent := newInboundLink(t, Config{
-				Window: window, StreamMemory: window, Memory: 64 * window,
-			})
-			data := bytes.Repeat([]byte{7}, size)
-			cum, last := uint32(0), sack{}
-			for range 4 * window / size { // until it is no longer taken
-				l.deliver(t, dataChunk(cum+1, flagBegin|flagEnd, data))
-				l.in.delayed()
-				told := sent.sacks(t)
-				if last = told[len(told)-1]; last.cum == cum {
-					break
+			bubble(t, func(t *testing.T) {
+				l, sent := newInboundLink(t, Config{
+					Window: window, StreamMemory: window, Memory: 64 * window,
+				})
+				data := bytes.Repeat([]byte{7}, size)
+				cum, last := uint32(0), sack{window: window}
+				for int(last.window) >= size {
+					l.deliver(t, dataChunk(cum+1, flagBegin|flagEnd, data))
+					l.in.delayed()
+					told := sent.sacks(t)
+					if last = told[len(told)-1]; last.cum == cum {
+						t.Fatalf("after %d messages one is dropped", cum)
+					}
+					cum = last.cum
 				}
-				cum = last.cum
-			}
-			l.in.mu.Lock()
-			memory := l.in.memory
-			l.in.mu.Unlock()
-			if memory > maxOverhead*window || memory < window {
-				t.Errorf("%d bytes are taken, want %d to %d", memory, window, maxOverhead*window)
-			}
-			if want := window - int(cum)*size; int(last.window) != max(want, 0) && want >= leastWindow {
-				t.Errorf("the window is %d, want %d", last.window, want)
-			}
-			if got := l.received(); len(got) != int(cum) {
-				t.Errorf("%d messages were acknowledged, and %d came", cum, len(got))
-			}
-			if size > 1 {
+				for last = (sack{}); last.cum != cum; { // probes, until one is no longer taken
+					l.deliver(t, dataChunk(cum+1, flagBegin|flagEnd, data))
+					told := sent.sacks(t)
+					if len(told) != 1 || told[0].window != 0 {
+						t.Fatalf("a probe is answered by %+v", told)
+					}
+					last, cum = sack{cum: cum}, told[0].cum
+				}
+				l.in.mu.Lock()
+				memory := l.in.memory
+				l.in.mu.Unlock()
+				if memory > maxOverhead*window || memory < window {
+					t.Errorf("%d bytes are taken, want %d to %d", memory, window, maxOverhead*window)
+				}
+				if got := l.received(); len(got) != int(cum) {
+					t.Errorf("%d messages were acknowledged, and %d came", cum, len(got))
+				}
 				told := sent.sacks(t)
 				if len(told) == 0 || len(told) > 4 || told[len(told)-1].window < window/2 {
 					t.Errorf("the window is opened by %+v", told)
 				}
-			}
-			l.deliver(t, dataChunk(cum+1, flagBegin|flagEnd, []byte("hello")))
-			if got := l.received(); len(got) != 1 || string(got[0].Data) != "hello" {
-				t.Errorf("then %d messages came", len(got))
-			}
-			l.over(t)
+				l.deliver(t, dataChunk(cum+1, flagBegin|flagEnd, []byte("hello")))
+				if got := l.received(); len(got) != 1 || string(got[0].Data) != "hello" {
+					t.Errorf("then %d messages came", len(got))
+				}
+				l.over(t)
+			})
 		})
 	}
+}
+
+// TestShareReturns: while the share of a host is used up, the window is closed, and a probe is
+// answered at once. The peer is told when others give back what they had.
+func TestShareReturns(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l, sent := newInboundLink(t, Config{})
+		defer l.over(t)
+		used := int64(l.socket.cfg.Memory/2 - 1<<10)
+		if !l.socket.cfg.memory.Take(l.host, used) {
+			t.Fatal("no memory")
+		}
+		want := func(some ...sack) {
+			t.Helper()
+			synctest.Wait()
+			if got := sent.sacks(t); fmt.Sprint(got) != fmt.Sprint(some) {
+				t.Errorf("sent %+v, want %+v", got, some)
+			}
+		}
+		data := make([]byte, 900)
+		l.deliver(t, dataChunk(2, flagBegin|flagEnd, data)) // dropped
+		want(sack{})
+		l.deliver(t, dataChunk(1, flagBegin|flagEnd, data))
+		want(sack{cum: 1})
+		l.received()
+		time.Sleep(time.Minute)
+		want()
+		l.socket.cfg.memory.Give(l.host, used)
+		time.Sleep(sackDelay)
+		want(sack{cum: 1, window: DefaultWindow})
+		time.Sleep(time.Minute)
+		want()
+	})
 }
 
 // TestAcknowledged: every second packet with DATA is acknowledged at once, and others after 200 ms;
@@ -556,7 +609,7 @@ func TestShuttingDown(t *testing.T) {
 	want := []string{
 		fmt.Sprintf("%x", seal(unhex(t, fmt.Sprintf(shutdown, "", 1)))),
 		fmt.Sprintf("%x", seal(unhex(t, fmt.Sprintf(shutdown,
-			fmt.Sprintf("0300 0010 00000002 %08x 0000 0000", DefaultWindow-2), 2)))),
+			fmt.Sprintf("0300 0010 00000002 %08x 0000 0000", l.in.window()), 2)))),
 	}
 	if !slices.Equal(sent.sent, want) {
 		t.Errorf("sent %q, want %q", sent.sent, want)

@@ -162,7 +162,7 @@ func (l *link) read(p []byte, q queued) int {
 		case c.is(chunkData):
 			data++
 			if len(c) <= dataHeaderLen { // RFC 9260 section 6.2
-				l.refuse(causeProtocolViolation, errNoData)
+				l.noData(c)
 				return 0
 			}
 			errs = l.strange(errs, c)
@@ -425,6 +425,16 @@ func (l *link) take(chunks []byte, from path) {
 // refuse aborts the association because of what the peer sent.
 func (l *link) refuse(cause uint16, err error) {
 	l.endWith(err, func() { l.socket.abort(l, cause, err.Error()) })
+}
+
+// noData aborts the association because of a DATA chunk without data.
+func (l *link) noData(c chunk) {
+	if len(c) < dataHeaderLen {
+		l.refuse(causeProtocolViolation, errNoData)
+		return
+	}
+	tsn := string(c[4:8])
+	l.endWith(errNoData, func() { l.socket.abort(l, causeNoUserData, tsn) })
 }
 
 // sort reports whether a chunk goes on to Read, and whether the rest of its packet is looked at.

@@ -106,8 +106,7 @@ func TestInvalidStream(t *testing.T) {
 			l.take(unhex(t, packet), linkPeer)
 			l.readAll(t)
 			sack := appendChunk(header{src: 1, dst: 2, tag: 3}.append(nil), chunkSack, 0,
-				unhex(t, fmt.Sprintf("%08x %08x 0000 0000", len(tt.streams),
-					DefaultWindow-4*len(tt.streams))))
+				unhex(t, fmt.Sprintf("%08x %08x 0000 0000", len(tt.streams), l.in.window())))
 			want := []string{fmt.Sprintf("%x", seal(sack))}
 			if tt.causes != "" {
 				p := appendChunk(header{src: 1, dst: 2, tag: 3}.append(nil), chunkError, 0,

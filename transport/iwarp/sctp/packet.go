@@ -165,6 +165,7 @@ const (
 	causeOutOfResource     = 4
 	causeUnresolvable      = 5
 	causeInvalidParameter  = 7
+	causeNoUserData        = 9
 	causeCookieInShutdown  = 10
 	causeUserAbort         = 12
 	causeProtocolViolation = 13
