@@ -32,6 +32,7 @@ type association struct {
 	free     []uint16 // used streams that may be used again
 	err      error    // why the association has ended
 
+	owed atomic.Int64  // bytes of a message that is kept without being reserved
 	gone atomic.Bool   // it has ended: nothing waits for consumers
 	over chan struct{} // closed when nothing is left of it
 
@@ -172,8 +173,24 @@ func (a *association) reserve(m *lower.Message, n int) bool {
 	return true
 }
 
-// giveBack returns memory that was reserved.
+// owe lets a message be kept for which there is no memory, if nothing is owed so far. So what waits
+// for it can go on. The next memory that is given back pays.
+func (a *association) owe(m *lower.Message, n int) bool {
+	if !a.owed.CompareAndSwap(0, int64(n-m.Reserved)) {
+		return false
+	}
+	m.Reserved = 0
+	return true
+}
+
+// giveBack returns memory that was reserved, or is owed.
 func (a *association) giveBack(n int) {
+	for owed := a.owed.Load(); owed > 0; owed = a.owed.Load() {
+		if pays := min(owed, int64(n)); a.owed.CompareAndSwap(owed, owed-pays) {
+			n -= int(pays)
+			break
+		}
+	}
 	if n > 0 {
 		a.cfg.memory.Give(a.host, int64(n))
 	}

@@ -106,8 +106,9 @@ type Config struct {
 	// Memory is how many bytes may wait for the consumers of all associations of a Dialer or
 	// Listener together, and as fragments: Window or more. It is shared out by host. What a host
 	// sends beyond its share is dropped, and not acknowledged; of each association, one message
-	// may be taken all the same, so that what waits for it can go on. If that is not enough, its
-	// session ends. Zero means DefaultMemory, or Window if that is more.
+	// may be taken all the same, so that what waits for it can go on. Others wait for the consumer,
+	// as with StreamMemory. A session that has messages behind a gap may end. Zero means
+	// DefaultMemory, or Window if that is more.
 	Memory int
 
 	// MaxAssociations is how many associations a Listener has at a time. They are shared out by

@@ -210,8 +210,13 @@ const grace = time.Second
 func (c *Conn) keep(m *lower.Message, control bool, data []byte, early bool) (*held, error) {
 	c.received += len(data)
 	h := keep(control, data)
-	if early && c.ahead+h.size() > aheadMost*c.a.cfg.Window || !early && !c.awaitRoom(h.size()) ||
-		!c.a.reserve(m, h.size()) {
+	var fits bool
+	if early {
+		fits = c.ahead+h.size() <= aheadMost*c.a.cfg.Window && c.a.reserve(m, h.size())
+	} else {
+		fits = c.awaitRoom(m, h.size())
+	}
+	if !fits {
 		h.release()
 		atomic.AddUint64(&c.a.cfg.Counters.stats.Overruns, 1)
 		return nil, ErrOverrun
@@ -231,13 +236,14 @@ func (c *Conn) keep(m *lower.Message, control bool, data []byte, early bool) (*h
 // has come is acknowledged.
 const aheadMost = 4
 
-// awaitRoom waits until the consumer has made room for n bytes, or the association has ended. It
-// reports false if the consumer stops while other streams wait.
-func (c *Conn) awaitRoom(n int) bool {
-	full := func() bool {
-		return c.memory+n > c.a.cfg.StreamMemory && !c.closed && c.err == nil && !c.a.gone.Load()
+// awaitRoom waits until there is room for n bytes of a message, and reserves it. It reports false if
+// the consumer stops while other streams wait, or if there is no room and the session has ended.
+func (c *Conn) awaitRoom(m *lower.Message, n int) bool {
+	over := func() bool { return c.closed || c.err != nil || c.a.gone.Load() }
+	fits := func() bool {
+		return (c.memory+n <= c.a.cfg.StreamMemory || over()) && (c.a.reserve(m, n) || c.a.owe(m, n))
 	}
-	if !full() {
+	if fits() {
 		return true
 	}
 	passed := false
@@ -248,11 +254,13 @@ func (c *Conn) awaitRoom(n int) bool {
 		c.changed.Broadcast()
 	})
 	defer t.Stop()
-	for had := c.memory; full(); c.changed.Wait() {
-		if !passed {
+	for had := c.memory; !fits(); c.changed.Wait() {
+		switch {
+		case over():
+			return false
+		case !passed:
 			continue
-		}
-		if c.memory >= had && !c.a.alone() {
+		case c.memory >= had && !c.a.alone():
 			return false
 		}
 		had, passed = c.memory, false

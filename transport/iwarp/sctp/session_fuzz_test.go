@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
 )
 
-// FuzzSession receives any messages, on several streams. Nothing panics, and in the end nothing is
+// FuzzSession receives any messages, on several streams, also while no memory is left. Nothing panics, and in the end nothing is
 // kept.
 func FuzzSession(f *testing.F) {
 	say := func(messages ...string) (script []byte) {
@@ -35,10 +35,18 @@ func FuzzSession(f *testing.F) {
 		"01 00 00"+sendSegment(1, "hi"), "00 01 00 00000001"))
 	f.Add(uint8(2), say("00 03 00 0000 0002", send, last))
 	f.Add(uint8(2), say("00 03 00 0000 0006 8010 4010"))
+	f.Add(uint8(4), say(initiate, send, "00 02 00 0002"+sendSegment(2, "hi"), "00 03 00 0003 0004"))
+	f.Add(uint8(5), say("00 00 00"+writeSegment(0, "hi"), "00 00 00"+sendSegment(1, "hi"),
+		"00 00 40"+sendSegment(1, "hi")))
 	f.Fuzz(func(t *testing.T, mode uint8, script []byte) {
 		bubble(t, func(t *testing.T) {
 			draft, active := mode&1 != 0, mode&2 != 0
 			p := newPeer(t, Config{Draft: draft, Window: 64 << 10, StreamMemory: 64 << 10}, active)
+			var used int64
+			if mode&4 != 0 {
+				used = int64(p.cfg.Memory / 2)
+				p.cfg.memory.Take(p.a.host, used)
+			}
 			if active {
 				c, err := p.a.open()
 				if err != nil {
@@ -86,6 +94,7 @@ func FuzzSession(f *testing.F) {
 			(*fakeAssociation)(p).Abort("")
 			<-p.a.over
 			sessions.Wait()
+			p.cfg.memory.Give(p.a.host, used)
 			p.wantMemoryBack()
 		})
 	})

@@ -64,14 +64,50 @@ func TestMemory(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if n < 15 || n > 16 || p.cfg.Counters.Stats().Overruns != 1 {
-			t.Errorf("%d messages of 2 KiB on each stream, %d overruns, want 16 and 1",
+		if n < 16 || n > 17 || p.cfg.Counters.Stats().Overruns != 1 {
+			t.Errorf("%d messages of 2 KiB on each stream, %d overruns, want 17 and 1",
 				n, p.cfg.Counters.Stats().Overruns)
 		}
 		first.Close(false)
 		second.Close(false)
 		(*fakeAssociation)(p).Abort("")
 		<-p.a.over
+		p.wantMemoryBack()
+	})
+}
+
+// TestOwed: while the share of a host is used up, a session goes on by one message at a time. In the
+// end all memory is given back.
+func TestOwed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, l := accepted(t, Config{})
+		used := int64(p.cfg.Memory/2 - 1<<10)
+		if !p.cfg.memory.Take(p.a.host, used) {
+			t.Fatal("no memory")
+		}
+		const n = 5
+		go func() {
+			for i := range n {
+				p.says(0, ppidSegment, fmt.Sprintf("%04x", i+1)+sendSegment(i+1, string(make([]byte, 1000))))
+			}
+		}()
+		got := new(sink)
+		for len(got.got) < n {
+			synctest.Wait()
+			if waits := p.cfg.memory.Room(p.a.host); waits > 1<<10 {
+				t.Errorf("there is room for %d bytes", waits)
+			}
+			if err := l.Receive(got); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := p.cfg.Counters.Stats().Overruns; n > 0 {
+			t.Errorf("%d overruns", n)
+		}
+		l.Close(false)
+		(*fakeAssociation)(p).Abort("")
+		<-p.a.over
+		p.cfg.memory.Give(p.a.host, used)
 		p.wantMemoryBack()
 	})
 }
