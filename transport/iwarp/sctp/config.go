@@ -96,7 +96,8 @@ type Config struct {
 	MTU int
 
 	// Window is how many received bytes an association may hold that no consumer has taken: 64 KiB
-	// to 1 GiB. With all overhead they may take twice as much. Zero means DefaultWindow.
+	// to 1 GiB. With all overhead they may take twice as much; so of small messages it may hold
+	// fewer. Zero means DefaultWindow.
 	//
 	// StreamMemory is how many of them may wait for the consumer of one stream: 64 KiB or more, and
 	// at most Window. A session with more ends, as nothing can hold up one stream of several. Zero
