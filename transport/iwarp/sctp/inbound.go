@@ -89,9 +89,10 @@ func (in *inbound) start(first uint32) {
 	in.got = newTSNs(first, in.link.socket.cfg.Window)
 }
 
-// take takes the DATA chunks of a packet, or of a part of one, behind which more follow. It reports
-// whether it has sent a SACK. An error is a reason to end the association.
-func (in *inbound) take(chunks []byte, more bool) (answers bool, err error) {
+// take takes the DATA chunks of a packet, or of a part of one, behind which more follow. It returns
+// the length of the packet that it has sent as an answer, or 0. An error is a reason to end the
+// association.
+func (in *inbound) take(chunks []byte, more bool) (answer int, err error) {
 	in.mu.Lock()
 	for len(chunks) > 0 {
 		var c chunk
@@ -101,16 +102,16 @@ func (in *inbound) take(chunks []byte, more bool) (answers bool, err error) {
 		}
 		if err := in.data(c); err != nil {
 			in.mu.Unlock()
-			return false, err
+			return 0, err
 		}
 	}
-	var answer []byte
+	var p []byte
 	if !more {
-		answer = in.answer()
+		p = in.answer()
 	}
 	in.mu.Unlock()
-	in.send(answer)
-	return len(answer) > 0, nil
+	in.send(p)
+	return len(p), nil
 }
 
 // data takes a DATA chunk.
@@ -284,7 +285,7 @@ func (in *inbound) window() int {
 	return n
 }
 
-// answer returns chunks that acknowledge the DATA of a packet, or nil if that can wait.
+// answer returns a packet that acknowledges the DATA of another, or nil if that can wait.
 func (in *inbound) answer() []byte {
 	a := &in.acks
 	if !a.any {
@@ -303,7 +304,7 @@ func (in *inbound) answer() []byte {
 	return p
 }
 
-// sack returns a SACK chunk.
+// sack returns a packet with a SACK chunk, and with room for a SHUTDOWN chunk, for send.
 func (in *inbound) sack() []byte {
 	a := &in.acks
 	a.delay.Stop()
@@ -316,7 +317,7 @@ func (in *inbound) sack() []byte {
 	if a.told == 0 && !in.closed {
 		a.delay.Reset(sackDelay)
 	}
-	p := make([]byte, 0, sackLen+4*(len(a.blocks)+len(duplicates))+shutdownLen)
+	p := in.link.ports.append(packets.Get().(*[pionPacket]byte)[:0])
 	p = append(p, byte(chunkSack), 0)
 	p = binary.BigEndian.AppendUint16(p, uint16(sackLen+4*(len(a.blocks)+len(duplicates))))
 	p = binary.BigEndian.AppendUint32(p, in.got.cum)
@@ -349,16 +350,17 @@ func (in *inbound) delayed() {
 	in.send(p)
 }
 
-// send sends chunks in a packet, if there are any, and the association has not ended.
-func (in *inbound) send(chunks []byte) {
+// send sends a packet, if there is one, unless the association has ended.
+func (in *inbound) send(p []byte) {
+	if p == nil {
+		return
+	}
 	select {
 	case <-in.link.gone:
-		return
 	default:
+		in.link.socket.send(seal(p), in.link.path())
 	}
-	if len(chunks) > 0 {
-		in.link.socket.send(seal(append(in.link.ports.append(nil), chunks...)), in.link.path())
-	}
+	packets.Put((*[pionPacket]byte)(p[:pionPacket]))
 }
 
 // shutdown notes that this side sends SHUTDOWN, and returns the cumulative TSN for it.

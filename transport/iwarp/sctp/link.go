@@ -172,15 +172,15 @@ func (l *link) read(p []byte, q queued) int {
 		}
 		rest = next
 	}
-	answers := false
+	answer := 0
 	if data > 0 && !l.leaving.Load() {
 		var err error
-		if answers, err = l.in.take(q.packet, q.more); err != nil {
+		if answer, err = l.in.take(q.packet, q.more); err != nil {
 			l.refuse(causeProtocolViolation, err)
 			return 0
 		}
 	}
-	l.charge(q.packet, data, n, answers)
+	l.charge(len(q.packet)+answer, data, n, answer > 0)
 	if len(errs) > 0 {
 		l.socket.complain(l, errs)
 	}
@@ -237,9 +237,10 @@ const (
 )
 
 // charge charges the peer's host for the work for a packet, which has some DATA chunks, n bytes for
-// pion/sctp, and an answer, or not. pion/sctp may go through all that is outstanding.
-func (l *link) charge(packet []byte, data, n int, answers bool) {
-	cost := len(packet)/readBytes + data/readData
+// pion/sctp, and an answer, or not; both packets together have some bytes. pion/sctp may go through
+// all that is outstanding.
+func (l *link) charge(bytes, data, n int, answers bool) {
+	cost := bytes/readBytes + data/readData
 	if answers {
 		cost++
 	}

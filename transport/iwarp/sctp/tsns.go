@@ -66,28 +66,33 @@ func (s *tsns) complete() bool { return s.cum == s.top }
 // gapBlock is a Gap Ack Block: offsets from the cumulative TSN (RFC 9260 section 3.3.4).
 type gapBlock struct{ first, last uint16 }
 
-// blocks appends the first blocks of what has come ahead of the cumulative TSN, at most n.
+// blocks appends the first blocks of what has come ahead of the cumulative TSN, at most n. It looks
+// at 64 TSNs at a time: a peer decides how many blocks there are.
 func (s *tsns) blocks(to []gapBlock, n int) []gapBlock {
-	for tsn := s.cum + 1; n > 0; n-- {
-		first := s.next(tsn, 0)
-		if s.ahead(first) > s.ahead(s.top) {
-			break
+	top, before := s.ahead(s.top), uint64(0)
+	for base := (s.cum + 1) &^ 63; s.ahead(base) <= top; base += 64 {
+		word, _ := s.at(base)
+		w, first := *word, s.ahead(base)
+		if first <= 0 { // the bits of others, far ahead
+			w &= ^uint64(0) << (1 - first)
 		}
-		tsn = s.next(first, ^uint64(0))
-		to = append(to, gapBlock{uint16(s.ahead(first)), uint16(s.ahead(tsn - 1))})
+		if rest := top - first; rest < 63 {
+			w &= 1<<(rest+1) - 1
+		}
+		for edges := w ^ (w<<1 | before); edges != 0; edges &= edges - 1 {
+			bit := bits.TrailingZeros64(edges)
+			at := first + bit
+			switch {
+			case w>>bit&1 == 0:
+				to[len(to)-1].last = uint16(at - 1)
+			case n == 0:
+				return to
+			default:
+				to = append(to, gapBlock{uint16(at), uint16(top)})
+				n--
+			}
+		}
+		before = w >> 63
 	}
 	return to
-}
-
-// next returns the first TSN from one on, up to that behind the highest, whose bit is set, or with
-// all ones for flip, clear.
-func (s *tsns) next(tsn uint32, flip uint64) uint32 {
-	for s.ahead(tsn) <= s.ahead(s.top) {
-		word, _ := s.at(tsn)
-		if rest := (*word ^ flip) >> (tsn % 64); rest != 0 {
-			return min(tsn-s.cum+uint32(bits.TrailingZeros64(rest)), s.top+1-s.cum) + s.cum
-		}
-		tsn += 64 - tsn%64
-	}
-	return s.top + 1
 }
