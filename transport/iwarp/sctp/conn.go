@@ -236,8 +236,8 @@ func (c *Conn) keep(m *lower.Message, control bool, data []byte, early bool) (*h
 // has come is acknowledged.
 const aheadMost = 4
 
-// awaitRoom waits until there is room for n bytes of a message, and reserves it. It reports false if
-// the consumer stops while other streams wait, or if there is no room and the session has ended.
+// awaitRoom waits until there is room for n bytes of a message, and reserves it. It reports false
+// if the consumer stops while other streams wait, or if there is no room and the session has ended.
 func (c *Conn) awaitRoom(m *lower.Message, n int) bool {
 	over := func() bool { return c.closed || c.err != nil || c.a.gone.Load() }
 	fits := func() bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/go-rpcrdma/transport/iwarp/sctp/internal/lower"
 )
 
-// FuzzSession receives any messages, on several streams, also while no memory is left. Nothing panics, and in the end nothing is
-// kept.
+// FuzzSession receives any messages, on several streams, also while no memory is left. Nothing
+// panics, and in the end nothing is kept.
 func FuzzSession(f *testing.F) {
 	say := func(messages ...string) (script []byte) {
 		for _, m := range messages {

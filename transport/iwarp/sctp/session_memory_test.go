@@ -76,8 +76,8 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// TestOwed: while the share of a host is used up, a session goes on by one message at a time. In the
-// end all memory is given back.
+// TestOwed: while the share of a host is used up, a session goes on by one message at a time. In
+// the end all memory is given back.
 func TestOwed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, l := accepted(t, Config{})
