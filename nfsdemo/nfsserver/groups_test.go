@@ -3,6 +3,7 @@ package nfsserver_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"slices"
 	"sync"
@@ -143,4 +144,31 @@ func testGroupsNotKnownNow(t *testing.T) {
 	if by := fs.take(); len(by) != 1 || !slices.Equal(by[0].GIDs, []uint32{1000, 5}) {
 		t.Errorf("afterwards: %+v", by)
 	}
+}
+
+// TestMountOfNobody: MNT does not go on looking up groups for a client that has gone.
+func TestMountOfNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lookups atomic.Int32
+		conn := pipe.New(serve(t, nfsserver.Config{
+			Exports: []nfsserver.Export{export(newWorld(t).fs)}, Blocking: true,
+			Logger: slog.New(slog.DiscardHandler),
+			Groups: func(net.Addr, uint32) ([]uint32, error) {
+				lookups.Add(1)
+				return nil, errors.New("down")
+			},
+		}), pipe.Inline)
+		cred, err := oncrpc.AuthSys(oncrpc.SysCred{UID: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Second+time.Millisecond, func() { conn.Close() })
+		if _, err = nfsclient.Mount(t.Context(), conn, cred, "/"); err == nil {
+			t.Error("MNT has succeeded")
+		}
+		time.Sleep(time.Minute)
+		if n := lookups.Load(); n != 11 {
+			t.Errorf("%d look-ups, want 11", n)
+		}
+	})
 }

@@ -46,6 +46,7 @@ func (s *Server) mnt(ctx context.Context, c *oncrpc.Call) error {
 	for began := time.Now(); q.mayWait(err) && time.Since(began) < mountWait; {
 		select {
 		case <-ctx.Done():
+			return ctx.Err()
 		case <-time.After(mountPause):
 		}
 		root, err = q.root(ctx, s, c, args.Path)
