@@ -30,6 +30,7 @@ type Processors struct {
 
 	mu     sync.Mutex // guards the fields below
 	hosts  map[peerhost.Host]*readings
+	gone   int           // of hosts: those without connections
 	since  time.Time     // when the current count began
 	period time.Duration // between checks
 	held   chan struct{} // closed when the delayed hosts may go on; nil if none are
@@ -46,6 +47,7 @@ const (
 	longest  = 100 * time.Millisecond // delay of a host
 	memory   = 50 * time.Millisecond  // a host counts as active for so long after a read
 	overload = 5. / 4                 // times the equal share: a host that reads more is delayed
+	mostGone = 64                     // hosts without connections whose reads are remembered
 )
 
 // readings counts the reads of a host.
@@ -77,7 +79,6 @@ func waitForProcessor() time.Duration {
 // Reader belongs to one connection. The zero Reader never waits.
 type Reader struct {
 	processors *Processors
-	host       peerhost.Host
 	readings   *readings
 }
 
@@ -93,12 +94,15 @@ func (p *Processors) Join(h peerhost.Host) Reader {
 		r = new(readings)
 		p.hosts[h] = r
 		p.known.Add(1)
+	} else if r.conns == 0 {
+		p.gone--
 	}
 	r.conns++
-	return Reader{p, h, r}
+	return Reader{p, r}
 }
 
-// Leave must be called when the connection has ended.
+// Leave must be called when the connection has ended. The reads of its host count until the next
+// check, or connections that come and go would cost the host nothing.
 func (r *Reader) Leave() {
 	p := r.processors
 	if p == nil {
@@ -106,10 +110,23 @@ func (r *Reader) Leave() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if r.readings.conns--; r.readings.conns == 0 {
-		delete(p.hosts, r.host)
-		p.known.Add(-1)
+	if r.readings.conns--; r.readings.conns > 0 {
+		return
 	}
+	if p.gone++; p.gone > mostGone {
+		p.forget()
+	}
+}
+
+// forget forgets the hosts without connections. mu is held.
+func (p *Processors) forget() {
+	for h, r := range p.hosts {
+		if r.conns == 0 {
+			delete(p.hosts, h)
+		}
+	}
+	p.known.Add(int32(-p.gone))
+	p.gone = 0
 }
 
 // Await must be called before each read of the connection. It waits for about 100 ms at most.
@@ -197,6 +214,7 @@ func (p *Processors) goOn(over []*readings, needed bool) {
 	for _, r := range p.hosts {
 		r.before = r.n.Load()
 	}
+	p.forget()
 	close(p.held)
 	p.held, p.since = nil, time.Now()
 	if p.period = min(2*p.period, 32*shortest); needed {
