@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/budget"
 	"github.com/rpcrdma/go-rpcrdma/internal/fair"
 	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
@@ -23,6 +24,8 @@ const (
 	waitTime    = 5 * time.Second  // how long callers wait for a look-up
 	maxUses     = 16384            // answers kept, each counted for every host that uses it
 	maxLookups  = 64               // look-ups under way
+	maxTurns    = 8                // of these, calls of the database
+	lookupReads = 200              // as many reads of small calls cost as much as getent(1): 3 ms
 )
 
 // Errors of look-ups.
@@ -34,8 +37,9 @@ var (
 // cache keeps the answers of a function that may block for any time. If a look-up fails, the last
 // answer holds: without a group, a user is refused what it may do, and gets what it may not.
 //
-// Hosts share the look-ups and the room for answers (package fair). An answer stays while a host
-// uses it. So a host that asks for users whom nobody has makes others forget nothing.
+// Hosts share the look-ups, their turns and the room for answers (package fair), and pay for their
+// look-ups as if they had sent calls. An answer stays while a host uses it. So a host that asks for
+// users whom nobody has makes others forget nothing.
 type cache[K comparable, V any] struct {
 	// lookup returns the answer. If there is none, missing says why. If that cannot be known now,
 	// err says why. There is never more than one call for a key.
@@ -44,6 +48,7 @@ type cache[K comparable, V any] struct {
 	missed  func(peer net.Addr, k K, why error)
 	log     *faultlog.Log
 	lookups *fair.Shares // of maxLookups
+	turns   *budget.Budget[turn]
 
 	mu      sync.Mutex // guards what follows
 	known   map[K]*answer[V]
@@ -60,6 +65,9 @@ type answer[V any] struct {
 	hosts int // that use it
 }
 
+// turn is a look-up that waits for its turn, which closes it.
+type turn chan struct{}
+
 // pending is a look-up under way.
 type pending[V any] struct {
 	slowAt time.Time     // when callers stop waiting
@@ -73,6 +81,7 @@ func newCache[K comparable, V any](
 ) *cache[K, V] {
 	return &cache[K, V]{
 		lookup: lookup, missed: missed, log: faultlog.New(log), lookups: fair.New(maxLookups),
+		turns: budget.New[turn](maxTurns),
 		known: make(map[K]*answer[V]), uses: newUses[K](maxUses), pending: make(map[K]*pending[V]),
 	}
 }
@@ -129,8 +138,9 @@ func (p *pending[V]) wait(ctx context.Context) (v V, err error) {
 
 // look looks up k, for all callers that wait for it. The first of them is peer.
 func (c *cache[K, V]) look(peer net.Addr, k K, p *pending[V]) {
-	v, missing, err := c.lookup(k)
-	host, now := peerhost.Of(peer), time.Now()
+	host := peerhost.Of(peer)
+	v, missing, err := c.ask(host, k)
+	now := time.Now()
 	c.mu.Lock()
 	var last answer[V]
 	if a := c.known[k]; a != nil {
@@ -162,6 +172,30 @@ func (c *cache[K, V]) look(peer net.Addr, k K, p *pending[V]) {
 		c.missed(peer, k, missing)
 	}
 	close(p.done)
+}
+
+// ask calls lookup when it is the turn of a host, which is charged for that.
+func (c *cache[K, V]) ask(host peerhost.Host, k K) (v V, missing, err error) {
+	reader := fair.ThisProcess.Join(host)
+	defer reader.Leave()
+	reader.Charge(lookupReads)
+	var (
+		share budget.Share[turn]
+		wait  budget.Request[turn]
+		mine  = make(turn)
+	)
+	c.turns.Join(&share, host, 1)
+	if !share.Reserve(&wait, &mine, 1) {
+		<-mine
+	}
+	defer func() {
+		next := share.Release(1, 0)
+		_, more := share.Leave()
+		for _, t := range append(next, more...) {
+			close(*t)
+		}
+	}()
+	return c.lookup(k)
 }
 
 // keep keeps an answer, which a host uses.

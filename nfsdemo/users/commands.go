@@ -15,7 +15,7 @@ import (
 // Limits of look-ups by commands.
 const (
 	lookupLimit  = 30 * time.Second // then the command is killed
-	maxProcesses = 8                // commands at a time; others wait for them
+	maxProcesses = 2 * maxTurns     // commands at a time, for Groups and Principals; others wait
 	maxOutput    = 4 << 20          // bytes; a group has a name for each member
 	maxComplaint = 256              // bytes of the standard error that an error shows
 )

@@ -30,10 +30,11 @@
 // Answers are kept for half an hour. That there is no such user is kept for a minute. A caller
 // waits for a look-up for at most 5 seconds; the look-up then goes on in the background.
 //
-// Hosts share 64 look-ups at a time, and room for 16384 answers. An answer counts for each host
-// that uses it, and stays while one does. A host that has some of either gets more only if it then
-// has no more than remain free. If it may have no more answers, the one that it has not used for
-// longest goes; if it may have no more look-ups, the look-up fails.
+// Hosts share 64 look-ups, 8 of which ask the database at a time, and room for 16384 answers. An
+// answer counts for each host that uses it, and stays while one does. A host that has some of these
+// gets more only if it then has no more than remain free. If it may have no more answers, the one
+// that it has not used for longest goes; if it may have no more look-ups, the look-up fails. A
+// look-up costs its host as much as 200 calls, where hosts share the processors.
 //
 // If a look-up fails, the last answer holds, and the database is asked again after a minute. A user
 // whom the database had, and now has not, is kept until the last answer is an hour old: the C

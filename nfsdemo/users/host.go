@@ -33,7 +33,7 @@ const (
 // in nsswitch.conf, such as LDAP and SSSD. Where PATH does not have both, it asks package os/user:
 // without cgo that is /etc/passwd and /etc/group on Linux.
 //
-// A command takes at most 30 seconds, and at most 8 run at a time. The C library, and so getent,
+// A command takes at most 30 seconds, and at most 16 run at a time. The C library, and so getent,
 // does not tell a source that is down from one that lacks the user. It takes a name of digits for a
 // number: no user is found by such a name.
 func Host() *HostDatabase {
