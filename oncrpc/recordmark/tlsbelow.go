@@ -71,6 +71,15 @@ func (b *tlsBelow) handshake(c *Conn, places *budget.Budget[waiter]) {
 	places.Join(&b.turn.share.Share, peerhost.Of(c.RemoteAddr()), 1)
 }
 
+// Write writes for TLS. A handshake has computed what there is to compute before it writes. So it
+// has no turn while it waits for a peer who reads nothing.
+func (b *tlsBelow) Write(p []byte) (int, error) {
+	if b.turn != nil {
+		b.turn.end()
+	}
+	return b.Conn.Write(p)
+}
+
 // over ends the handshake's use of processors.
 func (b *tlsBelow) over() {
 	b.turn.end()

@@ -23,8 +23,9 @@ type stream struct {
 	io.Reader
 }
 
-func (s stream) Read(p []byte) (int, error) { return s.Reader.Read(p) }
-func (s stream) RemoteAddr() net.Addr       { return nil }
+func (s stream) Read(p []byte) (int, error)  { return s.Reader.Read(p) }
+func (s stream) Write(p []byte) (int, error) { return len(p), nil }
+func (s stream) RemoteAddr() net.Addr        { return nil }
 
 // TestTLSCharges: a host pays for its handshake before that has its turn, and for each record
 // before TLS gets it.
@@ -68,5 +69,22 @@ func TestTLSCharges(t *testing.T) {
 				t.Errorf("charged %v, want %v", *got, tt.want)
 			}
 		})
+	}
+}
+
+// TestTLSWrites: a handshake does not keep its turn while it waits for the peer to take what it
+// says.
+func TestTLSWrites(t *testing.T) {
+	places := budget.New[waiter](maxHandshakes)
+	b := &tlsBelow{Conn: stream{Reader: bytes.NewReader(make([]byte, 2))}, reader: new(charged)}
+	b.handshake(newConn(b.Conn, Config{Counters: new(Counters)}), places)
+	defer b.over()
+	for range 2 {
+		if _, err := b.Read(make([]byte, 1)); err != nil || places.Taken() != 1 {
+			t.Fatalf("%d have their turn when it has read, %v", places.Taken(), err)
+		}
+		if _, err := b.Write([]byte{1}); err != nil || places.Taken() != 0 {
+			t.Fatalf("%d have their turn when it writes, %v", places.Taken(), err)
+		}
 	}
 }
