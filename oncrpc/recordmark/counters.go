@@ -28,10 +28,12 @@ type Stats struct {
 	// replies without a pending call, mostly late ones to cancelled calls
 	StrayReplies uint64
 	BadRecords   uint64 // records dropped or refused: too short, too long, or no RPC message
-	Conns        uint64 // connections started
-	Closed       uint64 // of these, closed in an orderly way by either end
-	Stalled      uint64 // closed by Config.RecordTimeout or WriteTimeout
-	Lost         uint64 // ended in any other way
+	// BadHandshakes counts the starts of TLS by peers that failed.
+	BadHandshakes uint64
+	Conns         uint64 // connections started
+	Closed        uint64 // of these, closed in an orderly way by either end
+	Stalled       uint64 // closed by Config.RecordTimeout or WriteTimeout
+	Lost          uint64 // ended in any other way
 	// Memory is how much of Config.Memory is in use, and MemoryLimit its sum, in bytes, over all
 	// running Serves.
 	Memory, MemoryLimit int

@@ -65,7 +65,7 @@ func (r *receiver) run() {
 		case oncrpc.MsgCall:
 			c.responder.dispatch(rec)
 			if err := r.secure(); err != nil {
-				r.fail(err)
+				r.failTLS(err)
 				return
 			}
 		case oncrpc.MsgReply:

@@ -10,8 +10,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/go-rpcrdma/internal/faultlog"
 	"github.com/rpcrdma/go-rpcrdma/internal/peerhost"
 	"github.com/rpcrdma/go-rpcrdma/oncrpc"
 	"github.com/rpcrdma/go-rpcrdma/xdr"
@@ -100,12 +102,12 @@ func (r *receiver) secure() error {
 		return nil
 	}
 	late := time.AfterFunc(tlsTimeout, func() { c.fail("read", errBusyTLS) })
-	defer late.Stop()
 	for c.responder.unserved > 0 && c.err == nil { // until this reply and all earlier ones are sent
 		c.responder.flush()
 		r.room.Wait()
 	}
 	c.mu.Unlock()
+	late.Stop()
 	if r.in.r.Buffered() > 0 {
 		return errSpurious
 	}
@@ -131,6 +133,18 @@ func (r *receiver) secure() error {
 	c.tls.starting = false
 	c.sender.filled.Broadcast()
 	return nil
+}
+
+// failTLS ends a connection on which TLS has not begun, unless it has ended before.
+func (r *receiver) failTLS(err error) {
+	c := r.conn
+	if c.ctx.Err() == nil {
+		atomic.AddUint64(&c.counters.stats.BadHandshakes, 1)
+		kind := faultlog.OneOf(err, errSpurious, errLongHandshake, errALPN)
+		c.cfg.faults.Fault(c.RemoteAddr(), "rpc: TLS has not begun, connection closed", kind,
+			"err", err)
+	}
+	r.fail(err)
 }
 
 // shakeHands runs the server's TLS handshake. Peers of a Serve take turns.

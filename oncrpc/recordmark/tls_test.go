@@ -160,7 +160,8 @@ func TestTLSAnyProgram(t *testing.T) {
 // Anything but a handshake that conforms to RFC 9289 section 5 ends the connection. Unprotected
 // calls after the request are not answered.
 func TestTLSEnds(t *testing.T) {
-	r := newTLSRig(t, nil)
+	var counters recordmark.Counters
+	r := newTLSRig(t, func(cfg *recordmark.Config) { cfg.Counters = &counters })
 	handshake := func(change func(*tls.Config)) func(*testing.T, rawPeer) {
 		return func(t *testing.T, p rawPeer) {
 			p.exchange(tlsCall, tlsReply)
@@ -194,7 +195,13 @@ func TestTLSEnds(t *testing.T) {
 			}
 		},
 	} {
-		t.Run(name, func(t *testing.T) { f(t, r.raw()) })
+		t.Run(name, func(t *testing.T) {
+			before := counters.Stats().BadHandshakes
+			f(t, r.raw())
+			if n := counters.Stats().BadHandshakes - before; n != 1 {
+				t.Errorf("BadHandshakes grew by %d", n)
+			}
+		})
 	}
 }
 
@@ -302,11 +309,13 @@ func TestTLSStalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
 		l := newListener(1)
 		srv := server(t, whoami)
 		served := make(chan error, 1)
 		go func() {
-			served <- recordmark.Serve(t.Context(), l, srv, recordmark.Config{TLS: certs.Server(), Logger: quiet})
+			served <- recordmark.Serve(t.Context(), l, srv, recordmark.Config{
+				TLS: certs.Server(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		}()
 		ours, theirs := net.Pipe()
 		l.conns <- theirs
@@ -324,9 +333,13 @@ func TestTLSStalls(t *testing.T) {
 		if d := time.Since(began); d != 10*time.Second {
 			t.Errorf("it ended after %v", d)
 		}
+		synctest.Wait()
 		ours.Close()
 		srv.Close()
 		<-served
+		if !strings.Contains(log.String(), `msg="rpc: TLS has not begun, connection closed"`) {
+			t.Errorf("the log says %q", &log)
+		}
 	})
 }
 
