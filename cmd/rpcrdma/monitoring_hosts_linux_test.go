@@ -47,7 +47,7 @@ func TestMetricsHosts(t *testing.T) {
 			t.Fatalf("the host has more than %d connections: %q", len(all), got)
 		}
 	}
-	const refused = "rpcrdma_metrics_connections_refused_total 20\n"
+	const refused = "rpcrdma_metrics_refused_total 20\n"
 	if text := ask("127.0.0.2", "/metrics"); !strings.Contains(text, refused) {
 		t.Errorf("another host gets %.300q", text)
 	}

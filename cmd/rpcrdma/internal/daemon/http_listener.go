@@ -29,7 +29,7 @@ type httpListener struct {
 	conns    *fair.Shares
 	requests *fair.Shares // under way
 	faults   *faultlog.Log
-	refused  atomic.Uint64 // connections
+	refused  atomic.Uint64 // connections and requests
 }
 
 func newHTTPListener(l net.Listener, flag string, log *slog.Logger) *httpListener {
@@ -55,12 +55,16 @@ func (l *httpListener) Accept() (net.Conn, error) {
 			})
 			return c, nil
 		}
-		l.refused.Add(1)
-		l.faults.Fault(conn.RemoteAddr(), "refused an HTTP connection: the host has its share", l.flag,
-			"flag", l.flag)
+		l.refuse(conn.RemoteAddr(), "refused an HTTP connection: the host has its share")
 		conn.(*net.TCPConn).SetLinger(0) // a reset leaves no state behind
 		conn.Close()
 	}
+}
+
+// refuse counts and logs that a peer is refused.
+func (l *httpListener) refuse(peer net.Addr, what string) {
+	l.refused.Add(1)
+	l.faults.Fault(peer, what, l.flag, "flag", l.flag)
 }
 
 // httpConn is a connection of an HTTPPort.
@@ -96,6 +100,7 @@ func (l *httpListener) share(h http.Handler) http.Handler {
 		c.reader.Await()
 		host := peerhost.Of(c.RemoteAddr())
 		if !l.requests.Take(host, 1) {
+			l.refuse(c.RemoteAddr(), "refused an HTTP request: the host has its share")
 			http.Error(w, "this host has too many requests under way", http.StatusServiceUnavailable)
 			return
 		}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +22,7 @@ func (c from) RemoteAddr() net.Addr { return &net.TCPAddr{IP: c.ip} }
 // TestRequestsOfHosts: a host may have half of the requests under way. Further ones of that host
 // fail, and those of another are answered.
 func TestRequestsOfHosts(t *testing.T) {
-	l := newHTTPListener(nil, "--metrics", nil)
+	l := newHTTPListener(nil, "--metrics", slog.New(slog.DiscardHandler))
 	begun, goOn := make(chan bool, 2*maxRequests), make(chan struct{})
 	h := l.share(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		begun <- true
@@ -43,6 +44,9 @@ func TestRequestsOfHosts(t *testing.T) {
 	ask(1)
 	if got := hang.Receive(t, "an answer", answers); got != http.StatusServiceUnavailable {
 		t.Errorf("a host with too many: %d", got)
+	}
+	if n := l.refused.Load(); n != 1 {
+		t.Errorf("%d refusals are counted", n)
 	}
 	go ask(2)
 	hang.Receive(t, "a request", begun)

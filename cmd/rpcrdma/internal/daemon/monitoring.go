@@ -70,8 +70,8 @@ func (m *Monitoring) Serve(allowed *Allowed, ready func(context.Context) error) 
 			Help: "Connections that --allow refuses.",
 		}, func() float64 { return float64(allowed.Excluded()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "rpcrdma_metrics_connections_refused_total",
-			Help: "Connections to the port of --metrics beyond the share of their host.",
+			Name: "rpcrdma_metrics_refused_total",
+			Help: "Connections and requests to the port of --metrics beyond the share of their host.",
 		}, func() float64 { return float64(m.Port.listener.refused.Load()) }),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
