@@ -121,6 +121,8 @@ func TestProcessors(t *testing.T) {
 							tt.least[i], tt.most[i])
 					}
 				}
+				c.mu.Lock()
+				defer c.mu.Unlock()
 				if n := len(c.hosts); n != c.gone || n != int(c.known.Load()) {
 					t.Errorf("%d hosts are known at the end, and %d of them gone", n, c.gone)
 				}
